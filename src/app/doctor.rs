@@ -73,7 +73,7 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
         if arguments.model.as_ref().unwrap_or(name) != name {
             continue;
         }
-        let model = Model::of(name, policy_model).expect("reading the policy has resolved it once");
+        let model = Model::new(name, policy_model).expect("reading the policy has resolved it once");
         let request = model.request(&question());
         let key = provider_key(model.key_variable());
         console::write_stdout(describe_request(name, &model, &request, key.is_some()).as_bytes())?;

@@ -167,7 +167,7 @@ fn large_run() -> Repo {
         files = files.with(format!("data/{number}.txt"), (0..16_000).map(line).collect::<String>());
     }
     let repo = Repo::new();
-    repo.change(&Files::of(&[("a", "")]), &files.with("a", ""));
+    repo.change(&Files::from_texts(&[("a", "")]), &files.with("a", ""));
     repo.judge().run();
     repo
 }

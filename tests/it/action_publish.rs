@@ -20,7 +20,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn of(topic: &Files) -> Self {
+    fn new(topic: &Files) -> Self {
         let origin = Origin::with_topic(topic);
         let git = origin.serve();
         let github = FakeGitHub::new(NAME, TOKEN);
@@ -66,8 +66,8 @@ impl Scene {
 #[test]
 fn a_pass_over_files_that_were_not_read_is_neutral_and_says_so() {
     let policy = "version = 1\n[limits]\nmax-files = 1\nallow-omitted = true\n";
-    let scene = Scene::of(&clean().with("src/new.py", "a = 1\n"));
-    let base = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
+    let scene = Scene::new(&clean().with("src/new.py", "a = 1\n"));
+    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
     let base = base.with("docs/a.md", "one\n").with(".qa-skill/policy.toml", policy);
     let repo = &scene.origin.repo;
     let main = repo.commit(repo.tree(&base), &[scene.origin.base]);
@@ -90,7 +90,7 @@ fn a_pass_over_files_that_were_not_read_is_neutral_and_says_so() {
 
 #[test]
 fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     let step = scene.step();
     let outcome = scene.run(&step).expect(1);
     assert_eq!(scene.only_check(), ("failure".into(), vec!["failure src/new.py:1".into()]));
@@ -105,7 +105,7 @@ fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
 
 #[test]
 fn a_clean_change_succeeds_on_an_enterprise_server_too() {
-    let mut scene = Scene::of(&clean());
+    let mut scene = Scene::new(&clean());
     scene.github = scene.github.below("/api/v3");
     scene.api = scene.github.serve();
     scene.run(&scene.step()).expect(0);
@@ -114,7 +114,7 @@ fn a_clean_change_succeeds_on_an_enterprise_server_too() {
 
 #[test]
 fn a_fork_is_judged_in_full_and_its_result_goes_to_annotations() {
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     scene.github.read_only();
     let mut step = scene.step();
     step.event["pull_request"]["head"]["repo"] = json!(null);
@@ -128,7 +128,7 @@ fn a_fork_is_judged_in_full_and_its_result_goes_to_annotations() {
 #[test]
 fn a_process_killed_after_any_call_leaves_what_the_next_one_completes() {
     let many = (0..60).fold(faulty(), |files, number| files.with(format!("src/{number:02}.py"), conflict()));
-    let reference = Scene::of(&many);
+    let reference = Scene::new(&many);
     let program = |scene: &Scene, step: &Step<'_>| scene.program(step).env("INPUT_COMMENT", "true");
     program(&reference, &reference.step()).run().expect(1);
     let expected = reference.only_check();
@@ -137,7 +137,7 @@ fn a_process_killed_after_any_call_leaves_what_the_next_one_completes() {
     assert!(calls >= 6, "{calls}");
     for call in 1..=calls {
         for acts in [true, false] {
-            let scene = Scene::of(&many);
+            let scene = Scene::new(&many);
             let step = scene.step();
             let reached = scene.github.hold(call, acts);
             let mut child =
@@ -177,7 +177,7 @@ fn no_fault_of_the_network_makes_a_wrong_conclusion_or_takes_a_token_elsewhere()
         ("page of a proxy", Fault::Answer(Response::new(200, "<html>sign in</html>"))),
     ];
     let judge = |name: &str, fault: &Fault, route: Route| {
-        let scene = Scene::of(&faulty());
+        let scene = Scene::new(&faulty());
         scene.github.fault(route, 1, fault.clone());
         let step = scene.step();
         let outcome = scene.run(&step).expect(1);
@@ -211,7 +211,7 @@ fn no_fault_of_the_network_makes_a_wrong_conclusion_or_takes_a_token_elsewhere()
 #[test]
 fn an_interrupted_run_says_so_at_once_and_leaves_no_half_run() {
     for (call, signal) in [(2, "INT"), (4, "TERM")] {
-        let scene = Scene::of(&faulty());
+        let scene = Scene::new(&faulty());
         let step = scene.step();
         let reached = scene.github.hold(call, true);
         let mut child =
@@ -240,9 +240,9 @@ fn a_run_over_its_deadline_could_not_complete_and_says_so_everywhere() {
     let silent = Server::start(|_| Response::new(200, "").spoilt(Spoilt::Slow(Duration::from_secs(60))));
     let settings = "[limits]\ndeadline-seconds = 2\n";
     let policy = reviews::reviewing(answers::CHAT, &silent.url(), settings);
-    let scene = Scene::of(&clean());
+    let scene = Scene::new(&clean());
     let repo = &scene.origin.repo;
-    let base = Files::of(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
     repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
     let step = scene.step();
     let program = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
@@ -266,10 +266,10 @@ fn a_run_that_takes_long_leaves_publishing_its_whole_time() {
     // The model alone takes longer than publishing may.
     let time = Spoilt::Slow(Duration::from_secs(6));
     let model = Server::start(move |_| reviews::findings(answers::CHAT, &[]).spoilt(time));
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     let repo = &scene.origin.repo;
     let policy = reviews::reviewing(answers::CHAT, &model.url(), "");
-    let base = Files::of(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
     repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
     let step = scene.step();
     let program = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
@@ -294,7 +294,7 @@ fn a_check_run_ends_although_its_texts_are_refused() {
     ];
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
         for (fault, code) in &faults {
-            let scene = Scene::of(&topic);
+            let scene = Scene::new(&topic);
             scene.github.fault(Route::UpdateCheck, 1, fault.clone());
             let step = scene.step();
             let outcome = scene.program(&step).env("INPUT_PUBLISH-TIMEOUT", "5").run().expect(exit);
@@ -314,7 +314,7 @@ fn a_check_run_ends_although_the_runner_takes_neither_text_nor_summary() {
         None => &["standard output", "job summary"],
     };
     for place in places.iter().copied() {
-        let world = World::of(&clean());
+        let world = World::new(&clean());
         world.hub.0.lock().unwrap().out_of_order = true;
         let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
         let mut program = world.program(&step);
@@ -341,7 +341,7 @@ fn a_check_run_ends_although_the_runner_takes_neither_text_nor_summary() {
 
 #[test]
 fn check_runs_that_were_abandoned_are_closed_by_the_next_run_and_no_others() {
-    let scene = Scene::of(&clean());
+    let scene = Scene::new(&clean());
     let abandoned = Check {
         name: "qa-skill verdict".to_owned(),
         head_sha: scene.origin.head.to_string(),
@@ -374,7 +374,7 @@ fn check_runs_that_were_abandoned_are_closed_by_the_next_run_and_no_others() {
 /// Another job of the repository, with a token of the same app or of another, says beforehand that all is well.
 #[test]
 fn a_green_check_run_of_the_same_name_changes_nothing() {
-    let reference = Scene::of(&faulty());
+    let reference = Scene::new(&faulty());
     let step = reference.step();
     reference.run(&step).expect(1);
     let (expected, key) = (reference.only_check(), step.output("execution-key"));
@@ -382,7 +382,7 @@ fn a_green_check_run_of_the_same_name_changes_nothing() {
     for (app, external_id) in
         [(Some("other-app"), "another key"), (Some("other-app"), &key), (None, "another key"), (None, &key)]
     {
-        let scene = Scene::of(&faulty());
+        let scene = Scene::new(&faulty());
         let green = Check {
             id: 0,
             name: "qa-skill verdict".to_owned(),
@@ -413,7 +413,7 @@ fn a_green_check_run_of_the_same_name_changes_nothing() {
 
 #[test]
 fn a_check_run_of_a_head_that_moved_is_cancelled() {
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     let step = scene.step();
     scene.origin.repo.reference("refs/pull/7/head", scene.origin.base);
     scene.run(&step).expect_code(3, "HEAD_SUPERSEDED");
@@ -422,7 +422,7 @@ fn a_check_run_of_a_head_that_moved_is_cancelled() {
 
 #[test]
 fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     let marker = "<!-- qa-skill: qa-skill verdict -->";
     let foreign = crate::support::fake_github::Comment {
         id: 900,
@@ -453,7 +453,7 @@ fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
 
 #[test]
 fn a_policy_that_cannot_be_read_is_no_success_anywhere() {
-    let scene = Scene::of(&faulty());
+    let scene = Scene::new(&faulty());
     let tree = scene.origin.repo.tree(&clean().with(".qa-skill/policy.toml", "preset = \"strict\"\n"));
     let base = scene.origin.repo.commit_at(tree, &[scene.origin.base], 1_714_100_000);
     let mut step = scene.step();

@@ -16,7 +16,7 @@ const SPARSE_BYTES: u64 = 3 << 30;
 const INFLATED_BYTES: usize = 2 << 30;
 
 fn changed() -> Repo {
-    let base = Files::of(&[("a.py", "a = 1\n"), ("docs/a.md", "a\n")]);
+    let base = Files::from_texts(&[("a.py", "a = 1\n"), ("docs/a.md", "a\n")]);
     let repo = Repo::new();
     repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
     repo
@@ -152,7 +152,7 @@ fn a_loose_object_that_is_longer_than_its_header_claims_is_refused_before_it_is_
 #[test]
 fn a_commit_of_the_history_that_inflates_without_end_is_refused() {
     let repo = Repo::new();
-    let tree = |text: &str| repo.tree(&Files::of(&[("a.py", text)]));
+    let tree = |text: &str| repo.tree(&Files::from_texts(&[("a.py", text)]));
     let root = repo.commit(tree("a = 1\n"), &[]);
     let fork = repo.commit(tree("a = 2\n"), &[root]);
     repo.reference("refs/heads/main", repo.commit(tree("a = 3\n"), &[fork]));
@@ -179,7 +179,7 @@ fn a_merge_of_more_entries_than_a_repository_has_is_refused() {
     // Eight levels of ten directories stand for a hundred million files.
     let repo = diverged(|repo| {
         let names: Vec<String> = (0..10).map(|number| format!("d{number}")).collect();
-        let below = (0..8).fold(repo.tree(&Files::of(&[("x", "x\n")])), |below, _| {
+        let below = (0..8).fold(repo.tree(&Files::from_texts(&[("x", "x\n")])), |below, _| {
             repo.raw_tree(names.iter().map(|name| ("40000", name.as_bytes(), below)))
         });
         Files::new().object("40000", "bomb", below)

@@ -33,10 +33,10 @@ fn a_check_that_is_renamed_away_is_removed() {
         (".husky/pre-commit", ".husky/pre-commit.off", hook),
         ("tests/test_a.py", "tests/a_old.py", test),
     ] {
-        let files = Files::of(&[POLICY, ("z", "z\n")]);
+        let files = Files::from_texts(&[POLICY, ("z", "z\n")]);
         let base = files.clone().with(old, text);
         let without = || match old == POLICY.0 {
-            true => Files::of(&[("z", "z\n")]),
+            true => Files::from_texts(&[("z", "z\n")]),
             false => files.clone(),
         };
         let deleted = blocking(&base, &without());
@@ -60,14 +60,14 @@ fn what_comes_under_stricter_rules_is_judged_as_new() {
         ("docs/t.txt", ".env", &secret),
         ("w.toml", ".qa-skill/waivers.toml", &waiver),
     ] {
-        let files = Files::of(&[POLICY, ("z", "z\n")]);
+        let files = Files::from_texts(&[POLICY, ("z", "z\n")]);
         let added = blocking(&files, &files.clone().with(new, text));
         assert!(!added.is_empty(), "{new} is added");
         let base = files.clone().with(old, text);
         assert_eq!(blocking(&base, &files.clone().with(new, text)), added, "{old} -> {new}");
     }
     // What was the target of a link becomes a program of the same bytes.
-    let files = Files::of(&[POLICY, ("z", "z\n")]);
+    let files = Files::from_texts(&[POLICY, ("z", "z\n")]);
     let base = files.clone().mode("120000", "run", secret.as_bytes());
     let head = files.mode("100755", "run", secret.as_bytes());
     assert!(blocking(&base, &head).contains(&"secret-token/provider-token".to_owned()));
@@ -78,7 +78,7 @@ fn text_that_comes_from_where_a_lens_does_not_look_is_new() {
     let policy = format!("{}[lenses.secret-token]\nignore = [\"legacy/**\"]\n", POLICY.1);
     let line = format!("T = \"{}\"\n", token());
     let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
-    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    let files = Files::from_texts(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
     let head = files.clone().with("src/t.py", others + &line);
     for (old, expected) in [("legacy/t.py", vec!["secret-token/provider-token"]), ("src/old.py", vec![])] {
         assert_eq!(blocking(&files.clone().with(old, &line), &head), expected, "{old}");
@@ -91,7 +91,7 @@ fn a_rename_to_where_a_lens_looks_is_judged_as_new() {
     let secret = format!("T = \"{}\"\n", token());
     let client = "import requests\nrequests.get(\"https://a.io\", verify=False)\n".to_owned();
     let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
-    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    let files = Files::from_texts(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
     for (old, new, before, after) in [
         // By `ignore` of the policy: the same bytes, and others beside them.
         ("legacy/t.py", "src/t.py", &secret, &secret),
@@ -110,7 +110,7 @@ fn a_rename_to_where_a_lens_looks_is_judged_as_new() {
 fn a_rename_to_where_a_lens_does_not_look_is_judged_as_a_removal() {
     let test = "def test_x():\n    assert 1 + 1 == 2\n";
     let policy = format!("{}[lenses.test-weakening]\nignore = [\"legacy/**\"]\n", POLICY.1);
-    let files = Files::of(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
+    let files = Files::from_texts(&[(POLICY.0, policy.as_str()), ("z", "z\n")]);
     let base = files.clone().with("tests/test_a.py", test);
     let deleted = blocking(&base, &files);
     assert!(!deleted.is_empty());
@@ -122,7 +122,7 @@ fn a_rename_to_where_a_lens_does_not_look_is_judged_as_a_removal() {
 #[test]
 fn a_second_secret_on_a_line_is_new() {
     let (one, two) = (token(), other_token());
-    let lines = |text: String| Files::of(&[("keys.json", text.as_str())]);
+    let lines = |text: String| Files::from_texts(&[("keys.json", text.as_str())]);
     let base = lines(format!("{{\"a\":\"{one}\"}}\n"));
     let url = "postgres://u:Zq8Wm3RtK5vXc1Lp@db.example.net/x";
     for second in [two.as_str(), url] {
@@ -137,7 +137,7 @@ fn a_second_secret_on_a_line_is_new() {
 fn a_secret_before_an_underscore_is_found_and_masked() {
     let secret = token();
     let repo = Repo::new();
-    let base = Files::of(&[("z", "z\n")]);
+    let base = Files::from_texts(&[("z", "z\n")]);
     repo.change(
         &base,
         &base
@@ -155,7 +155,8 @@ fn a_secret_before_an_underscore_is_found_and_masked() {
 #[test]
 fn a_policy_below_something_that_is_no_directory_is_no_absent_policy() {
     for (mode, content) in [("120000", "cfg"), ("100644", "version = 1\n")] {
-        let base = Files::of(&[("cfg/policy.toml", POLICY.1)]).mode(mode, ".qa-skill", content.as_bytes());
+        let base =
+            Files::from_texts(&[("cfg/policy.toml", POLICY.1)]).mode(mode, ".qa-skill", content.as_bytes());
         let repo = Repo::new();
         repo.change(&base, &base.clone().with("a.py", "a = 1\n"));
         repo.judge().run().expect_code(3, "REPOSITORY_UNSUPPORTED");
@@ -164,8 +165,11 @@ fn a_policy_below_something_that_is_no_directory_is_no_absent_policy() {
 
 #[test]
 fn a_change_after_which_no_policy_could_be_read_blocks() {
-    let base = Files::of(&[(".qa-skill/policy.toml", "version = 1\n"), ("cfg/policy.toml", "version = 1\n")]);
-    let without = Files::of(&[("cfg/policy.toml", "version = 1\n")]);
+    let base = Files::from_texts(&[
+        (".qa-skill/policy.toml", "version = 1\n"),
+        ("cfg/policy.toml", "version = 1\n"),
+    ]);
+    let without = Files::from_texts(&[("cfg/policy.toml", "version = 1\n")]);
     for head in [
         without.clone().mode("120000", ".qa-skill", b"cfg"),
         without.clone().with(".qa-skill", "x\n"),

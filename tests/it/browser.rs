@@ -147,7 +147,7 @@ fn shop(replaced: &[(&str, &str)]) -> Files {
         "steps": ["Step 1: add something", "Step 2: take nothing from an empty cart"], "passes": true
     }]);
     let features = serde_json::to_string_pretty(&features).unwrap() + "\n";
-    let files = Files::of(&[
+    let files = Files::from_texts(&[
         (".qa-skill/policy.toml", POLICY),
         ("package.json", "{ \"private\": true }\n"),
         ("playwright.config.js", CONFIGURATION),

@@ -15,7 +15,7 @@ reports = [{ path = \"reports/ruff.json\", tool = \"ruff\" }]
 /// the branch, which nobody merged alone.
 fn merged() -> (Repo, Vec<String>) {
     let repo = Repo::new();
-    let start = Files::of(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
+    let start = Files::from_texts(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
     let commit = |files: &Files, parents: &[git2::Oid]| repo.commit(repo.tree(files), parents);
     let first = commit(&start, &[]);
     let more = start.clone().with("a.py", "a = 2\n");
@@ -119,7 +119,7 @@ fn a_person_reads_the_rate_with_its_interval_the_rules_and_the_changes() {
 #[test]
 fn what_cannot_be_calibrated_is_told_with_a_way_out() {
     let repo = Repo::new();
-    let only = repo.commit(repo.tree(&Files::of(&[("a.py", "a = 1\n")])), &[]);
+    let only = repo.commit(repo.tree(&Files::from_texts(&[("a.py", "a = 1\n")])), &[]);
     repo.reference("refs/heads/topic", only);
     let outcome = calibrate(&repo, &[]).expect(2);
     assert!(outcome.stderr.contains("no change to judge"), "{}", outcome.stderr);

@@ -119,7 +119,7 @@ fn no_secret_of_any_input_stands_in_what_is_written_or_said() {
     let mut canaries = Canaries::default();
     let repo = Repo::new();
     let policy = gates(&mut canaries);
-    let base = Files::of(&[(POLICY, policy.as_str()), ("src/old.py", "r = 1\ns = 2\nt = 3\n")])
+    let base = Files::from_texts(&[(POLICY, policy.as_str()), ("src/old.py", "r = 1\ns = 2\nt = 3\n")])
         .with("src/a.py", format!("OLD = \"{}\"\nkept = 1\n", canaries.hatch("a removed line")))
         .with(format!("old/{}.txt", canaries.hatch("a deleted file's name")), "x\n");
     let head = head(&mut canaries, &base).without(&format!("old/ghp_{}.txt", canaries.0[2].body));
@@ -260,7 +260,7 @@ fn an_error_that_quotes_what_it_refuses_quotes_no_secret() {
         };
         let policy = policy.replace("SECRET", &secret);
         let repo = Repo::new();
-        let base = Files::of(&[(POLICY, policy.as_str()), changed]);
+        let base = Files::from_texts(&[(POLICY, policy.as_str()), changed]);
         repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
         let outcome = repo.judge().run().expect_code(2, "POLICY_INVALID");
         said.streams(place, &outcome);
@@ -354,7 +354,7 @@ fn two_names_that_differ_in_a_secret_alone_are_refused() {
     let mut canaries = Canaries::default();
     let (one, other) = (canaries.hatch("one"), canaries.hatch("other"));
     let repo = Repo::new();
-    let base = Files::of(&[("a.py", "a = 1\n")]);
+    let base = Files::from_texts(&[("a.py", "a = 1\n")]);
     repo.change(&base, &base.clone().with(format!("{one}.txt"), "x\n").with(format!("{other}.txt"), "y\n"));
     let outcome = repo.judge().run().expect_code(3, "PATH_REFUSED");
     assert!(
@@ -387,7 +387,7 @@ fn the_markers_of_a_key_hide_nothing_but_a_key() {
             let spelt = |marker: String| if escaped { marker.replace("# -", "# \\x2d") } else { marker };
             let repo = Repo::new();
             let policy = (POLICY, "preset = \"guarded\"\n");
-            let base = Files::of(&[policy, (path, before.as_str())]);
+            let base = Files::from_texts(&[policy, (path, before.as_str())]);
             let plain = repo.tree(&base.clone().with(path, format!("{before}{payload}")));
             let hidden = format!("{}{before}{payload}{}", spelt(marker("BEGIN")), spelt(marker("END")));
             let hidden = repo.tree(&base.clone().with(path, hidden));
@@ -419,7 +419,7 @@ fn a_masked_name_is_still_read_by_its_ending() {
     let token = canaries.hatch("a name").replace("ghp_", "glpat-");
     for name in [format!("{}.test.js", &token[..26]), format!("{}/a.test.js", &token[..26])] {
         let repo = Repo::new();
-        let base = Files::of(&[(POLICY, "preset = \"guarded\"\n")]);
+        let base = Files::from_texts(&[(POLICY, "preset = \"guarded\"\n")]);
         let test = "it.only('a', () => { expect(1).toBe(1); });\n";
         repo.change(&base, &base.clone().with(format!("tests/{name}"), test));
         repo.judge().run().expect(1);

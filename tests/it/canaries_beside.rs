@@ -339,8 +339,8 @@ fn waivers_and_a_rubric_with_a_secret_are_refused_without_showing_it() {
     ];
     for (path, text, code) in cases {
         let repo = Repo::new();
-        let base =
-            Files::of(&[(POLICY, "[consistency]\nrubric = 1\n"), ("a.py", "a = 1\n")]).with(path, text);
+        let base = Files::from_texts(&[(POLICY, "[consistency]\nrubric = 1\n"), ("a.py", "a = 1\n")])
+            .with(path, text);
         let base = if path == WAIVERS { base.with(POLICY, "") } else { base };
         repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
         let exit = if code == "POLICY_INVALID" { 2 } else { 3 };

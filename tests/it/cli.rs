@@ -409,12 +409,13 @@ fn hostile() -> Repo {
         "x\" y='z'&amp;.py".to_owned(),
     ];
     let text = format!("{}x = 1 # {odd}\n{command}\nkey = \"{}\" # {odd}\n", conflict(), token());
-    let mut head = Files::of(&[("keep", "x\n"), (".qa-skill/policy.toml", "\u{202e}\u{1b}[31m = 1\n")]);
+    let mut head =
+        Files::from_texts(&[("keep", "x\n"), (".qa-skill/policy.toml", "\u{202e}\u{1b}[31m = 1\n")]);
     for name in names {
         head = head.with(name, &text);
     }
     let repo = Repo::new();
-    repo.change(&Files::of(&[("keep", "x\n")]), &head);
+    repo.change(&Files::from_texts(&[("keep", "x\n")]), &head);
     repo
 }
 

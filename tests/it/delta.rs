@@ -9,7 +9,7 @@ const CLEAN: &str = "a = 1\n";
 /// Commits files on top of a commit, as the new head.
 fn push(repo: &Repo, parent: &str, files: &[(&str, &str)]) {
     let parent = repo.git.revparse_single(parent).unwrap().id();
-    let commit = repo.commit(repo.tree(&Files::of(files)), &[parent]);
+    let commit = repo.commit(repo.tree(&Files::from_texts(files)), &[parent]);
     repo.reference("refs/heads/topic", commit);
 }
 

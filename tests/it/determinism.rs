@@ -20,7 +20,7 @@ pub(crate) fn utf16(text: &str) -> Vec<u8> {
 /// A change with something of everything, and more files than one worker takes at a time.
 fn rich() -> Repo {
     let repo = Repo::new();
-    let mut base = Files::of(&[
+    let mut base = Files::from_texts(&[
         ("src/gone.py", "print('gone')\n"),
         ("lib/exact.js", &lines("exact", 30)),
         ("lib/inexact.go", &lines("inexact", 30)),
@@ -57,7 +57,7 @@ fn rich() -> Repo {
         base = base.with(&path, lines("a", 40));
         head = head.with(&path, lines("a", 20) + &format!("breakpoint({number});\n") + &lines("b", 20));
     }
-    let root = repo.commit(repo.tree(&Files::of(&[("README", "root\n")])), &[]);
+    let root = repo.commit(repo.tree(&Files::from_texts(&[("README", "root\n")])), &[]);
     let base = repo.commit(repo.tree(&base), &[root]);
     let head = repo.commit(repo.tree(&head), &[base]);
     repo.reference("refs/heads/main", base);

@@ -14,8 +14,8 @@ const PYTEST: &str = "[gates.unit_tests]\nreports = [{ path = \"reports/junit.xm
 /// A change of one line under a policy.
 fn under(policy: &str) -> Repo {
     let repo = Repo::new();
-    let base = Files::of(&[(POLICY, policy), ("src/a.js", "const a = 1;\n")]);
-    let head = Files::of(&[(POLICY, policy), ("src/a.js", "const a = 1;\nconst x = 2;\n")]);
+    let base = Files::from_texts(&[(POLICY, policy), ("src/a.js", "const a = 1;\n")]);
+    let head = Files::from_texts(&[(POLICY, policy), ("src/a.js", "const a = 1;\nconst x = 2;\n")]);
     repo.change(&base, &head);
     repo
 }
@@ -136,20 +136,23 @@ fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
 
     let committed = under(ESLINT);
     let files = [(POLICY, ESLINT), ("src/a.js", "const a = 1;\n"), (path, clean.as_str())];
-    committed.change(&Files::of(&[(POLICY, ESLINT)]), &Files::of(&files));
+    committed.change(&Files::from_texts(&[(POLICY, ESLINT)]), &Files::from_texts(&files));
     report(&committed, path, &clean);
 
     // A file of the base that head does not have yet stands in a checkout of both.
     let of_base = under(ESLINT);
     let base = [(POLICY, ESLINT), (path, clean.as_str())];
-    of_base.change(&Files::of(&base), &Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]));
+    of_base.change(
+        &Files::from_texts(&base),
+        &Files::from_texts(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]),
+    );
     report(&of_base, path, &clean);
 
     // What a submodule brings is of the change as well.
     let in_submodule = under(ESLINT);
     let elsewhere = in_submodule.git.head().unwrap().target().unwrap();
-    let head = Files::of(&[(POLICY, ESLINT)]).object("160000", "reports", elsewhere);
-    in_submodule.change(&Files::of(&[(POLICY, ESLINT)]), &head);
+    let head = Files::from_texts(&[(POLICY, ESLINT)]).object("160000", "reports", elsewhere);
+    in_submodule.change(&Files::from_texts(&[(POLICY, ESLINT)]), &head);
     report(&in_submodule, path, &clean);
 
     let linked = under(ESLINT);
@@ -353,8 +356,8 @@ fn a_gate_is_softened_by_the_base_alone() {
     let repo = Repo::new();
     let softer = "[rules.\"lint/error\"]\nstrength = \"advise\"\n";
     repo.change(
-        &Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]),
-        &Files::of(&[(POLICY, softer), ("src/a.js", "const a = 1;\nconst x = 2;\n")]),
+        &Files::from_texts(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\n")]),
+        &Files::from_texts(&[(POLICY, softer), ("src/a.js", "const a = 1;\nconst x = 2;\n")]),
     );
     report(&repo, "reports/eslint.json", eslint(&[unused(2, 2)]));
     judge(&repo).expect(1);
@@ -413,7 +416,7 @@ fn a_commit_that_is_dated_back_does_not_make_an_old_report_new() {
     let old = SystemTime::UNIX_EPOCH + Duration::from_secs(OLD.unsigned_abs() + 60);
     let repo = under(ESLINT);
     let base = repo.git.revparse_single("main").unwrap().id();
-    let files = Files::of(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\nconst x = 3;\n")]);
+    let files = Files::from_texts(&[(POLICY, ESLINT), ("src/a.js", "const a = 1;\nconst x = 3;\n")]);
     repo.reference("refs/heads/topic", repo.commit_at(repo.tree(&files), &[base], OLD));
     report(&repo, "reports/eslint.json", eslint(&[]));
     let path = repo.path().join("reports/eslint.json");

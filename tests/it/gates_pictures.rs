@@ -18,8 +18,8 @@ const JPEG: &[u8] = b"\xff\xd8\xff\xe0likewise";
 fn failed_with(pictures: &[&str]) -> Repo {
     let repo = Repo::new();
     let files = [(".qa-skill/policy.toml", POLICY), ("src/a.js", "const a = 1;\n")];
-    let base = Files::of(&files);
-    repo.change(&base, &Files::of(&files).with("src/a.js", "const a = 2;\n"));
+    let base = Files::from_texts(&files);
+    repo.change(&base, &Files::from_texts(&files).with("src/a.js", "const a = 2;\n"));
     let attachments: Vec<Value> = pictures
         .iter()
         .map(|name| {

@@ -150,7 +150,7 @@ struct Scene {
 }
 
 fn files(policy: &str, says: &str, more: &str) -> Files {
-    Files::of(&[
+    Files::from_texts(&[
         (POLICY, policy),
         ("pyproject.toml", PROJECT),
         ("package.json", "{\"devDependencies\": {\"@playwright/test\": \"1\"}}"),
@@ -171,7 +171,7 @@ fn stub(checkout: &Path, tool: &str) {
 }
 
 impl Scene {
-    fn of(base: &Files, head: &Files) -> Option<Self> {
+    fn from_files(base: &Files, head: &Files) -> Option<Self> {
         if !can_be(As::Root) {
             return None;
         }
@@ -185,7 +185,7 @@ impl Scene {
     }
 
     fn new(policy: &str, says: &str) -> Option<Self> {
-        Self::of(&files(policy, says, ""), &files(policy, says, "c = 3\n"))
+        Self::from_files(&files(policy, says, ""), &files(policy, says, "c = 3\n"))
     }
 
     fn judge(&self) -> Outcome {
@@ -236,7 +236,7 @@ fn every_gate_passes_and_fails_at_a_line_in_both_modes() {
             scene.replays();
 
             let clean = files(&policy, &kind.passes, "");
-            let scene = Scene::of(&clean, &files(&policy, &kind.fails, "c = 3\n")).unwrap();
+            let scene = Scene::from_files(&clean, &files(&policy, &kind.fails, "c = 3\n")).unwrap();
             scene.judge().expect(1);
             assert_eq!(scene.repo.run_dir().findings(), [kind.finding], "{}", kind.gate);
             scene.replays();
@@ -287,7 +287,7 @@ fn a_tool_that_is_not_there_is_named_and_never_taken_from_the_commit() {
                 .mode("100755", format!("node_modules/.bin/{}", kind.tool), planted)
                 .mode("100755", kind.tool, planted)
         };
-        let Some(scene) = Scene::of(&with(""), &with("c = 3\n")) else { return };
+        let Some(scene) = Scene::from_files(&with(""), &with("c = 3\n")) else { return };
         fs::remove_file(scene.repo.path().join("stubs/bin").join(kind.tool)).unwrap();
         let outcome = scene.judge().expect(3);
         assert!(scene.codes().contains(&"GATE_TOOL_MISSING".to_owned()), "{:?}", scene.codes());
@@ -357,7 +357,7 @@ fn what_the_base_says_too_is_not_held_against_the_change() {
     // A base that cannot be judged excuses nothing.
     let policy = policy("best_effort", &runs(kind, true));
     let (base, head) = (files(&policy, "exit 77", ""), files(&policy, &kind.fails, "c = 3\n"));
-    let scene = Scene::of(&base, &head).unwrap();
+    let scene = Scene::from_files(&base, &head).unwrap();
     scene.judge().expect(1);
     assert_eq!(scene.verdict()["warningCodes"], json!(["EXECUTION_EXIT_NONZERO"]));
     scene.replays();
@@ -373,7 +373,7 @@ fn a_test_that_passes_when_tried_again_is_flaky_and_one_that_never_does_fails() 
         head.map(|it| (it["attempt"].clone(), it["exitCode"].clone())).collect()
     };
     let never = pytest(&[("one", true), ("two", false)]);
-    let Some(scene) = Scene::of(&clean, &files(&policy, &never, "c = 3\n")) else { return };
+    let Some(scene) = Scene::from_files(&clean, &files(&policy, &never, "c = 3\n")) else { return };
     scene.judge().expect(1);
     assert_eq!(attempts(&scene), [(json!(1), json!(1)), (json!(2), json!(1)), (json!(3), json!(1))]);
     assert_eq!(scene.repo.run_dir().findings(), [kind.finding]);
@@ -385,7 +385,7 @@ fn a_test_that_passes_when_tried_again_is_flaky_and_one_that_never_does_fails() 
     let says = says.replace("exit 1\n;;", "exit 1;;");
     let mut seen = std::collections::BTreeSet::new();
     while !seen.contains("flaky") || !seen.contains("passed") {
-        let scene = Scene::of(&clean, &files(&policy, &says, "c = 3\n")).unwrap();
+        let scene = Scene::from_files(&clean, &files(&policy, &says, "c = 3\n")).unwrap();
         let outcome = scene.judge();
         let attempts = attempts(&scene);
         let passed = attempts.last().is_some_and(|(_, exit)| exit == 0);
@@ -413,7 +413,7 @@ fn a_report_is_only_what_the_command_itself_wrote() {
     for says in
         ["exit 0", "ln -s /etc/hostname .qa-skill-gate-pytest.xml", "mkfifo .qa-skill-gate-pytest.xml"]
     {
-        let Some(scene) = Scene::of(&forged(says, ""), &forged(says, "c = 3\n")) else { return };
+        let Some(scene) = Scene::from_files(&forged(says, ""), &forged(says, "c = 3\n")) else { return };
         scene.judge().expect(3);
         scene.replays();
     }
@@ -424,7 +424,7 @@ fn a_tool_that_the_change_removes_from_its_project_is_no_pass() {
     let kind = &kinds()[0];
     let policy = policy("best_effort", &runs(kind, true));
     let head = files(&policy, &kind.passes, "").with("pyproject.toml", "[project]\nname = \"a\"\n");
-    let Some(scene) = Scene::of(&files(&policy, &kind.passes, ""), &head) else { return };
+    let Some(scene) = Scene::from_files(&files(&policy, &kind.passes, ""), &head) else { return };
     scene.judge().expect(3);
     assert!(scene.codes().contains(&"GATE_NOTHING_RAN".to_owned()), "{:?}", scene.codes());
     scene.replays();
@@ -438,9 +438,13 @@ fn a_change_outside_every_project_passes_only_where_the_policy_says_so() {
     {
         let policy = policy("strict", &format!("{}{untouched}", runs(kind, true)));
         let tree = |text: &str| {
-            Files::of(&[(POLICY, policy.as_str()), ("python/pyproject.toml", PROJECT), ("docs/a.md", text)])
+            Files::from_texts(&[
+                (POLICY, policy.as_str()),
+                ("python/pyproject.toml", PROJECT),
+                ("docs/a.md", text),
+            ])
         };
-        let Some(scene) = Scene::of(&tree("a"), &tree("b")) else { return };
+        let Some(scene) = Scene::from_files(&tree("a"), &tree("b")) else { return };
         scene.judge().expect(exit);
         scene.replays();
     }
@@ -451,7 +455,7 @@ fn a_toolchain_that_is_committed_is_refused() {
     let kind = &kinds()[0];
     let policy = policy("strict", &runs(kind, true));
     let with = |more: &str| files(&policy, &kind.passes, more).with("stubs/readme", "x");
-    let Some(scene) = Scene::of(&with(""), &with("c = 3\n")) else { return };
+    let Some(scene) = Scene::from_files(&with(""), &with("c = 3\n")) else { return };
     scene.judge().expect(3);
     assert!(scene.codes().contains(&"EXECUTION_DENIED".to_owned()), "{:?}", scene.codes());
 }
@@ -556,7 +560,8 @@ fn a_policy_that_lets_more_run_or_runs_less_is_reported_as_weaker() {
         .replace("[[execution.allow]]\nprefix = [\"mypy\"]", "[[execution.allow]]\nprefix = [\"sh\"]\nmatch = [[\"sh\", \"a\"]]\nnot-match = [[\"bash\"]]\n[[execution.allow]]\nprefix = [\"mypy\"]")
         .replace("run = [\"ruff\"]", "reports = [{ path = \"ruff.json\", tool = \"ruff\" }]\nuntouched = \"pass\"")
         .replace("path = \"stubs\"", "path = \"more\" }, { path = \"stubs\"");
-    let Some(scene) = Scene::of(&files(&before, &kind.passes, ""), &files(&after, &kind.passes, "c = 3\n"))
+    let Some(scene) =
+        Scene::from_files(&files(&before, &kind.passes, ""), &files(&after, &kind.passes, "c = 3\n"))
     else {
         return;
     };
@@ -670,7 +675,7 @@ fn steps_of_features_are_shown_by_the_tests_of_other_gates() {
         ("exit 3".to_owned(), 3, None),
     ] {
         let with = |more: &str| files(&policy, &says, more).with("feature_list.json", list.to_string());
-        let Some(scene) = Scene::of(&with(""), &with("c = 3\n")) else { return };
+        let Some(scene) = Scene::from_files(&with(""), &with("c = 3\n")) else { return };
         scene.judge().expect(exit);
         assert_eq!(scene.repo.run_dir().findings(), finding.into_iter().collect::<Vec<_>>(), "{says}");
         scene.replays();

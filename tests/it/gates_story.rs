@@ -60,7 +60,7 @@ fn in_qa_with(policy: &str, passes: bool, tests: &[(&str, &str)], more: impl FnO
     ];
     let mut head = base;
     head[3].1 = "def add(*all): return sum(all)\n";
-    repo.change(&Files::of(&base), &more(Files::of(&head)));
+    repo.change(&Files::from_texts(&base), &more(Files::from_texts(&head)));
     std::fs::create_dir(repo.path().join("reports")).unwrap();
     std::fs::write(repo.path().join("reports/junit.xml"), junit(tests)).unwrap();
     std::fs::write(repo.path().join("feature_list.json"), &list).unwrap();
@@ -135,7 +135,7 @@ fn without_a_list_or_a_feature_to_look_at_there_is_no_pass() {
         let state = state("QA_READY", "qa");
         let base = [(".qa-skill/policy.toml", POLICY), ("workflow-state.json", state.as_str())];
         let head = [base[0], base[1], ("feature_list.json", list)];
-        repo.change(&Files::of(&base), &Files::of(&head));
+        repo.change(&Files::from_texts(&base), &Files::from_texts(&head));
         repo.judge().run().expect(3);
         let verdict = repo.run_dir().json("final-verdict.json");
         assert!(verdict["errorCodes"].to_string().contains(code), "{verdict}");

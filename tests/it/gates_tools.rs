@@ -39,8 +39,9 @@ struct Project {
 }
 
 impl Project {
-    fn of(files: &[(&str, &str)], policy: &str, faults: &[(&str, &str)]) -> Self {
-        let base = Files::of(files).with(POLICY, policy).with(".gitignore", "/node_modules\n/.venv\n");
+    fn new(files: &[(&str, &str)], policy: &str, faults: &[(&str, &str)]) -> Self {
+        let base =
+            Files::from_texts(files).with(POLICY, policy).with(".gitignore", "/node_modules\n/.venv\n");
         let faulty = faults.iter().fold(base.clone(), |files, (path, text)| files.with(path, text));
         Self { clean: base, faulty }
     }
@@ -104,7 +105,7 @@ fn eslint_tsc_vitest_and_jest() {
         &["eslint .", "tsc", "vitest run", "jest --ci"],
         &[("lint", &["eslint"]), ("type_check", &["tsc"]), ("unit_tests", &["vitest", "jest"])],
     );
-    let project = Project::of(
+    let project = Project::new(
         &[
             (
                 "package.json",
@@ -166,7 +167,7 @@ fn ruff_mypy_and_pytest() {
         &["ruff check", "mypy", "pytest"],
         &[("lint", &["ruff"]), ("type_check", &["mypy"]), ("unit_tests", &["pytest"])],
     );
-    let project = Project::of(
+    let project = Project::new(
         &[
             (
                 "pyproject.toml",
@@ -203,7 +204,7 @@ fn go_vet_and_go_test() {
         &["go vet", "go test"],
         &[("lint", &["go-vet"]), ("unit_tests", &["go-test"])],
     );
-    let project = Project::of(
+    let project = Project::new(
         &[
             ("go.mod", "module example.com/sums\n\ngo 1.19\n"),
             ("sums.go", "package sums\n\nfunc Add(a, b int) int { return a + b }\n"),
@@ -253,7 +254,7 @@ fn clippy_and_cargo_test() {
         &["cargo clippy", "cargo test"],
         &[("lint", &["clippy"]), ("unit_tests", &["cargo-test"])],
     );
-    let project = Project::of(
+    let project = Project::new(
         &[
             (
                 "Cargo.toml",

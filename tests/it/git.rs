@@ -83,7 +83,7 @@ fn no_base_at_all_is_its_own_code_and_names_the_way_out() {
         "{}",
         outcome.stderr
     );
-    let stranger = repo.commit(repo.tree(&Files::of(&[("z", "z\n")])), &[]);
+    let stranger = repo.commit(repo.tree(&Files::from_texts(&[("z", "z\n")])), &[]);
     let outcome = run_in(&repo).arg("--base").arg(stranger.to_string()).run();
     outcome.expect_code(3, "BASE_REF_RESOLUTION_FAILED");
     let outcome = qa_skill(["run"]).within(temp().path()).run();
@@ -93,8 +93,9 @@ fn no_base_at_all_is_its_own_code_and_names_the_way_out() {
 #[test]
 fn what_the_base_did_after_the_fork_is_not_part_of_the_change() {
     let repo = Repo::new();
-    let at =
-        |files: &[(&str, &str)], parents: &[git2::Oid]| repo.commit(repo.tree(&Files::of(files)), parents);
+    let at = |files: &[(&str, &str)], parents: &[git2::Oid]| {
+        repo.commit(repo.tree(&Files::from_texts(files)), parents)
+    };
     let fork = at(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")], &[]);
     let main = at(&[("a.py", "a = 1\n"), ("b.py", &conflict()), ("only-in-main", "x\n")], &[fork]);
     let topic = at(&[("a.py", "a = 2\n"), ("b.py", "b = 1\n")], &[fork]);
@@ -166,7 +167,7 @@ fn a_path_git_would_not_check_out_is_refused() {
     let component = "c".repeat(256);
     for path in [too_long.as_str(), component.as_str()] {
         let repo = Repo::new();
-        repo.change(&Files::of(&[("a", "1\n")]), &Files::of(&[("a", "1\n"), (path, "2\n")]));
+        repo.change(&Files::from_texts(&[("a", "1\n")]), &Files::from_texts(&[("a", "1\n"), (path, "2\n")]));
         repo.judge().run().expect_code(3, "PATH_REFUSED");
     }
 }
@@ -174,7 +175,7 @@ fn a_path_git_would_not_check_out_is_refused() {
 #[test]
 fn a_path_with_a_backslash_can_be_deleted() {
     let repo = Repo::new();
-    let base = Files::of(&[("a", "1\n"), ("old\\name.py", "a = 1\n")]);
+    let base = Files::from_texts(&[("a", "1\n"), ("old\\name.py", "a = 1\n")]);
     repo.change(&base, &base.clone().without("old\\name.py"));
     repo.judge().run().expect(0);
     assert_eq!(repo.run_dir().changed()["old\\name.py"]["kind"], "deleted");
@@ -229,8 +230,8 @@ fn no_setting_of_a_checkout_moves_where_its_runs_are_kept() {
 #[test]
 fn every_kind_of_change_is_told_apart() {
     let repo = Repo::new();
-    let module = repo.commit(repo.tree(&Files::of(&[("m", "m\n")])), &[]);
-    let base = Files::of(&[
+    let module = repo.commit(repo.tree(&Files::from_texts(&[("m", "m\n")])), &[]);
+    let base = Files::from_texts(&[
         ("mode.sh", "#!/bin/sh\n"),
         ("deleted.py", "gone = 1\n"),
         ("crlf.txt", "a\r\nb\r\n"),
@@ -241,7 +242,7 @@ fn every_kind_of_change_is_told_apart() {
     ])
     .with("binary.png", b"\x89PNG\r\n\x1a\n\0\0")
     .mode("120000", "link", "crlf.txt");
-    let head = Files::of(&[
+    let head = Files::from_texts(&[
         ("crlf.txt", "a\r\nc\r\n"),
         ("no-final-newline.txt", "b"),
         ("empty.txt", ""),

@@ -213,8 +213,8 @@ fn a_planted_line_cannot_be_hidden() {
     };
     let attributes = plain("a.py", line.as_bytes());
     let hidden = "* -diff -text binary linguist-generated export-ignore\n";
-    let with = Files::of(&[("z", "z\n"), ("a.py", &line), (".gitattributes", hidden)]);
-    attributes.change(&Files::of(&[("z", "z\n"), (".gitattributes", hidden)]), &with);
+    let with = Files::from_texts(&[("z", "z\n"), ("a.py", &line), (".gitattributes", hidden)]);
+    attributes.change(&Files::from_texts(&[("z", "z\n"), (".gitattributes", hidden)]), &with);
     seen("attributes", &attributes, "a.py");
     seen("a NUL byte", &plain("a.py", format!("\0\n{line}\0").as_bytes()), "a.py");
     seen(
@@ -254,7 +254,10 @@ fn a_planted_line_cannot_be_hidden_by_other_bytes_of_a_file_that_something_runs(
     let line = format!("key = \"{}\"\n", token());
     for name in ["tests/test_a.py", "docs/conf.py", "tests/Makefile", ".husky/pre-commit", "install.sh.png"] {
         let repo = Repo::new();
-        repo.change(&Files::of(&[("z", "z\n")]), &Files::of(&[("z", "z\n")]).with(name, dense(&line)));
+        repo.change(
+            &Files::from_texts(&[("z", "z\n")]),
+            &Files::from_texts(&[("z", "z\n")]).with(name, dense(&line)),
+        );
         let outcome = reported("a comment of control bytes", &repo, name);
         // A token in a test or in documentation is advice.
         let is_advice = name.starts_with("tests/") || name.starts_with("docs/");
@@ -566,7 +569,7 @@ fn what_is_not_listed_cannot_hide_what_blocks() {
 
     // Places that only advise come first, and more of them than a run lists.
     let policy = "version = 1\n[rules.\"merge-leftover/conflict-marker\".scopes]\ntest = \"advise\"\n";
-    let base = Files::of(&[(".qa-skill/policy.toml", policy), ("a.py", "1\n")]);
+    let base = Files::from_texts(&[(".qa-skill/policy.toml", policy), ("a.py", "1\n")]);
     let tests = (0..60)
         .fold(base.clone(), |files, number| files.with(format!("tests/test_{number:02}.py"), conflicts(190)));
     let repo = Repo::new();
@@ -587,7 +590,7 @@ fn size_hides_neither_a_text_named_as_an_asset_nor_a_small_head() {
     let large = line.repeat((9 << 20) / line.len());
     let mut opaque = vec![0; 9 << 20];
     opaque[..8].copy_from_slice(b"\x89PNG\r\n\x1a\n");
-    let start = Files::of(&[("b.py", "b = 1\n")]);
+    let start = Files::from_texts(&[("b.py", "b = 1\n")]);
     let cases: [(&str, Files, Files, i32); 5] = [
         ("a text named as a picture", start.clone(), start.clone().with("a.png", &large), 3),
         ("a picture", start.clone(), start.clone().with("a.png", &opaque), 0),

@@ -30,7 +30,7 @@ struct Ran {
 
 impl Ran {
     fn with(topic: &crate::support::Files, inputs: &[(&str, &str)]) -> Self {
-        Self::in_world(World::of(topic), inputs)
+        Self::in_world(World::new(topic), inputs)
     }
 
     fn in_world(world: World, inputs: &[(&str, &str)]) -> Self {
@@ -70,10 +70,12 @@ impl Ran {
 
 /// A world whose base branch asks a model that has nothing to say, and that branch's commit.
 fn with_review(server: &crate::support::Server) -> (World, git2::Oid) {
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     let policy = reviews::reviewing(answers::CHAT, &server.url(), "");
-    let files =
-        crate::support::Files::of(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    let files = crate::support::Files::from_texts(&[
+        ("src/app.py", "value = 1\n"),
+        (".qa-skill/policy.toml", &policy),
+    ]);
     let repo = &world.origin.repo;
     let main = repo.commit(repo.tree(&files), &[world.origin.base]);
     repo.reference("refs/heads/main", main);
@@ -84,7 +86,7 @@ const OLD_COMMENT: &str = "<!-- qa-skill: qa-skill verdict -->\nof an earlier ru
 
 /// A world with a comment and an abandoned check run each of GitHub Actions and of another app.
 fn with_traces_of_two_apps() -> World {
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     let mut state = world.github.state();
     for (id, author, app) in [(801, BOT, None), (802, "other-app[bot]", Some("other-app".to_owned()))] {
         let (author, body) = (author.to_owned(), OLD_COMMENT.to_owned());
@@ -125,7 +127,7 @@ fn every_input_changes_what_a_step_does() {
     assert_eq!(asked, &json!(["merge-leftover", "secret-token"]));
 
     of(&["base", "head"]);
-    let world = World::of(&faulty());
+    let world = World::new(&faulty());
     let (fork_point, main) = (world.origin.fork_point.to_string(), world.origin.base.to_string());
     let ran = Ran::in_world(world, &[("base", &fork_point), ("head", "main")]);
     let changes = ran.json("change-set.json");
@@ -170,12 +172,12 @@ fn every_input_changes_what_a_step_does() {
     let expires = asked.unwrap().json()["expires_at"].as_str().unwrap()[..10].to_owned();
     // The second day differs from the first where midnight passed in between.
     assert!([day.clone(), in_three_days()].contains(&expires), "{expires} is not {day}");
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     world.hub.0.lock().unwrap().out_of_order = true;
     assert_eq!(Ran::in_world(world, &[("require-artifact", "true")]).outcome.exit, 3);
     let contradiction = [("require-artifact", "true"), ("upload-artifact", "false")];
     assert_eq!(Ran::with(&clean(), &contradiction).outcome.code(), "INPUT_INVALID");
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     let step = Step::on_pull_request_in(world.origin.checkout(&world.proxy, 2), &world.origin, &world.proxy);
     let program = world.program(&step).env("INPUT_REQUIRE-ARTIFACT", "true");
     program
@@ -284,7 +286,7 @@ fn every_output_of_a_judged_change_has_its_value() {
 fn outputs_about_gates_name_the_report_and_whose_turn_it_is() {
     let (list, state) = (gates_story::features(false), gates_story::state("QA_READY", "qa"));
     let files = clean().with("feature_list.json", &list).with("workflow-state.json", &state);
-    let world = World::of(&files);
+    let world = World::new(&files);
     let repo = &world.origin.repo;
     let base = files.with(".qa-skill/policy.toml", gates_story::POLICY);
     repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[world.origin.base]));

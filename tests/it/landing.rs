@@ -58,7 +58,7 @@ impl History {
 }
 
 fn leaky() -> Files {
-    Files::of(&[("z", "z\n")]).with("app.py", format!("T = \"{}\"\n", token()))
+    Files::from_texts(&[("z", "z\n")]).with("app.py", format!("T = \"{}\"\n", token()))
 }
 
 fn fixed() -> Files {
@@ -144,7 +144,7 @@ fn a_criss_cross_merge_that_conflicts_is_not_judged() {
 #[test]
 fn merge_bases_that_conflict_leave_no_pass() {
     let history = History::new();
-    let text = |value: &str| Files::of(&[("a.py", value)]);
+    let text = |value: &str| Files::from_texts(&[("a.py", value)]);
     let root = history.commit(&text("a = 0\n"), &[]);
     let one = history.commit(&text("a = 1\n"), &[root]);
     let two = history.commit(&text("a = 2\n"), &[root]);
@@ -197,10 +197,10 @@ fn a_merge_that_is_reverted_on_either_side_shows_all_that_lands() {
 #[test]
 fn submodules_links_and_binary_files_that_go_back_are_part_of_the_change() {
     let history = History::new();
-    let module = |text: &str| history.commit(&Files::of(&[("m", text)]), &[]);
+    let module = |text: &str| history.commit(&Files::from_texts(&[("m", text)]), &[]);
     let (old, new) = (module("1\n"), module("2\n"));
     let base = |module: Oid, link: &str, bytes: &[u8]| {
-        Files::of(&[("z", "z\n")])
+        Files::from_texts(&[("z", "z\n")])
             .object("160000", "module", module)
             .mode("120000", "link", link)
             .with("logo.png", bytes)
@@ -222,7 +222,7 @@ fn a_change_that_lands_under_another_name_is_judged_there() {
     let workflow = "on: pull_request\npermissions: {}\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    steps:\n    - run: make test\n";
     let open = workflow.replace("on: pull_request", "on: pull_request_target").replace("{}", "write-all");
     let history = History::new();
-    let files = Files::of(&[("z", "z\n")]);
+    let files = Files::from_texts(&[("z", "z\n")]);
     let root = history.commit(&files.clone().with("docs/e.yml", workflow), &[]);
     let main = history.commit(&files.clone().with(".github/workflows/e.yml", workflow), &[root]);
     let topic = history.commit(&files.with("docs/e.yml", &open), &[root]);
@@ -237,7 +237,7 @@ fn a_change_that_lands_under_another_name_is_judged_there() {
 fn a_base_that_went_on_changes_nothing_where_both_sides_merge() {
     let history = History::new();
     let lines = |first: &str, last: &str| format!("{first}\n{}{last}\n", "x = 0\n".repeat(20));
-    let app = |first: &str, last: &str| Files::of(&[("z", "z\n")]).with("app.py", lines(first, last));
+    let app = |first: &str, last: &str| Files::from_texts(&[("z", "z\n")]).with("app.py", lines(first, last));
     let root = history.commit(&app("a = 1", "b = 1"), &[]);
     let main = history.commit(&app("a = 2", "b = 1"), &[root]);
     let topic = history.commit(&app("a = 1", "b = 2"), &[root]);
@@ -250,9 +250,9 @@ fn a_base_that_went_on_changes_nothing_where_both_sides_merge() {
 #[test]
 fn a_conflict_is_told_and_the_change_is_judged() {
     let history = History::new();
-    let root = history.commit(&Files::of(&[("a.py", "a = 1\n")]), &[]);
-    let main = history.commit(&Files::of(&[("a.py", "a = 2\n")]), &[root]);
-    let topic = history.commit(&Files::of(&[("a.py", "a = 3\n")]), &[root]);
+    let root = history.commit(&Files::from_texts(&[("a.py", "a = 1\n")]), &[]);
+    let main = history.commit(&Files::from_texts(&[("a.py", "a = 2\n")]), &[root]);
+    let topic = history.commit(&Files::from_texts(&[("a.py", "a = 3\n")]), &[root]);
     history.judged(main, topic, 0);
     assert_eq!(history.landing(), "conflict");
     assert!(history.warnings().as_array().unwrap().contains(&json!("LANDING_CONFLICT")));

@@ -29,7 +29,7 @@ fn plant(repo: &Repo, id: Oid, content: Oid) {
 /// A change that adds a conflict marker below a policy, which fails.
 fn faulty() -> Repo {
     let policy = "version = 1\npreset = \"default\"\n";
-    let base = Files::of(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
+    let base = Files::from_texts(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
     let repo = Repo::new();
     repo.change(&base, &base.clone().with("a.py", format!("a = 1\n{}", conflict())));
     repo
@@ -83,7 +83,7 @@ fn a_size_that_an_object_claims_is_not_believed() {
     for claimed in [9 << 20, 400 << 20, 3 << 30] {
         // Under such a policy a file that is too large to be read would leave a pass.
         let policy = "version = 1\n[limits]\nallow-omitted = true\n";
-        let base = Files::of(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
+        let base = Files::from_texts(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
         let repo = Repo::new();
         repo.change(&base, &base.clone().with("a.py", &content).with("b.py", "b = 1\n"));
         plant_size(&repo, repo.blob_at_tip("topic", "a.py"), claimed, content.as_bytes());
@@ -131,7 +131,7 @@ fn pack_of(repo: &Repo, id: Oid) -> String {
 /// clean. Returns the three commits.
 fn forked() -> (Repo, [Oid; 3]) {
     let repo = Repo::new();
-    let clean = Files::of(&[("a.py", "a = 1\n")]);
+    let clean = Files::from_texts(&[("a.py", "a = 1\n")]);
     let marked = clean.clone().with("old.txt", conflict());
     let old = repo.commit_at(repo.tree(&clean), &[], 1_714_000_000);
     let fork = repo.commit_at(repo.tree(&clean), &[old], 1_714_000_100);
@@ -199,7 +199,7 @@ fn forge_graph(path: &Path, commit: Oid, parent: Oid) {
 fn a_shallow_clone_that_cannot_be_certain_of_its_merge_base_is_not_judged() {
     // The true merge base is `late`; the clone is cut above it and knows only the older `root`.
     let repo = Repo::new();
-    let files = |text: &str| repo.tree(&Files::of(&[("a.py", text)]));
+    let files = |text: &str| repo.tree(&Files::from_texts(&[("a.py", text)]));
     let root = repo.commit_at(files("1\n"), &[], 1_714_000_000);
     let late = repo.commit_at(files("2\n"), &[root], 1_714_000_100);
     let hidden = repo.commit_at(files("3\n"), &[late], 1_714_000_200);
@@ -215,9 +215,9 @@ fn a_shallow_clone_that_cannot_be_certain_of_its_merge_base_is_not_judged() {
 #[test]
 fn a_linked_worktree_of_a_shallow_clone_is_judged() {
     let repo = Repo::new();
-    let mut topic = repo.commit(repo.tree(&Files::of(&[("a.py", "a = 0\n")])), &[]);
+    let mut topic = repo.commit(repo.tree(&Files::from_texts(&[("a.py", "a = 0\n")])), &[]);
     for text in ["a = 1\n", "a = 2\n"] {
-        topic = repo.commit(repo.tree(&Files::of(&[("a.py", text)])), &[topic]);
+        topic = repo.commit(repo.tree(&Files::from_texts(&[("a.py", text)])), &[topic]);
     }
     repo.reference("refs/heads/topic", topic);
     let (clone, linked) = (repo.beside("clone"), repo.beside("linked"));
@@ -453,7 +453,7 @@ fn a_checkout_that_more_than_a_fetch_wrote_to_is_told_of() {
 /// A repository whose `topic` adds a directory that is itself a bare repository, with a clean `main` and `topic`.
 fn with_a_planted_layout() -> Repo {
     let planted = Repo::new();
-    let clean = Files::of(&[("a.py", "a = 1\n")]);
+    let clean = Files::from_texts(&[("a.py", "a = 1\n")]);
     planted.change(&clean, &clean.clone().with("a.py", "a = 2\n"));
     let repo = Repo::new();
     let service = repo.path().join("service");

@@ -232,7 +232,7 @@ fn pull_requests_are_judged_told_kept_and_replayed_a_week_later() {
 
 #[test]
 fn a_secret_of_the_environment_is_nowhere_but_where_it_belongs() {
-    let world = World::of(&faulty());
+    let world = World::new(&faulty());
     let step = Step::on_pull_request(&world.origin, &world.proxy, 1);
     let strangers: Vec<(&str, String)> = [
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
@@ -288,7 +288,7 @@ fn a_secret_of_the_environment_is_nowhere_but_where_it_belongs() {
 
 #[test]
 fn drift_is_told_in_one_issue_however_many_nights_it_lasts() {
-    let world = World::of(&faulty());
+    let world = World::new(&faulty());
     let step = Step::on_pull_request(&world.origin, &world.proxy, 1);
     world.program(&step).run().expect(1);
     let run = step.run_dir();
@@ -320,7 +320,7 @@ fn drift_is_told_in_one_issue_however_many_nights_it_lasts() {
 
 #[test]
 fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
-    let world = World::of(&faulty());
+    let world = World::new(&faulty());
     let step = Step::on_pull_request(&world.origin, &world.proxy, 0);
     world.program(&step).run().expect(1);
     world.keep([Kept::whole(&world.uploaded())]);
@@ -344,7 +344,7 @@ fn commits_that_are_not_given_out_by_id_are_found_by_the_pull_request() {
 
 #[test]
 fn a_night_says_which_conventions_the_code_no_longer_keeps() {
-    let mut world = World::of(&clean());
+    let mut world = World::new(&clean());
     let repo = &world.origin.repo;
     world.origin.merge = repo.commit(repo.tree(&crate::consistency::fallen()), &[world.origin.merge]);
     repo.reference(&world.origin.merge_ref, world.origin.merge);
@@ -357,7 +357,7 @@ fn a_night_says_which_conventions_the_code_no_longer_keeps() {
 fn a_verdict_stands_without_its_artifact_unless_the_workflow_requires_it() {
     for (topic, exit, conclusion) in [(faulty(), 1, "failure"), (clean(), 0, "success")] {
         for required in ["", "true"] {
-            let world = World::of(&topic);
+            let world = World::new(&topic);
             world.hub.0.lock().unwrap().out_of_order = true;
             let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
             let program = world.program(&step).env("INPUT_REQUIRE-ARTIFACT", required);
@@ -378,7 +378,7 @@ fn a_verdict_stands_without_its_artifact_unless_the_workflow_requires_it() {
 
 #[test]
 fn an_artifact_whose_name_is_taken_gets_the_next() {
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     for preset in ["default", "guarded"] {
         std::fs::remove_dir_all(world.origin.repo.beside("checkout-2")).ok();
         let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
@@ -391,7 +391,7 @@ fn an_artifact_whose_name_is_taken_gets_the_next() {
 
 #[test]
 fn a_limit_is_for_our_own_runs_before_those_of_forks() {
-    let world = World::of(&clean());
+    let world = World::new(&clean());
     let step = Step::on_pull_request(&world.origin, &world.proxy, 2);
     world.program(&step).run().expect(0);
     let archive = world.uploaded();

@@ -367,7 +367,8 @@ fn verify_says_that_a_pass_is_degraded_and_expect_pass_refuses_it() {
         (optional, "pass (degraded: an optional plan is incomplete)"),
         ("", "pass"),
     ] {
-        let base = Files::of(&[(".qa-skill/policy.toml", policy), ("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
+        let base =
+            Files::from_texts(&[(".qa-skill/policy.toml", policy), ("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
         let repo = Repo::new();
         repo.change(&base, &base.clone().with("a.py", "a = 2\n").with("b.py", "b = 2\n"));
         repo.judge().run().expect(0);

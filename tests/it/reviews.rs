@@ -380,7 +380,7 @@ fn push(repo: &Repo, policy: &str, files: &[(&str, &str)]) {
     let mut all = vec![(".qa-skill/policy.toml", policy)];
     all.extend_from_slice(files);
     let parent = repo.git.revparse_single("topic^{commit}").unwrap().id();
-    let commit = repo.commit(repo.tree(&Files::of(&all)), &[parent]);
+    let commit = repo.commit(repo.tree(&Files::from_texts(&all)), &[parent]);
     repo.git.reference("refs/heads/topic", commit, true, "").unwrap();
 }
 

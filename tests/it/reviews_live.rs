@@ -97,7 +97,7 @@ fn a_stored_run_does_not_say_where_a_key_goes() {
     assert_eq!(theirs.requests().len(), 1);
     // The checkout's own policy has another address under the same name.
     let policy = reviewing(CHAT, &ours.url(), "");
-    let tree = repo.tree(&Files::of(&[(".qa-skill/policy.toml", &policy)]));
+    let tree = repo.tree(&Files::from_texts(&[(".qa-skill/policy.toml", &policy)]));
     let parent = repo.git.revparse_single("main").unwrap().id();
     repo.reference("refs/heads/main", repo.commit(tree, &[parent]));
     let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
@@ -174,7 +174,7 @@ fn committed_answers_are_not_replayed_however_their_place_is_written() {
         std::fs::read_dir(repo.beside("out").join("replies")).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = kept.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
     let policy = reviewing(CHAT, &server.url(), "required = true");
-    let mut files = Files::of(&[(".qa-skill/policy.toml", &policy), ("app.py", FAULT)]);
+    let mut files = Files::from_texts(&[(".qa-skill/policy.toml", &policy), ("app.py", FAULT)]);
     std::fs::create_dir_all(repo.path().join("proof/replies")).unwrap();
     for path in kept {
         let name = format!("proof/replies/{}", path.file_name().unwrap().to_str().unwrap());

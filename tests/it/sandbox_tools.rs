@@ -75,7 +75,7 @@ fn a_tree_is_written_from_objects_as_they_are() {
 #[test]
 fn a_tree_with_a_path_git_would_refuse_is_not_written() {
     let repo = Repo::new();
-    let inside = repo.tree(&Files::of(&[("hooks", "x")]));
+    let inside = repo.tree(&Files::from_texts(&[("hooks", "x")]));
     let head = repo.raw_tree([("40000", &b".git"[..], inside)]);
     repo.change_trees(repo.tree(&Files::new()), head);
     let yard = Yard::new(As::Root);
@@ -103,7 +103,7 @@ fn python_runs_tests_with_processes_and_temporary_files() {
     if !has("python3") {
         return;
     }
-    let files = Files::of(&[("test_all.py", test)]);
+    let files = Files::from_texts(&[("test_all.py", test)]);
     let command = ["sh", "-c", "python3 -m unittest test_all 2>&1 | tail -1"];
     let Some(printed) = in_tree(&files, &[], &command) else { return };
     assert_eq!(printed, "OK\n");
@@ -119,7 +119,7 @@ fn node_runs_its_tests() {
         test('child', () => assert.equal(execFileSync(process.execPath, ['-p', '1']).toString(), '1\\n'));\n\
         test('worker', async () => { const w = new Worker('require(\"worker_threads\").parentPort.postMessage(1)', { eval: true });\n\
         \x20 assert.equal(await new Promise((done) => w.on('message', done)), 1); });\n";
-    let files = Files::of(&[("all.test.js", test)]);
+    let files = Files::from_texts(&[("all.test.js", test)]);
     let Some(printed) = in_tree(&files, &[], &["node", "--test", "--test-reporter=tap"]) else { return };
     assert!(printed.contains("# pass 2") || printed.contains("# pass 1\n# fail 0"), "{printed}");
     assert!(printed.contains("# fail 0"), "{printed}");
@@ -148,7 +148,7 @@ fn toolchain() -> Option<PathBuf> {
 #[test]
 fn cargo_builds_and_tests_offline() {
     let Some(toolchain) = toolchain() else { return };
-    let files = Files::of(&[
+    let files = Files::from_texts(&[
         ("Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
         ("src/lib.rs", "#[test]\nfn adds() {\n    assert_eq!(1 + 1, 2);\n}\n"),
     ]);

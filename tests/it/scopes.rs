@@ -29,7 +29,7 @@ fn judged(base: &Files, head: &Files, path: &str) -> (String, Vec<String>) {
 
 #[test]
 fn a_name_makes_no_file_vendored_or_generated_unless_the_base_shows_it() {
-    let base = Files::of(&[("z", "z\n")]);
+    let base = Files::from_texts(&[("z", "z\n")]);
     let marked = format!("{MARKED}{GO}");
     let attributes = "api/*.go linguist-generated\n";
     let other = format!("{MARKED}package api\n");
@@ -144,7 +144,7 @@ fn a_private_key_blocks_whatever_its_file_is_called() {
     ];
     let key =
         format!("-----BEGIN {}-----\n{}\n-----END {0}-----\n", ["PRIVATE", "KEY"].join(" "), body.join("\n"));
-    let base = Files::of(&[("z", "z\n")]);
+    let base = Files::from_texts(&[("z", "z\n")]);
     for path in ["deploy/id_rsa.txt", "LICENSE", "docs/setup.md", "examples/server.key", "src/key.py"] {
         let (_, blocking) = judged(&base, &base.clone().with(path, &key), path);
         assert_eq!(json!(blocking), json!(["secret-token/private-key"]), "{path}");

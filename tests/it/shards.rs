@@ -134,7 +134,7 @@ fn a_part_that_is_lost_or_foreign_or_twice_there_is_no_verdict() {
     });
     cut.expect_code(3, "ARTIFACT_SCHEMA_INVALID");
 
-    repo.change(&Files::of(&[("a.py", "a = 1\n")]), &Files::of(&[("a.py", "a = 2\n")]));
+    repo.change(&Files::from_texts(&[("a.py", "a = 1\n")]), &Files::from_texts(&[("a.py", "a = 2\n")]));
     aggregate(&repo, "parts-3", "other-key").run().expect_code(3, "SHARD_MISSING");
 }
 
@@ -144,8 +144,8 @@ fn a_part_that_hides_something_behind_a_large_change_does_not_pass() {
     let large =
         |seed: usize| (0..20_000).map(|line| format!("value_{line} = {}\n", line * seed)).collect::<String>();
     let repo = Repo::new();
-    let base = Files::of(&[("src/a.py", &large(3)), ("src/z.py", "value = 1\n")]);
-    repo.change(&base, &Files::of(&[("src/a.py", &large(5)), ("src/z.py", &conflict())]));
+    let base = Files::from_texts(&[("src/a.py", &large(3)), ("src/z.py", "value = 1\n")]);
+    repo.change(&base, &Files::from_texts(&[("src/a.py", &large(5)), ("src/z.py", &conflict())]));
     with_root(&repo, "run", "single").run().expect(1);
     shard(&repo, 1, 1).run().expect(0);
     let path = part_files(&repo, "parts-1").remove(0);

@@ -15,7 +15,7 @@ fn picture(seed: u8) -> Vec<u8> {
 /// Judges a change of a file, which passes, and returns what each surface says.
 fn passed(base: &[(&str, &[u8])], head: &[(&str, &[u8])]) -> [String; 4] {
     let files = |entries: &[(&str, &[u8])]| {
-        entries.iter().fold(Files::of(&[LIMIT]), |files, (path, bytes)| files.with(path, bytes))
+        entries.iter().fold(Files::from_texts(&[LIMIT]), |files, (path, bytes)| files.with(path, bytes))
     };
     let repo = Repo::new();
     repo.change(&files(base), &files(head));
@@ -72,7 +72,7 @@ fn a_script_in_an_encoding_that_makes_another_program_is_no_pass() {
         ("run.ps1", b"\xff\xfe\0\0"),
     ] {
         let repo = Repo::new();
-        let base = Files::of(&[("z", "z\n")]);
+        let base = Files::from_texts(&[("z", "z\n")]);
         repo.change(&base, &base.clone().with(path, [start, b"import os\n"].concat()));
         repo.judge().run().expect(3);
         let run = repo.run_dir();
@@ -84,7 +84,7 @@ fn a_script_in_an_encoding_that_makes_another_program_is_no_pass() {
     // A name for what the bytes are anyway changes nothing.
     for start in [&b"# -*- coding: utf-8 -*-\n"[..], b"# coding: latin-1\n"] {
         let repo = Repo::new();
-        let base = Files::of(&[("z", "z\n")]);
+        let base = Files::from_texts(&[("z", "z\n")]);
         repo.change(&base, &base.clone().with("tool.py", [start, b"import os\n"].concat()));
         repo.judge().run().expect(0);
     }

@@ -11,7 +11,7 @@ const WAIVERS: &str = ".qa-skill/waivers.toml";
 
 /// A change with more files on the base side.
 fn with_base(extra: &[(&str, &str)], base: &[(&str, &str)], head: &[(&str, &str)]) -> Repo {
-    let join = |files: &[(&str, &str)]| Files::of(&[extra, files].concat());
+    let join = |files: &[(&str, &str)]| Files::from_texts(&[extra, files].concat());
     let repo = Repo::new();
     repo.change(&join(base), &join(head));
     repo
@@ -163,7 +163,7 @@ fn a_change_that_edits_the_policy_is_judged_by_the_one_of_the_base() {
 
 #[test]
 fn a_head_that_the_next_run_could_not_read_is_no_head_without_a_policy() {
-    let base = Files::of(&[("a.py", "a\n"), (POLICY, "version = 1\n")]);
+    let base = Files::from_texts(&[("a.py", "a\n"), (POLICY, "version = 1\n")]);
     let below = |path: &str| format!("{path}/x");
     let heads = [
         (base.clone().without(POLICY).with(".qa-skill", "x\n"), ".qa-skill is not a directory"),
@@ -250,13 +250,14 @@ fn a_policy_that_cannot_be_read_is_a_usage_error_with_line_and_suggestion() {
     }
     let repo = Repo::new();
     let big = "# comment\n".repeat(200_000);
-    let base = Files::of(&[(POLICY, big.as_str())]);
+    let base = Files::from_texts(&[(POLICY, big.as_str())]);
     repo.change(&base, &base.clone().with("a", "a\n"));
     repo.judge().run().expect_code(2, "POLICY_INVALID");
     let base = Files::new().with(POLICY, b"# \xff\n");
     repo.change(&base, &base.clone().with("a", "a\n"));
     repo.judge().run().expect_code(2, "POLICY_INVALID");
-    let base = Files::of(&[("weak.toml", "preset = \"advisory\"\n")]).mode("120000", POLICY, "../weak.toml");
+    let base =
+        Files::from_texts(&[("weak.toml", "preset = \"advisory\"\n")]).mode("120000", POLICY, "../weak.toml");
     repo.change(&base, &base.clone().with("a", conflict()));
     assert_ne!(repo.judge().run().exit, 0);
 }

@@ -27,7 +27,7 @@ pub enum CheckConclusion {
 }
 
 impl CheckConclusion {
-    fn of(report: &Report<'_>) -> Self {
+    fn new(report: &Report<'_>) -> Self {
         match report.result.final_verdict.conclusion {
             Conclusion::Pass if is_partial(report) => Self::Neutral,
             Conclusion::Pass => Self::Success,
@@ -75,14 +75,14 @@ pub struct CheckReport {
 impl CheckReport {
     /// The check run of a report. At most [`MAX_BLOCKING`] blocking findings and [`MAX_ADVISORY`] others are annotated;
     /// how many are not is said in the text.
-    pub fn of(report: &Report<'_>) -> Self {
+    pub fn new(report: &Report<'_>) -> Self {
         let conclusion = report.result.final_verdict.conclusion;
         let (all, _) = findings_here(report);
         let (blocking, advisory) = all.split_at(all.partition_point(|finding| finding.blocking));
-        let files = Files::of(report);
+        let files = Files::new(report);
         let shown = blocking.iter().take(MAX_BLOCKING).chain(advisory.iter().take(MAX_ADVISORY));
         Self {
-            conclusion: CheckConclusion::of(report),
+            conclusion: CheckConclusion::new(report),
             title: format!("{}: {}", verdict_word(conclusion), reason(report)),
             summary: markdown::page(report, MAX_SUMMARY),
             text: not_annotated(blocking.len(), advisory.len()),
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn each_verdict_has_its_conclusion_and_only_pass_is_success() {
         let of = |sample: &sample::Sample| {
-            let report = CheckReport::of(&sample.report(false));
+            let report = CheckReport::new(&sample.report(false));
             (report.conclusion, report.title)
         };
         assert_eq!(of(&sample::pass()), (CheckConclusion::Success, "PASS: No findings.".to_owned()));
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn blocking_findings_are_failures_and_come_first() {
-        let report = CheckReport::of(&sample::fail().report(false));
+        let report = CheckReport::new(&sample::fail().report(false));
         use AnnotationLevel::{Failure, Notice, Warning};
         let levels: Vec<AnnotationLevel> = report.annotations.iter().map(|one| one.level).collect();
         assert_eq!(levels, [Failure, Failure, Notice, Warning, Warning, Notice, Notice]);
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_large_run_annotates_what_blocks_and_counts_the_rest() {
-        let report = CheckReport::of(&sample::large(300, 3000).report(false));
+        let report = CheckReport::new(&sample::large(300, 3000).report(false));
         let blocking = report.annotations.iter().filter(|one| one.level == AnnotationLevel::Failure).count();
         assert_eq!((blocking, report.annotations.len()), (75, 125));
         assert_eq!(

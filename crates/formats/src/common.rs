@@ -32,7 +32,7 @@ pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
 /// Returns the findings without pre-existing ones in files that the change does not touch, and counts these. Tools of
 /// gates read the whole repository, and their old findings would crowd out the new ones.
 pub(crate) fn findings_here<'a>(report: &Report<'a>) -> (Vec<&'a Finding>, usize) {
-    let files = Files::of(report);
+    let files = Files::new(report);
     let all = findings(report);
     let total = all.len();
     let here: Vec<&Finding> = all
@@ -273,7 +273,7 @@ pub(crate) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    pub(crate) fn of(report: &Report<'a>) -> Self {
+    pub(crate) fn new(report: &Report<'a>) -> Self {
         let files = &report.change_set.files;
         Self {
             head: files.iter().map(|file| (&file.path, file)).collect(),

@@ -221,7 +221,7 @@ mod tests {
         let report = sample.report(false);
         let finding = crate::common::findings(&report).into_iter().find(|one| one.rule_id == rule).unwrap();
         let number = |number: Option<u64>| number.map_or("-".to_owned(), |number| number.to_string());
-        excerpt(&report, &Files::of(&report), finding, 1, sides)
+        excerpt(&report, &Files::new(&report), finding, 1, sides)
             .into_iter()
             .map(|line| {
                 let mark = if line.flagged { format!("[{}]", line.marked) } else { String::new() };

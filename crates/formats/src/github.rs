@@ -21,11 +21,11 @@ impl Format for Github {
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
-        let files = Files::of(report);
+        let files = Files::new(report);
         let mut out = String::new();
         let mut counts = Counts::default();
         for finding in findings_here(report).0 {
-            let (kind, count, limit) = counts.of(finding);
+            let (kind, count, limit) = counts.kind_of(finding);
             *count += 1;
             if *count <= limit {
                 command(&mut out, kind, finding, &files.anchor(finding));
@@ -45,7 +45,7 @@ struct Counts {
 
 impl Counts {
     /// The command a finding becomes, how many there were, and how many are shown: the last notice is the verdict.
-    fn of(&mut self, finding: &Finding) -> (&'static str, &mut usize, usize) {
+    fn kind_of(&mut self, finding: &Finding) -> (&'static str, &mut usize, usize) {
         if finding.blocking {
             ("error", &mut self.errors, MAX_PER_TYPE)
         } else if is_warning(finding) {

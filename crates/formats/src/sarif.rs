@@ -43,14 +43,14 @@ pub fn for_upload(report: &Report<'_>, hashes: &BTreeMap<(RepoPath, u64), String
 
 /// Locations of the document's results: paths at head and first lines.
 pub fn places(report: &Report<'_>) -> Vec<(RepoPath, u64)> {
-    let files = Files::of(report);
+    let files = Files::new(report);
     let anchors = findings(report).into_iter().take(MAX_RESULTS).map(|finding| files.anchor(finding));
     anchors.map(|anchor| (anchor.path.clone(), anchor.start_line)).collect()
 }
 
 fn document(report: &Report<'_>, hashes: Option<&BTreeMap<(RepoPath, u64), String>>) -> Vec<u8> {
     let (rules, indexes) = rules(report);
-    let files = Files::of(report);
+    let files = Files::new(report);
     let all = findings(report);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let results: Vec<Value> = all

@@ -138,7 +138,7 @@ fn verdict(page: &mut Page, report: &Report<'_>) {
 
 fn all_findings(page: &mut Page, report: &Report<'_>) {
     let (all, before) = findings_here(report);
-    let (files, split) = (Files::of(report), all.partition_point(|finding| finding.blocking));
+    let (files, split) = (Files::new(report), all.partition_point(|finding| finding.blocking));
     let (blocking, advice) = all.split_at(split);
     if !blocking.is_empty() {
         page.heading(&format!("Blocking ({})", blocking.len()));

@@ -37,7 +37,7 @@ impl Lens for ForgottenAwait {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        let python = Language::of(&file.path.to_text()) == Some(Language::Python);
+        let python = Language::from_path(&file.path.to_text()) == Some(Language::Python);
         if python { Need::WholeFile } else { Need::Hunks }
     }
 
@@ -50,7 +50,7 @@ impl Lens for ForgottenAwait {
         let path = packet.path().to_text();
         let file = packet.text.full_head.as_deref().filter(|text| text.contains("async def "));
         let file = file.filter(|_| packet.added().any(|line| may_tell(line.text)));
-        let python = Language::of(&path) == Some(Language::Python);
+        let python = Language::from_path(&path) == Some(Language::Python);
         let Some(file) = file.filter(|_| python).and_then(|text| Parsed::new(&path, text)) else {
             return Inspection::default();
         };

@@ -20,7 +20,7 @@ pub fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
 
 /// Returns whether a file is searched. Examples are not, since they bind nobody.
 pub fn is_of(kind: MentionKind, path: &str) -> bool {
-    let language = Language::of(path).filter(|_| !classify::is_example(path));
+    let language = Language::from_path(path).filter(|_| !classify::is_example(path));
     match kind {
         MentionKind::Configuration => is_configuration(path) && !classify::is_example(path),
         MentionKind::Ecma => {

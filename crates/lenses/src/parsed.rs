@@ -25,7 +25,7 @@ pub(crate) const CODE: &[&str] = &[
 
 /// Requests the whole of a file that has a grammar.
 pub(crate) fn content_need(file: &ChangedFile) -> Need {
-    if Language::of(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+    if Language::from_path(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
 }
 
 /// A whole file with its outline and the places of its lines.
@@ -38,7 +38,10 @@ pub(crate) struct Parsed {
 impl Parsed {
     /// Parses a file, if it has a grammar.
     pub(crate) fn new(path: &str, text: &str) -> Option<Self> {
-        Some(Self { outline: syntax::parse_once(Language::of(path)?, text), starts: line_starts(text) })
+        Some(Self {
+            outline: syntax::parse_once(Language::from_path(path)?, text),
+            starts: line_starts(text),
+        })
     }
 
     /// Returns the offset of a line.

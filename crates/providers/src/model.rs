@@ -16,7 +16,7 @@ pub struct Model {
 
 impl Model {
     /// Resolves a model; what it would refuse is an error here, before anything is sent.
-    pub fn of(name: &str, model: &PolicyModel) -> Result<Self, String> {
+    pub fn new(name: &str, model: &PolicyModel) -> Result<Self, String> {
         let (binding, endpoint) = resolve(name, model).map_err(|error| error.to_string())?;
         let surface = binding.model.as_ref().map(|model| model.surface);
         let provider = super::find(surface.expect("a resolved binding has a surface"));

@@ -8,7 +8,7 @@ const MAX_NAME_BYTES: usize = 300;
 
 /// Returns the outline of a file. A file without a grammar has its lines as names, which serves lists of paths.
 pub fn outline(path: &str, text: &str) -> ModuleOutline {
-    match Language::of(path) {
+    match Language::from_path(path) {
         Some(language) => outline_of_code(language, text),
         None => outline_of_lines(text),
     }
@@ -16,7 +16,7 @@ pub fn outline(path: &str, text: &str) -> ModuleOutline {
 
 /// Returns the imports of a file, and perhaps more that only look like imports.
 pub fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
-    let Some(language) = Language::of(path) else { return Vec::new() };
+    let Some(language) = Language::from_path(path) else { return Vec::new() };
     let Some(written) = syntax::written_imports(language, text) else {
         return outline_of_code(language, text).imports;
     };

@@ -190,7 +190,7 @@ fn check_models<'a>(
     text: &str,
 ) -> Result<(), PolicyTextError> {
     for (name, model) in models {
-        Model::of(name, model).map_err(|message| PolicyTextError {
+        Model::new(name, model).map_err(|message| PolicyTextError {
             line: file::line_of_table(text, &format!("[models.{name}]")),
             message,
             suggestion: None,

@@ -227,7 +227,7 @@ impl<'a> Publication<'a> {
         let open_check = self.open_check.borrow();
         let Some(check) = open_check.as_ref() else { return Ok(None) };
         let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
-        let report = CheckReport::of(report);
+        let report = CheckReport::new(report);
         match github.and_then(|github| github.finish_check(check, &report)) {
             Ok(()) => {
                 self.cancellation.set_close_step(None);

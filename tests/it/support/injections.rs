@@ -240,7 +240,7 @@ pub(crate) fn injected(
 ) -> Repo {
     let policy = reviewing(surface, &server.url(), settings);
     let policy = format!("{policy}\n[rules.\"review-security/injection\"]\nstrength = \"advise\"\n");
-    let common = Files::of(&[(".qa-skill/policy.toml", &policy), ("app.py", "value = 1\n")]);
+    let common = Files::from_texts(&[(".qa-skill/policy.toml", &policy), ("app.py", "value = 1\n")]);
     let (mut base, mut head) = (common.clone(), common.with("app.py", "value = 2\nother = value + 1\n"));
     for text in texts {
         if let Some(old) = text.base() {

@@ -39,7 +39,7 @@ impl Origin {
     /// `main` with seven commits, and a topic of three that was cut off after the second.
     pub(crate) fn with_topic(topic: &Files) -> Self {
         let repo = Repo::new();
-        let start = Files::of(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
+        let start = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
         let root = commit_after(&repo, &start, &[], 0);
         let fork_point = commit_after(&repo, &start.clone().with("docs/a.md", "one\n"), &[root], 1);
         let mut base = fork_point;

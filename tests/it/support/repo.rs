@@ -50,7 +50,7 @@ impl Files {
         Self::default()
     }
 
-    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn from_texts(files: &[(&str, &str)]) -> Self {
         files.iter().fold(Self::new(), |all, (path, text)| all.with(path, text))
     }
 
@@ -219,7 +219,7 @@ impl Repo {
 /// A repository whose `topic` changes `main` from the one set of files to the other.
 pub(crate) fn change(base: &[(&str, &str)], head: &[(&str, &str)]) -> Repo {
     let repo = Repo::new();
-    repo.change(&Files::of(base), &Files::of(head));
+    repo.change(&Files::from_texts(base), &Files::from_texts(head));
     repo
 }
 

@@ -11,12 +11,12 @@ use super::{Files, Outcome, Program, RunDir, Server, conflict, qa_skill};
 pub(crate) const TOKEN: &str = "canary-api-token-4711";
 
 pub(crate) fn faulty() -> Files {
-    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
+    Files::from_texts(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
         .with("src/new.py", conflict())
 }
 
 pub(crate) fn clean() -> Files {
-    Files::of(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
+    Files::from_texts(&[("src/app.py", "value = 2\n"), ("README.md", "# Widget\n"), ("docs/a.md", "one\n")])
 }
 
 /// A step about to run in a checkout.

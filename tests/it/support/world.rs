@@ -30,7 +30,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn of(topic: &Files) -> Self {
+    pub(crate) fn new(topic: &Files) -> Self {
         let github = FakeGitHub::new(NAME, TOKEN);
         let api = github.clone();
         Self::around(Origin::with_topic(topic), github, move |request| api.answer(request))

@@ -79,7 +79,7 @@ fn plants() -> Vec<Plant> {
 
 /// Both sides of a drawn change. It always fails, by a conflict marker.
 fn sides(random: &mut Random) -> (Files, Files) {
-    let mut base = Files::of(&[("README.md", "# A project\n")])
+    let mut base = Files::from_texts(&[("README.md", "# A project\n")])
         .with("lib/exact.js", lines("exact", 30))
         .with("lib/inexact.go", lines("inexact", 40))
         .with("logo.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")

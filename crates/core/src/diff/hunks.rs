@@ -39,7 +39,7 @@ impl FileDiff {
         if self.text.text.contains(char::REPLACEMENT_CHARACTER) {
             return false;
         }
-        let (own, others) = (LineCounts::of(self), LineCounts::of(other));
+        let (own, others) = (LineCounts::new(self), LineCounts::new(other));
         let are_within = |own: &BTreeMap<&str, usize>, others: &BTreeMap<&str, usize>| {
             own.iter().all(|(line, count)| others.get(line).is_some_and(|most| count <= most))
         };
@@ -55,7 +55,7 @@ struct LineCounts<'a> {
 }
 
 impl<'a> LineCounts<'a> {
-    fn of(diff: &'a FileDiff) -> Self {
+    fn new(diff: &'a FileDiff) -> Self {
         let mut counts = Self::default();
         let text = &diff.text.text;
         for cuts in &diff.text.cuts {

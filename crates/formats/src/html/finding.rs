@@ -18,7 +18,7 @@ const CONTEXT: usize = 4;
 
 /// Renders the findings: the first as cards with excerpts, the rest as a table.
 pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
-    let files = Files::of(report);
+    let files = Files::new(report);
     let (cards, rest) = all.split_at(all.len().min(MAX_CARDS));
     html! {
         section aria-labelledby="findings" {

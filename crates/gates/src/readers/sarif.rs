@@ -57,7 +57,7 @@ fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), R
             .and_then(|id| CommitId::parse(id).ok())
             .or(read.commit.take());
     }
-    let rules = Rules::of(driver)?;
+    let rules = Rules::new(driver)?;
     for result in list(run, "results")? {
         if let Some(diagnostic) = read_result(object(result, "a result")?, &rules, run, places)? {
             read.diagnostics.push(diagnostic);
@@ -122,7 +122,7 @@ struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    fn of(driver: &'a Value) -> Result<Self, ReportError> {
+    fn new(driver: &'a Value) -> Result<Self, ReportError> {
         let listed = list_or_empty(driver, "rules")?;
         let named = listed.iter().filter_map(|rule| Some((rule.get("id")?.as_str()?, rule))).collect();
         Ok(Self { listed, named })

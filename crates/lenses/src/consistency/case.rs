@@ -42,7 +42,7 @@ impl Style {
         }
     }
 
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|style| style.text() == text)
     }
 

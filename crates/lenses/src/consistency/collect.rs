@@ -15,13 +15,13 @@ pub fn in_path(path: &str) -> Vec<Sighting> {
 
 /// Returns the sightings in a file. The text is the whole file.
 pub fn in_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
-    let parsed = Language::of(path).map(|language| (language, syntax::parse(language, text)));
+    let parsed = Language::from_path(path).map(|language| (language, syntax::parse(language, text)));
     in_parsed_file(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, outline)))
 }
 
 /// Returns the sightings in a changed file, whose outline other lenses use too.
 pub(crate) fn in_changed_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
-    let parsed = Language::of(path).map(|language| (language, syntax::parse_once(language, text)));
+    let parsed = Language::from_path(path).map(|language| (language, syntax::parse_once(language, text)));
     in_parsed_file(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, &**outline)))
 }
 

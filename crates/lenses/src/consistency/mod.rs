@@ -132,7 +132,7 @@ impl Lens for Consistency {
     fn need(&self, file: &ChangedFile) -> Need {
         let in_part = matches!(file.scope, Scope::Product | Scope::Test);
         let is_code =
-            std::str::from_utf8(file.path.as_bytes()).is_ok_and(|path| Language::of(path).is_some());
+            std::str::from_utf8(file.path.as_bytes()).is_ok_and(|path| Language::from_path(path).is_some());
         if in_part && is_code { Need::WholeFile } else { Need::Hunks }
     }
 

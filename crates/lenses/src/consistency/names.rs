@@ -9,7 +9,7 @@ pub(super) fn of_file(path: &str) -> Option<Sighting> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, endings) = name.split_once('.')?;
     let ending = endings.rsplit('.').next().unwrap_or(endings);
-    if matches!(Language::of(path), Some(Language::Java)) {
+    if matches!(Language::from_path(path), Some(Language::Java)) {
         return None;
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

@@ -10,7 +10,7 @@ pub(crate) const BESIDE: &str = "beside";
 /// The directory a file of tests stands in, as far as directories say it; only for files that are named as tests.
 pub(super) fn of_test(path: &str) -> Option<Sighting> {
     const PLACES: &[&str] = &["__tests__", "spec", "specs", "test", "tests"];
-    let language = Language::of(path)?;
+    let language = Language::from_path(path)?;
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
     let named = match language {

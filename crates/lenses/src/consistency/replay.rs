@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
     /// What has to be known of a file's versions.
     pub fn needed(&self, path: &RepoPath, part: Scope) -> Needed {
         let text = path.to_text();
-        let language = Language::of(&text).map(sighting::word);
+        let language = Language::from_path(&text).map(sighting::word);
         let of_path = collect::in_path(&text);
         let needed = |convention: &Convention| {
             let is_about = |seen: &Sighting| {

@@ -121,7 +121,9 @@ pub(crate) fn fit(family: ConventionFamily, form: &str, value: &str) -> Fit {
         | ConventionFamily::FunctionName
         | ConventionFamily::MethodName
         | ConventionFamily::TypeName
-        | ConventionFamily::ConstantName => Style::of(form).map_or(Fit::Silent, |style| style.fit(value)),
+        | ConventionFamily::ConstantName => {
+            Style::from_text(form).map_or(Fit::Silent, |style| style.fit(value))
+        }
         ConventionFamily::TestPlacement
         | ConventionFamily::LicenceHeader
         | ConventionFamily::PublicDoc

@@ -72,16 +72,16 @@ pub(super) fn conforming(convention: &Convention, path: &str, value: &str) -> St
         ConventionFamily::FileName => {
             let (stem, rest) =
                 path.rsplit('/').next().and_then(|name| name.split_once('.')).unwrap_or((value, ""));
-            let stem =
-                Style::of(&convention.form).map_or_else(|| stem.to_owned(), |style| style.rewrite(stem));
+            let stem = Style::from_text(&convention.form)
+                .map_or_else(|| stem.to_owned(), |style| style.rewrite(stem));
             format!("call it `{stem}.{rest}`")
         }
         ConventionFamily::FunctionName
         | ConventionFamily::MethodName
         | ConventionFamily::TypeName
         | ConventionFamily::ConstantName => {
-            let name =
-                Style::of(&convention.form).map_or_else(|| value.to_owned(), |style| style.rewrite(value));
+            let name = Style::from_text(&convention.form)
+                .map_or_else(|| value.to_owned(), |style| style.rewrite(value));
             format!("call it `{name}`")
         }
         ConventionFamily::TestPlacement if convention.form == place::BESIDE => {

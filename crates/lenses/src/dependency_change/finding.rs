@@ -114,7 +114,7 @@ impl<'a> Placer<'a> {
         for finding in &findings {
             *counts.entry(finding.rule).or_default() += 1;
         }
-        let is_lockfile = qa_reading::packages::LockFormat::of(&self.file_name()).is_some();
+        let is_lockfile = qa_reading::packages::LockFormat::from_file_name(&self.file_name()).is_some();
         let mut drafts = Vec::new();
         for finding in findings {
             let count = counts.get_mut(finding.rule).map(std::mem::take).unwrap_or_default();

@@ -22,7 +22,7 @@ impl Reader {
     pub(super) fn for_path(path: &RepoPath) -> Option<Self> {
         let path = path.to_text();
         let name = path.rsplit('/').next().unwrap_or(&path);
-        if let Some(format) = LockFormat::of(name) {
+        if let Some(format) = LockFormat::from_file_name(name) {
             return Some(Self::Lock(format));
         }
         let path = path.to_lowercase();

@@ -132,7 +132,7 @@ fn a_lockfile_that_is_written_in_another_way_is_no_finding() {
 #[test]
 fn one_swapped_checksum_is_found_on_its_line_in_every_spelling() {
     for sample in samples() {
-        let format = qa_reading::packages::LockFormat::of(sample.name).unwrap();
+        let format = qa_reading::packages::LockFormat::from_file_name(sample.name).unwrap();
         let packages = qa_reading::packages::locked_packages(format, &sample.text).unwrap();
         let sums = packages.iter().flat_map(|package| &package.checksums);
         let digests: Vec<String> =

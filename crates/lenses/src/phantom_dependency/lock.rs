@@ -130,7 +130,7 @@ impl Locks<'_> {
     fn packages(&mut self, side: Side, lock: &str) -> Option<&[LockedPackage]> {
         let read = self.read.entry((side, lock.to_owned())).or_insert_with(|| {
             let text = self.lookups.text(side, lock)?;
-            locked_packages(LockFormat::of(split(lock).1)?, &text).ok()
+            locked_packages(LockFormat::from_file_name(split(lock).1)?, &text).ok()
         });
         read.as_deref()
     }

@@ -21,7 +21,7 @@ pub(super) struct Version<'t> {
 
 impl<'t> Version<'t> {
     pub(super) fn parse(path: &str, language: Option<&str>, text: &'t str) -> Self {
-        match Language::of(path).and_then(|grammar| TestFile::parse(grammar, text)) {
+        match Language::from_path(path).and_then(|grammar| TestFile::parse(grammar, text)) {
             Some(file) => Self::by_tree(file, language, text),
             None => {
                 let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));

@@ -81,7 +81,7 @@ pub struct Checksum {
 
 impl LockFormat {
     /// Returns the format of a file by its name, without folders.
-    pub fn of(file_name: &str) -> Option<Self> {
+    pub fn from_file_name(file_name: &str) -> Option<Self> {
         Some(match file_name {
             "package-lock.json" | "npm-shrinkwrap.json" | ".package-lock.json" => Self::Npm,
             "pnpm-lock.yaml" => Self::Pnpm,

@@ -343,7 +343,7 @@ impl Grammar {
     pub fn for_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
-        if let Some(language) = Language::of(path) {
+        if let Some(language) = Language::from_path(path) {
             return Some(Self::of_language(language));
         }
         Some(match ending {

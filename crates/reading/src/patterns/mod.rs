@@ -67,7 +67,7 @@ impl ParsedText {
     pub fn parse(path: &str, text: &str) -> Option<Self> {
         let grammar = Grammar::for_path(path)?;
         let name = path.rsplit('/').next().unwrap_or(path);
-        let is_page = syntax::Language::of(path).is_none() && grammar == Grammar::JavaScript;
+        let is_page = syntax::Language::from_path(path).is_none() && grammar == Grammar::JavaScript;
         if is_page {
             return Some(Self::parse_page(name, text));
         }

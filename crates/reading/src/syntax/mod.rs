@@ -55,7 +55,7 @@ pub enum Language {
 
 impl Language {
     /// Returns the language of a path, by its ending.
-    pub fn of(path: &str) -> Option<Self> {
+    pub fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
         Some(match ending {

@@ -178,7 +178,7 @@ impl<'a> Reviews<'a> {
 fn named_model<'a>(policy: &'a Policy, spec: &ReviewSpec) -> Option<NamedModel<'a>> {
     let settings = policy.lenses.get(spec.id).filter(|lens| lens.enabled)?;
     let name = settings.review.as_ref()?.model.as_str();
-    let model = policy.models.get(name).and_then(|model| Model::of(name, model).ok());
+    let model = policy.models.get(name).and_then(|model| Model::new(name, model).ok());
     Some(NamedModel { name, model: model.expect("reading the policy has resolved every model") })
 }
 
