@@ -181,3 +181,67 @@ fn a_change_after_which_no_policy_could_be_read_blocks() {
         assert_eq!(blocking(&base, &head), ["policy-weakening/policy-unreadable"]);
     }
 }
+
+#[test]
+fn a_removed_hit_explains_one_with_another_receiver_in_its_file_alone() {
+    let function = |name: &str| {
+        format!(
+            "import ssl\n\n\ndef f():\n    {name} = ssl.create_default_context()\n    {name}.check_hostname = False\n    return {name}\n"
+        )
+    };
+    let (old, new) = (function("context"), function("ctx"));
+    let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
+    let tls = ["dangerous-call/tls-verification-off".to_owned()];
+    let at = |path: &str, text: &str| Files::of(&[POLICY, ("z", "z\n")]).with(path, text);
+    assert_eq!(blocking(&at("a.py", &old), &at("a.py", &new)), [""; 0]);
+    // The file may be renamed, as long as it stays in the product.
+    let long = |text: &str| format!("{others}{text}");
+    assert_eq!(blocking(&at("a.py", &long(&old)), &at("b.py", &long(&new))), [""; 0]);
+
+    let twice = new.clone() + "    other.check_hostname = False\n";
+    assert_eq!(blocking(&at("a.py", &old), &at("a.py", &twice)), tls, "two for one");
+    for (name, base) in [
+        ("a comment", old.replace("    context.check", "    # context.check")),
+        (
+            "a string",
+            old.replace("context.check_hostname = False", "text = 'context.check_hostname = False'"),
+        ),
+        ("another value", old.replace("False", "True")),
+        ("another setting", old.replace("check_hostname = False", "verify_mode = ssl.CERT_NONE")),
+    ] {
+        assert_eq!(blocking(&at("a.py", &base), &at("a.py", &new)), tls, "{name}");
+    }
+    let base = at("a.py", &others).with("b.py", &old);
+    let head = at("a.py", &new).with("b.py", &others);
+    assert_eq!(blocking(&base, &head), tls, "another file");
+    let base = at("src/a.py", &others).with("tests/test_a.py", &old);
+    let head = at("src/a.py", &new).with("tests/test_a.py", &others);
+    assert_eq!(blocking(&base, &head), tls, "a test beside it");
+    for (from, text) in [("tests/test_a.py", &old), ("tests/test_a.py", &new), ("vendor/a.py", &old)] {
+        let found = blocking(&at(from, &long(text)), &at("src/a.py", &long(&new)));
+        assert!(found.contains(&tls[0]), "{from} becomes product code: {found:?}");
+    }
+}
+
+#[test]
+fn a_removed_suppression_explains_as_many_as_went() {
+    let lines = |marks: &[&str]| -> String {
+        let lines =
+            marks.iter().enumerate().map(|(at, mark)| format!("n{at} = f({at}){mark}\n\n\n\n\n\n\n\n"));
+        lines.collect()
+    };
+    let at = |text: &str| Files::of(&[POLICY, ("z", "z\n")]).with("src/a.py", text);
+    let (types, pyright, lint) = ("  # type: ignore[misc]", "  # pyright: ignore", "  # noqa");
+    let unexplained = ["suppression/unexplained".to_owned()];
+    for (base, head, blocks) in [
+        (["", types, ""], [pyright, "", ""], false),
+        (["", types, ""], [pyright, "", pyright], true),
+        (["", types, ""], [types, "", types], true),
+        (["", types, types], [types, "", ""], false),
+        (["", types, ""], [lint, "", ""], true),
+    ] {
+        let found = blocking(&at(&lines(&base)), &at(&lines(&head)));
+        let expected = if blocks { &unexplained[..] } else { &[] };
+        assert_eq!(found, expected, "{base:?} -> {head:?}");
+    }
+}

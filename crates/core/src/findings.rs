@@ -35,6 +35,9 @@ pub struct Statement {
     /// Disambiguates findings at the same place: a test's name, a tool's message, a convention. Empty where the quote is
     /// enough.
     pub subject: String,
+    /// Part of the quote that stays when the receiver or the function of a call is replaced; empty where only the same
+    /// text is the same fault.
+    pub operand: String,
     pub summary: String,
     pub detail: BTreeMap<String, Value>,
     /// Reason why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found at the
@@ -51,10 +54,22 @@ impl Statement {
             (true, false) => normalized(&format!("{}: {}", self.file, self.subject)),
         }
     }
+
+    fn texts(&self) -> usize {
+        texts(self.detail.get(ALSO_ON_LINES))
+    }
 }
 
 /// Evidence member with the number of places that a finding stands for, where they are not listed one by one.
 pub const UNLISTED: &str = "unlisted";
+
+/// Evidence member with the further lines of a file that a finding stands for.
+pub const ALSO_ON_LINES: &str = "alsoOnLines";
+
+/// Returns the number of texts that a draft stands for, by its [`ALSO_ON_LINES`].
+pub fn texts(also_on_lines: Option<&Value>) -> usize {
+    1 + also_on_lines.and_then(Value::as_array).map(Vec::len).unwrap_or_default()
+}
 
 /// Returns the number of places that a finding stands for.
 pub fn places(finding: &Finding) -> u64 {
@@ -78,8 +93,58 @@ pub struct MovedText {
     pub secret: Option<u32>,
 }
 
-/// Number of times each text occurs on removed lines.
-pub type MovedCounts = BTreeMap<MovedText, usize>;
+/// A text of removed lines without the name of its receiver or function, in the file that it was removed from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operand {
+    pub rule_id: String,
+    /// Path at head.
+    pub file: RepoPath,
+    pub text: String,
+}
+
+/// Texts of removed lines that explain added ones, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MovedCounts {
+    /// Number of times that each text occurs.
+    texts: BTreeMap<MovedText, usize>,
+    operands: BTreeMap<Operand, Vec<MovedText>>,
+}
+
+impl MovedCounts {
+    /// Counts a removed text that occurs a number of times.
+    pub fn add(&mut self, text: MovedText, operand: Option<Operand>, times: usize) {
+        if let Some(operand) = operand {
+            self.operands.entry(operand).or_default().extend(std::iter::repeat_n(text.clone(), times));
+        }
+        *self.texts.entry(text).or_insert(0) += times;
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Takes a removed text away, as often as it is needed. Takes nothing and returns false if fewer are left.
+    fn take(&mut self, text: &MovedText, times: usize) -> bool {
+        let count = self.texts.get_mut(text).filter(|count| **count >= times);
+        count.map(|count| *count -= times).is_some()
+    }
+
+    /// Takes removed texts away that have the operand, in a file of the scope. Takes nothing and returns false if fewer
+    /// are left.
+    fn take_operand(&mut self, operand: &Operand, scope: Scope, times: usize) -> bool {
+        let mut left: BTreeMap<&MovedText, usize> = BTreeMap::new();
+        let texts = self.operands.get(operand).into_iter().flatten().filter(|text| text.scope == scope);
+        let open = texts.filter(|text| {
+            let count =
+                left.entry(*text).or_insert_with(|| self.texts.get(*text).copied().unwrap_or_default());
+            let is_open = *count > 0;
+            *count = count.saturating_sub(1);
+            is_open
+        });
+        let taken: Vec<MovedText> = open.take(times).cloned().collect();
+        taken.len() == times && taken.iter().all(|text| self.take(text, 1))
+    }
+}
 
 /// Inputs of a judgement besides the statement itself.
 pub struct Judge<'a> {
@@ -120,26 +185,37 @@ pub fn judge(
     judge: &mut Judge<'_>,
 ) -> Vec<Finding> {
     let mut seen: BTreeMap<(String, RepoPath, String), u64> = BTreeMap::new();
-    let mut findings: Vec<Finding> = without_repeats(statements)
+    let mut statements = without_repeats(statements);
+    statements.retain(|statement| {
+        let file = judged_file(judge.policy, statement, files);
+        judge.policy.strength(&statement.rule_id, scope(file.as_deref())) != Strength::Off
+    });
+    let origins = origins(&statements, files, &mut judge.moved);
+    let mut findings: Vec<Finding> = statements
         .into_iter()
-        .filter_map(|statement| {
-            // A path that is not in the change cannot be verified, but its findings are not dropped.
-            let own = files.get(&statement.file).copied();
-            let file = own.map(|file| with_strictest_scope(judge.policy, &statement.rule_id, file));
+        .zip(origins)
+        .map(|(statement, origin)| {
+            let file = judged_file(judge.policy, &statement, files);
             let strength = judge.policy.strength(&statement.rule_id, scope(file.as_deref()));
-            if strength == Strength::Off {
-                return None;
-            }
             let key = (statement.rule_id.clone(), statement.file.clone(), statement.identity());
             let occurrence = seen.entry(key).or_insert(0);
             *occurrence += 1;
-            // Moved text is counted under the scope of the file's new path.
-            let origin = origin(&statement, scope(own), &statement.identity(), &mut judge.moved);
-            Some(finding(lens_id, statement, *occurrence, file.as_deref(), strength, origin, judge))
+            finding(lens_id, statement, *occurrence, file.as_deref(), strength, origin, judge)
         })
         .collect();
     sort_findings(&mut findings);
     findings
+}
+
+/// Returns the file of a statement with the scope that the rule applies. A path that is not in the change cannot be
+/// verified, but its findings are not dropped.
+fn judged_file<'f>(
+    policy: &Policy,
+    statement: &Statement,
+    files: &BTreeMap<&RepoPath, &'f ChangedFile>,
+) -> Option<Cow<'f, ChangedFile>> {
+    let file = files.get(&statement.file)?;
+    Some(with_strictest_scope(policy, &statement.rule_id, file))
 }
 
 /// Drops repeated statements about one place; those without doubt win, then the more severe.
@@ -239,24 +315,42 @@ fn by_rule(strength: Strength, ratchet: Option<&RatchetEvidence>) -> bool {
     }
 }
 
-/// Returns the origin of a statement. Each removed text explains one added text, not two.
-fn origin(statement: &Statement, scope: Scope, snippet: &str, moved: &mut MovedCounts) -> FindingOrigin {
-    if !statement.moves || snippet.is_empty() {
-        return FindingOrigin::Introduced;
-    }
-    let text = MovedText {
-        rule_id: statement.rule_id.clone(),
-        scope,
-        quote: snippet.to_owned(),
-        secret: statement.value,
-    };
-    match moved.get_mut(&text) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            FindingOrigin::PreExisting
+/// Returns the origin of each statement. Each removed text explains one added text, not two: the same text anywhere in
+/// the change, and then one in the same file that has the same operand.
+fn origins(
+    statements: &[Statement],
+    files: &BTreeMap<&RepoPath, &ChangedFile>,
+    moved: &mut MovedCounts,
+) -> Vec<FindingOrigin> {
+    let mut origins = vec![FindingOrigin::Introduced; statements.len()];
+    // Moved text is counted under the scope of the file's new path.
+    let scope_of = |statement: &Statement| scope(files.get(&statement.file).copied());
+    for (statement, origin) in statements.iter().zip(&mut origins) {
+        let text = MovedText {
+            rule_id: statement.rule_id.clone(),
+            scope: scope_of(statement),
+            quote: statement.identity(),
+            secret: statement.value,
+        };
+        if statement.moves && !text.quote.is_empty() && moved.take(&text, statement.texts()) {
+            *origin = FindingOrigin::PreExisting;
         }
-        _ => FindingOrigin::Introduced,
     }
+    for (statement, origin) in statements.iter().zip(&mut origins) {
+        let operand = Operand {
+            rule_id: statement.rule_id.clone(),
+            file: statement.file.clone(),
+            text: statement.operand.clone(),
+        };
+        let is_open = statement.moves && *origin == FindingOrigin::Introduced;
+        if is_open
+            && !operand.text.is_empty()
+            && moved.take_operand(&operand, scope_of(statement), statement.texts())
+        {
+            *origin = FindingOrigin::PreExisting;
+        }
+    }
+    origins
 }
 
 fn ratchet(rule_id: &str, file: &ChangedFile, judge: &Judge<'_>) -> RatchetEvidence {

@@ -78,6 +78,7 @@ fn statement(rule: &str, line: u64, quote: &str) -> Statement {
         quote: quote.to_owned(),
         value: None,
         subject: String::new(),
+        operand: String::new(),
         summary: String::new(),
         detail: BTreeMap::new(),
         doubt: None,
@@ -91,6 +92,8 @@ struct World {
     today: &'static str,
     survey: Option<(u64, u64)>,
     moved: Vec<(&'static str, Scope, &'static str, Option<u32>)>,
+    /// Removed texts with the operand `y`, each with its file.
+    moved_operands: Vec<(&'static str, Scope, &'static str, &'static str)>,
 }
 
 impl World {
@@ -115,7 +118,7 @@ impl World {
                 blobs_digest: canonical::sha256(b""),
             })
             .collect();
-        let mut moved = MovedCounts::new();
+        let mut moved = MovedCounts::default();
         for (rule, scope, text, value) in &self.moved {
             let text = MovedText {
                 rule_id: (*rule).to_owned(),
@@ -123,7 +126,12 @@ impl World {
                 quote: (*text).to_owned(),
                 secret: *value,
             };
-            *moved.entry(text).or_insert(0) += 1;
+            moved.add(text, None, 1);
+        }
+        for (rule, scope, text, file) in &self.moved_operands {
+            let (rule_id, quote) = ((*rule).to_owned(), (*text).to_owned());
+            let operand = Operand { rule_id: rule_id.clone(), file: path(file), text: "y".to_owned() };
+            moved.add(MovedText { rule_id, scope: *scope, quote, secret: None }, Some(operand), 1);
         }
         let mut context = Judge {
             policy: &policy,
@@ -292,6 +300,46 @@ fn a_text_that_was_removed_explains_one_that_was_added() {
     }
     let act = Statement { moves: false, ..statement(RULE, 1, "x = 1") };
     assert!(World { moved: vec![removed], ..World::default() }.blocks(act));
+}
+
+#[test]
+fn a_removed_hit_of_the_rule_explains_one_of_its_operand_in_its_file() {
+    let in_a = (RULE, Scope::Product, "b.y", "a.py");
+    let calls = || {
+        let call = |line, quote| Statement { operand: "y".to_owned(), ..statement(RULE, line, quote) };
+        vec![call(1, "a.y"), call(2, "c.y"), call(3, "b.y")]
+    };
+    let blocking =
+        |world: &World| world.judge(calls()).iter().map(|finding| finding.blocking).collect::<Vec<bool>>();
+    let with = |moved_operands: &[_]| World { moved_operands: moved_operands.to_vec(), ..World::default() };
+    assert_eq!(blocking(&World::default()), [true, true, true]);
+    // The same text comes first, then what has the same operand.
+    assert_eq!(blocking(&with(&[in_a])), [true, true, false]);
+    assert_eq!(blocking(&with(&[in_a, in_a])), [false, true, false]);
+    assert_eq!(blocking(&with(&[in_a, in_a, in_a])), [false, false, false]);
+    for other in [
+        (ADVICE, Scope::Product, "z.y", "a.py"),
+        (RULE, Scope::Test, "z.y", "a.py"),
+        (RULE, Scope::Product, "z.y", "b.py"),
+    ] {
+        assert_eq!(blocking(&with(&[other])), [true, true, true], "{other:?}");
+    }
+    let act = Statement { moves: false, operand: "y".to_owned(), ..statement(RULE, 1, "a.y") };
+    assert!(with(&[in_a]).blocks(act));
+    assert!(with(&[in_a]).blocks(statement(RULE, 1, "a.y")));
+}
+
+#[test]
+fn a_finding_about_several_lines_is_explained_by_as_many() {
+    let removed = (RULE, Scope::Product, "x", None);
+    let folded = || {
+        let detail = BTreeMap::from([(ALSO_ON_LINES.to_owned(), json!([5, 9]))]);
+        Statement { detail, ..statement(RULE, 1, "x") }
+    };
+    let with = |count: usize| World { moved: vec![removed; count], ..World::default() };
+    assert!(with(1).blocks(folded()));
+    assert!(with(2).blocks(folded()));
+    assert!(!with(3).blocks(folded()));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use super::contract::{Draft, DraftExt, Fact, Inspection, Need};
 use qa_contracts::v1::{ChangedFile, FileText};
+use qa_core::findings::normalized;
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Code, Definition, Grammar, Match, ParsedText, Pattern, Patterns, Words};
 use qa_reading::syntax::Span;
@@ -167,6 +168,21 @@ impl Calls {
         }
         assert!(faults.is_empty(), "{}", faults.join("\n"));
     }
+}
+
+/// Returns the arguments of a call, or the last name of what is assigned to with the value. `ctx.verify = False` is the
+/// fault that `context.verify = False` is, and `dill.load(file)` the one that `pickle.load(file)` is.
+pub(crate) fn operand(quote: &str) -> Option<String> {
+    let quote = normalized(quote);
+    let is_part = |character: char| character.is_alphanumeric() || "_$@.:?>-".contains(character);
+    let end = quote.find(|character| !is_part(character))?;
+    let (callee, rest) = quote.split_at(end);
+    if rest.starts_with('(') && rest.ends_with(')') && rest != "()" {
+        return Some(rest.to_owned());
+    }
+    let last = callee.rfind(['.', '>', ':']).map(|at| &callee[at + 1..])?;
+    let is_assigned = rest.starts_with('=') && !rest.starts_with("==");
+    (is_assigned && !last.is_empty()).then(|| format!("{last}{rest}"))
 }
 
 /// A pattern with its rule.

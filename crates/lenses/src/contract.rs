@@ -12,6 +12,7 @@ use qa_contracts::v1::{
     RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
 pub use qa_contracts::v1::{Draft, Fact};
+use qa_core::findings::ALSO_ON_LINES;
 use qa_core::packet::{Line, Packet, column};
 pub(crate) use qa_core::plan::Need;
 use qa_core::policy::Policy;
@@ -163,6 +164,13 @@ pub trait Lens: Sync {
         None
     }
 
+    /// Returns the part of a quote that stays when its receiver or its function is replaced, or `None` where only the
+    /// same text is the same fault. A finding whose rule had one with the same part on a removed line of the same file
+    /// is pre-existing.
+    fn operand(&self, _rule: &str, _quote: &str) -> Option<String> {
+        None
+    }
+
     /// What a base file says about a ratcheted rule: the file counts as one place, unless a lens counts finer where a
     /// repository has few files of a kind.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
@@ -292,21 +300,34 @@ impl DraftExt for Draft {
     }
 }
 
+/// Drafts of a rule in one file that become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alike {
+    /// All of them.
+    Rule,
+    /// Those that quote the same text.
+    Quote,
+}
+
 /// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide
 /// everything else.
-pub(crate) fn fold(drafts: &mut Vec<Draft>, rule: &str) {
-    let mut lines: BTreeMap<RepoPath, Vec<u64>> = BTreeMap::new();
+pub(crate) fn fold(drafts: &mut Vec<Draft>, rule: &str, alike: Alike) {
+    let key = |draft: &Draft| {
+        let quote = if alike == Alike::Quote { draft.quote.clone() } else { String::new() };
+        (draft.file.clone(), quote)
+    };
+    let mut lines: BTreeMap<(RepoPath, String), Vec<u64>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.rule == rule) {
-        lines.entry(draft.file.clone()).or_default().push(draft.start_line);
+        lines.entry(key(draft)).or_default().push(draft.start_line);
     }
     lines.values_mut().for_each(|lines| lines.sort_unstable());
     drafts.retain_mut(|draft| {
-        let others = if draft.rule == rule { lines.get(&draft.file) } else { None };
+        let others = if draft.rule == rule { lines.get(&key(draft)) } else { None };
         let Some([first, rest @ ..]) = others.map(Vec::as_slice).filter(|lines| lines.len() > 1) else {
             return true;
         };
         draft.summary = format!("{}, and {} more in this file", draft.summary, rest.len());
-        draft.detail.insert("alsoOnLines".into(), rest.into());
+        draft.detail.insert(ALSO_ON_LINES.into(), rest.into());
         draft.start_line == *first
     });
 }

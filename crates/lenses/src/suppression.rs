@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::contract::{
-    Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule,
+    Alike, Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule,
 };
 use super::idioms::{Idiom, Place, Table, code};
 use super::parsed::{self, Parsed};
@@ -36,7 +36,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
@@ -105,9 +105,16 @@ impl Lens for Suppression {
             inspect(packet, &mut seen);
         }
         for rule in [SUPPRESSION, UNEXPLAINED] {
-            fold(&mut seen.drafts, rule);
+            fold(&mut seen.drafts, rule, Alike::Quote);
         }
         seen
+    }
+
+    /// Returns the checker that a suppression silences, where several marks silence it.
+    fn operand(&self, rule: &str, quote: &str) -> Option<String> {
+        let is_mark = rule == SUPPRESSION || rule == UNEXPLAINED;
+        let family = FAMILIES.iter().find(|(_, words)| words.iter().any(|word| quote.contains(word)));
+        family.filter(|_| is_mark).map(|(name, _)| (*name).to_owned())
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
@@ -185,6 +192,15 @@ static SUPPRESSION_IDIOMS: &[Idiom] = &[
 ];
 static SUPPRESSIONS: LazyLock<Table> = LazyLock::new(|| Table::new(SUPPRESSION_IDIOMS));
 
+/// Marks that silence a checker of one kind.
+const FAMILIES: &[(&str, &[&str])] = &[
+    ("types of Python", &["type: ignore", "ty: ignore", "pyright: ignore", "pyre: ignore", "mypy: ignore"]),
+    ("lint of Python", &["noqa", "pylint"]),
+    ("types of TypeScript", &["@ts-ignore", "@ts-expect-error"]),
+    ("lint of JavaScript", &["lint-disable", "biome-ignore", "tslint:disable", "flint-ignore"]),
+    ("lint of Rust", &["allow(", "expect("]),
+];
+
 static UNCOVERED_IDIOMS: &[Idiom] = &[
     comment(&["python"], "pragma", r"(#\s*pragma:\s*no\s*(?:cover|branch))\b"),
     comment(JS, "ignore", r"((?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable))\b"),
@@ -199,10 +215,13 @@ static UNCOVERED_IDIOMS: &[Idiom] = &[
 ];
 static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
 
-/// Code that only exists for readers and type checkers, or that no test can run.
-static NEVER_RUN: Pattern = Pattern::new(
+/// Code that only exists for readers and type checkers, or that no test can run, or not in every environment.
+static NEVER_RUN: Pattern = Pattern::new(concat!(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
-);
+    r"|\bexcept\b.*\b(?:ImportError|ModuleNotFoundError)\b|\bsys\.(?:version_info|platform)\b|\bos\.name\b",
+));
+/// A branch that only type checkers read.
+static NEVER_RUN_BRANCH: Pattern = Pattern::new(r"^\s*(?:if|elif)\s+(?:\w+\.)?TYPE_CHECKING\s*:");
 
 /// Comments and attributes that come without another going from the same hunk.
 fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
@@ -233,7 +252,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         for (at, unit) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
                 if let Some(span) = unit.find(table, language) {
-                    if *rule == COVERAGE && NEVER_RUN.is_match(&unit.text) {
+                    if *rule == COVERAGE && is_never_run(unit, head.as_ref()) {
                         break;
                     }
                     let (rule, summary) =
@@ -258,6 +277,22 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
             }
         }
     }
+}
+
+/// Returns whether no test can run a line: for what it says itself, or for the branch around it.
+fn is_never_run(unit: &Unit<'_>, head: Option<&Version<'_>>) -> bool {
+    NEVER_RUN.is_match(&unit.text)
+        || head
+            .and_then(|head| header_above(head.text, &unit.line))
+            .is_some_and(|header| NEVER_RUN_BRANCH.is_match(header))
+}
+
+/// Returns the closest line above with less indentation.
+fn header_above<'t>(text: &'t str, line: &Line<'_>) -> Option<&'t str> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let own = indentation(line.text);
+    let above: Vec<&str> = text.lines().take(line.number.saturating_sub(1) as usize).collect();
+    above.into_iter().rev().find(|line| !line.trim().is_empty() && indentation(line) < own)
 }
 
 /// A changed line, or all lines of a comment or an attribute that stands on several.
@@ -366,14 +401,53 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
             break;
         }
     }
-    let above = at.checked_sub(1).map(|position| &added[position]);
-    above.is_some_and(|above| {
-        let start = above.text.len() - above.text.trim_start().len();
-        above.last + 1 == line.number
-            && above.parts.kind_at(start) == Kind::Comment
-            && above.find(&SUPPRESSIONS, language).is_none()
-            && has_words(&above.text)
-    })
+    let comment = comment_above(added, at, language);
+    has_words(&comment) || is_named_in_comment(added, &text[span.clone()], after, language)
+}
+
+fn is_comment(unit: &Unit<'_>, language: Option<&str>) -> bool {
+    let start = unit.text.len() - unit.text.trim_start().len();
+    unit.parts.kind_at(start) == Kind::Comment && unit.find(&SUPPRESSIONS, language).is_none()
+}
+
+/// Returns the comment that was added right above, over all of its lines.
+fn comment_above(added: &[Unit<'_>], at: usize, language: Option<&str>) -> String {
+    let mut next = added[at].line.number;
+    let mut lines: Vec<&str> = Vec::new();
+    for above in added[..at].iter().rev() {
+        if above.last + 1 != next || !is_comment(above, language) {
+            break;
+        }
+        lines.push(&above.text);
+        next = above.line.number;
+    }
+    lines.reverse();
+    lines.join(" ")
+}
+
+/// Returns whether a comment added elsewhere in the hunk gives a reason for suppressions of this kind: it names the mark
+/// and every rule that is silenced.
+fn is_named_in_comment(added: &[Unit<'_>], mark: &str, after: &str, language: Option<&str>) -> bool {
+    let is_name = |character: char| character.is_alphanumeric() || "-_/.".contains(character);
+    let mark = mark.trim_matches(|character: char| !character.is_alphanumeric());
+    let end = after.len() - behind_rules(after).len();
+    let rules: Vec<&str> =
+        after[..end].split(|character| !is_name(character)).filter(|rule| !rule.is_empty()).collect();
+    let mut comment = String::new();
+    let mut last = None;
+    for unit in added.iter().filter(|unit| is_comment(unit, language)) {
+        if last != Some(unit.line.number.saturating_sub(1)) {
+            comment.clear();
+        }
+        comment.push_str(&unit.text);
+        comment.push(' ');
+        last = Some(unit.last);
+        let has_all = rules.iter().all(|rule| comment.contains(rule));
+        if !rules.is_empty() && has_all && comment.contains(mark) && has_words(&comment) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the text behind the names of rules that a suppression lists.

@@ -232,7 +232,7 @@ impl Execution<'_> {
         summary.push(inspection_summary(plan, &inspected));
         Ok(PlanReport {
             statements: outcome.statements,
-            moved: MovedCounts::new(),
+            moved: MovedCounts::default(),
             inspected,
             status,
             warnings: warnings.difference(&errors).copied().collect(),
@@ -396,7 +396,7 @@ impl Execution<'_> {
         if quotes.iter().any(|quotes| !quotes.is_empty()) {
             self.sweep.count_moved(assignments, &quotes, self.policy)
         } else {
-            Ok(vec![MovedCounts::new(); assignments.len()])
+            Ok(vec![MovedCounts::default(); assignments.len()])
         }
     }
 

@@ -77,6 +77,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         quote: harmless(&draft.quote),
         value: draft.value,
         subject: String::new(),
+        operand: lens.operand(&draft.rule, &draft.quote).unwrap_or_default(),
         summary: harmless(&draft.summary),
         detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
         doubt: (!verified || rule.is_none()).then_some(Code::EvidenceUnverified),

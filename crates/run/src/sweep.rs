@@ -13,12 +13,12 @@ use super::workers;
 use serde::Serialize;
 
 use qa_contracts::codes::Code;
-use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::{ChangeSet, LensPlan, Rubric};
+use qa_contracts::ids::{RepoPath, Sha256Hex};
+use qa_contracts::v1::{ChangeSet, LensPlan, Rubric, Scope};
 use qa_core::canonical;
 use qa_core::coverage::InspectedHunks;
 use qa_core::crosscheck::SelfTest;
-use qa_core::findings::{MovedCounts, MovedText, normalized};
+use qa_core::findings::{ALSO_ON_LINES, MovedCounts, MovedText, Operand, normalized, texts};
 use qa_core::packet::{Packet, reversed};
 use qa_core::plan::included_hunks;
 use qa_core::policy::Policy;
@@ -290,29 +290,25 @@ impl Sweep<'_> {
                 let (file, text) = reversed(file, &text);
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
-                let keys = assignments.iter().zip(&has_quote).map(|(assignment, has_quote)| {
+                let path = &self.change_set.files[position].path;
+                let removed = assignments.iter().zip(&has_quote).map(|(assignment, has_quote)| {
                     let drafts = match has_quote {
                         true => self.run_lens(assignment.lens, &packet).unwrap_or_default().drafts,
                         false => Vec::new(),
                     };
-                    drafts
+                    let texts = drafts
                         .into_iter()
-                        .map(|draft| MovedText {
-                            rule_id: draft.rule.into_owned(),
-                            scope: file.scope,
-                            quote: normalized(&draft.quote),
-                            secret: draft.value,
-                        })
-                        .collect::<Vec<_>>()
+                        .map(|draft| removed_text(assignment.lens, draft, path, file.scope));
+                    texts.collect::<Vec<RemovedText>>()
                 });
-                Ok(keys.collect::<Vec<_>>())
+                Ok(removed.collect::<Vec<_>>())
             },
         )?;
-        let mut moved = vec![MovedCounts::new(); assignments.len()];
+        let mut moved = vec![MovedCounts::default(); assignments.len()];
         for file in outcomes {
-            for (counts, keys) in moved.iter_mut().zip(file) {
-                for key in keys {
-                    *counts.entry(key).or_insert(0) += 1;
+            for (counts, texts) in moved.iter_mut().zip(file) {
+                for RemovedText { text, operand, times } in texts {
+                    counts.add(text, operand, times);
                 }
             }
         }
@@ -379,6 +375,30 @@ impl Sweep<'_> {
 struct SweptLens {
     sweep: LensSweep,
     facts: Vec<Fact>,
+}
+
+/// A finding on removed lines.
+struct RemovedText {
+    text: MovedText,
+    operand: Option<Operand>,
+    times: usize,
+}
+
+/// Returns the text of a draft about the reversed change; `path` is the file's at head.
+fn removed_text(lens: &dyn Lens, draft: Draft, path: &RepoPath, scope: Scope) -> RemovedText {
+    let operand = lens.operand(&draft.rule, &draft.quote).map(|text| Operand {
+        rule_id: draft.rule.to_string(),
+        file: path.clone(),
+        text,
+    });
+    let times = texts(draft.detail.get(ALSO_ON_LINES));
+    let text = MovedText {
+        rule_id: draft.rule.into_owned(),
+        scope,
+        quote: normalized(&draft.quote),
+        secret: draft.value,
+    };
+    RemovedText { text, operand, times }
 }
 
 /// Computes the digest of the outcomes of one assignment, file by file.

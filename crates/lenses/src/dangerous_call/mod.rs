@@ -7,7 +7,7 @@ mod programs;
 mod shell;
 mod trust;
 
-use super::calls::{CallRule, Calls, Quoted};
+use super::calls::{CallRule, Calls, Quoted, operand};
 use super::contract::{Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
@@ -32,7 +32,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -185,6 +185,10 @@ impl Lens for DangerousCall {
         inspection
     }
 
+    fn operand(&self, _rule: &str, quote: &str) -> Option<String> {
+        operand(quote)
+    }
+
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         let of_scripts = (rule == TLS).then(|| shell::complies(file, text)).flatten();
         of_scripts.or_else(|| CALLS.complies(rule, &file.to_text(), text))
@@ -198,6 +202,23 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         CALLS.check();
+    }
+
+    #[test]
+    fn an_operand_is_what_another_receiver_or_loader_does_not_change() {
+        for (quote, expected) in [
+            ("ctx.check_hostname = False", Some("check_hostname=False")),
+            ("self.a.context.check_hostname =  False", Some("check_hostname=False")),
+            ("this->client.verify = false", Some("verify=false")),
+            ("pickle.load(file)", Some("(file)")),
+            ("new ObjectInputStream(file.open())", Some("(file.open())")),
+            ("OpenSSL::SSL::VERIFY_NONE", None),
+            ("new BinaryFormatter()", None),
+            ("verify=False", None),
+            ("a.b == c", None),
+        ] {
+            assert_eq!(operand(quote).as_deref(), expected, "{quote}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod tests_by_hunk;
 mod version;
 
 use super::contract::{
-    Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
+    Alike, Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
 };
 use qa_contracts::v1::{
     ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
@@ -29,7 +29,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
@@ -99,7 +99,7 @@ impl Lens for TestWeakening {
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
         let mut drafts = gone_tests::conclude(facts);
         for rule in [TEST_REMOVED, TEST_RETIRED] {
-            fold(&mut drafts, rule);
+            fold(&mut drafts, rule, Alike::Rule);
         }
         drafts
     }

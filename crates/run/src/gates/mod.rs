@@ -306,7 +306,7 @@ impl GateOutcome {
                 rule_id: statement.rule_id,
                 secret: None,
             };
-            *self.moved.entry(text).or_insert(0) += 1;
+            self.moved.add(text, None, 1);
         }
     }
 
@@ -442,6 +442,7 @@ fn empty_statement(
         quote: String::new(),
         value: None,
         subject: String::new(),
+        operand: String::new(),
         summary: String::new(),
         detail: BTreeMap::from([
             ("report".to_owned(), origin.from.clone().into()),

@@ -482,6 +482,7 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> St
         quote: qa_core::escape::harmless(&quote),
         value: None,
         subject,
+        operand: String::new(),
         summary,
         detail: BTreeMap::new(),
         doubt: match (is_late, answers < quorum.agree) {
