@@ -11,6 +11,10 @@ pub(super) const ROWS: &[Definition] = &[
         &[
             "$E.innerHTML = $X",
             "$E.outerHTML = $X",
+            "Object.assign($E, ..., { innerHTML: $X, ... }, ...)",
+            "Object.assign($E, ..., { outerHTML: $X, ... }, ...)",
+            "Reflect.set($E, 'innerHTML', $X, ...)",
+            "Reflect.set($E, 'outerHTML', $X, ...)",
             "$E.insertAdjacentHTML($P, $X)",
             "$R.createContextualFragment($X)",
             "document.write(..., $X, ...)",

@@ -254,6 +254,7 @@ const PYTHON: &[Row] = &[
     ("named_expression", Assign("name", "value")),
     ("binary_operator", Binary),
     ("unary_operator", Unary),
+    ("not_operator", Unary),
     ("dictionary", Record),
     ("list", List),
     ("tuple", List),

@@ -9,7 +9,7 @@ use super::grammar::Role;
 use super::matcher::Attempt;
 use super::names::ImportedModule;
 use super::plain::PlainTree;
-use super::shape::{Callee, Node, Shape};
+use super::shape::{Callee, Node, Shape, decoded_name};
 use super::{Code, Tree};
 use crate::syntax::Span;
 
@@ -259,7 +259,7 @@ impl<'p, 't> Search<'p, 't> {
         let Node::Parsed(parsed) = node else { return self.head_by_shape(node) };
         if let Role::Member(_, name) | Role::Method(_, name) = role {
             let name = parsed.child_by_field_name(name)?;
-            return Some(Cow::Borrowed(self.code.node_text(Node::Parsed(name))));
+            return Some(decoded_name(self.code.node_text(Node::Parsed(name))));
         }
         if let Role::Call(named, _) | Role::Assign(named, _) = role {
             return self.head_of_named(Node::Parsed(parsed.child_by_field_name(named)?));

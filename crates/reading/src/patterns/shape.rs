@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Code;
-use super::grammar::Role;
+use super::grammar::{Grammar, Role};
 use super::plain::{self, PlainTree};
 use crate::syntax::Span;
 
@@ -158,18 +158,18 @@ impl<'t> Code<'t> {
 
     fn word(&self, node: tree_sitter::Node<'t>) -> Word<'t> {
         let text = self.node_text(Node::Parsed(node));
-        Word { text: Cow::Borrowed(text), span: self.span(Node::Parsed(node)) }
+        Word { text: decoded_name(text), span: self.span(Node::Parsed(node)) }
     }
 
     /// Returns the shape by the kind's role, or `None` where the node lacks a part.
     fn parsed_shape(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
         let own_text = self.node_text(Node::Parsed(node));
         Some(match self.role_of(node) {
-            Role::Name => Shape::Name(Cow::Borrowed(own_text)),
+            Role::Name => Shape::Name(decoded_name(own_text)),
             Role::Dotted => self.dotted(node),
             Role::Member(object, name) => match field(node, object) {
                 Some(object) => Shape::Member(object, self.word(node.child_by_field_name(name)?)),
-                None => Shape::Name(Cow::Borrowed(self.node_text(field(node, name)?))),
+                None => Shape::Name(decoded_name(self.node_text(field(node, name)?))),
             },
             Role::MemberPair => {
                 let children = self.children(Node::Parsed(node));
@@ -185,7 +185,11 @@ impl<'t> Code<'t> {
             }
             Role::Call(callee, arguments) => {
                 let arguments = self.arguments(node.child_by_field_name(arguments));
-                Shape::Call(Callee::Node(field(node, callee)?), arguments)
+                let callee = field(node, callee)?;
+                match self.read_attribute(callee, &arguments) {
+                    Some(member) => member,
+                    None => Shape::Call(Callee::Node(callee), arguments),
+                }
             }
             Role::CallFirst => self.call_first(node)?,
             Role::Method(object, name) => {
@@ -216,14 +220,40 @@ impl<'t> Code<'t> {
                 Some(text) => Shape::Text(text),
                 None => return None,
             },
-            Role::Unary => match own_text {
-                "!0" => Shape::Literal(Cow::Borrowed("true")),
-                "!1" => Shape::Literal(Cow::Borrowed("false")),
-                _ => return None,
-            },
+            Role::Unary => Shape::Literal(Cow::Borrowed(self.negated(node)?)),
             Role::List => Shape::List(self.children(Node::Parsed(node))),
             Role::Record => Shape::Record(self.children(Node::Parsed(node))),
             Role::Skip | Role::Wrap(_) | Role::WrapLast | Role::Other => return None,
+        })
+    }
+
+    /// `getattr(object, "name")` of Python is a member.
+    fn read_attribute(&self, callee: Node<'t>, arguments: &[Node<'t>]) -> Option<Shape<'t>> {
+        let [object, name, ..] = arguments else { return None };
+        if self.parsed.grammar != Grammar::Python || self.node_text(callee) != "getattr" {
+            return None;
+        }
+        let text = Cow::Owned(self.text_value(*name)?);
+        Some(Shape::Member(*object, Word { text, span: self.span(*name) }))
+    }
+
+    /// Returns the value of a negated constant: `!1`, `!true`, `not False`.
+    fn negated(&self, node: tree_sitter::Node<'t>) -> Option<&'static str> {
+        let operator = node.child(0)?;
+        if !matches!(self.node_text(Node::Parsed(operator)), "!" | "not") {
+            return None;
+        }
+        let Shape::Literal(value) = self.shape(Node::Parsed(self.last_child(node)?)) else { return None };
+        let is_true = match value.as_ref() {
+            "true" | "True" | "1" => true,
+            "false" | "False" | "0" => false,
+            _ => return None,
+        };
+        Some(match (is_true, self.parsed.grammar) {
+            (true, Grammar::Python) => "False",
+            (false, Grammar::Python) => "True",
+            (true, _) => "false",
+            (false, _) => "true",
         })
     }
 
@@ -236,9 +266,32 @@ impl<'t> Code<'t> {
     fn arguments(&self, list: Option<tree_sitter::Node<'t>>) -> Vec<Node<'t>> {
         let Some(list) = list else { return Vec::new() };
         match list.kind() {
-            "argument_list" | "arguments" | "token_tree" => self.children(Node::Parsed(list)),
+            "argument_list" | "arguments" | "token_tree" => {
+                let arguments = self.children(Node::Parsed(list)).into_iter();
+                arguments.flat_map(|argument| self.spread(argument)).collect()
+            }
             _ => vec![Node::Parsed(list)],
         }
+    }
+
+    /// Returns the arguments that a dictionary in `**{…}` of Python stands for; any other argument stands for itself.
+    fn spread(&self, argument: Node<'t>) -> Vec<Node<'t>> {
+        let Node::Parsed(node) = argument else { return vec![argument] };
+        if node.kind() != "dictionary_splat" {
+            return vec![argument];
+        }
+        let Some(inside) = self.last_child(node).map(|inside| self.shape(Node::Parsed(inside))) else {
+            return vec![argument];
+        };
+        if let Shape::Record(pairs) = inside {
+            return pairs;
+        }
+        if let Shape::Call(Callee::Node(callee), pairs) = inside
+            && self.node_text(callee) == "dict"
+        {
+            return pairs;
+        }
+        vec![argument]
     }
 
     fn call_first(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
@@ -287,7 +340,7 @@ impl<'t> Code<'t> {
         let node = self.unwrapped(Node::Parsed(name));
         let text = match self.text_value(node) {
             Some(text) => Cow::Owned(text),
-            None => Cow::Borrowed(self.node_text(node).trim_start_matches(':')),
+            None => decoded_name(self.node_text(node).trim_start_matches(':')),
         };
         Word { text, span: self.span(node) }
     }
@@ -312,9 +365,16 @@ impl<'t> Code<'t> {
         if let Shape::Text(text) = self.shape(node) { Some(text) } else { None }
     }
 
-    /// Returns the value of a string, or the text of anything else.
+    /// Returns the value of a string or of a constant, or the text of anything else.
     pub(super) fn value(&self, node: Node<'t>) -> String {
-        self.text_value(node).unwrap_or_else(|| self.node_text(self.unwrapped(node)).to_owned())
+        let shape = self.shape(node);
+        if let Shape::Text(text) = shape {
+            return text;
+        }
+        if let Shape::Literal(text) = shape {
+            return text.into_owned();
+        }
+        self.node_text(self.unwrapped(node)).to_owned()
     }
 
     /// Returns the value of strings that stand one after the other.
@@ -392,6 +452,29 @@ pub(super) fn value(written: &str) -> String {
     let inside = inside.get(..end).unwrap_or("");
     let is_raw = prefix.contains(['r', 'R', '@']) || !inside.contains('\\');
     if is_raw { inside.to_owned() } else { unescaped(inside) }
+}
+
+/// Returns a name without the escapes that JavaScript and Java allow in it: `inner\u0048TML` is `innerHTML`.
+pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
+    if !name.contains("\\u") {
+        return Cow::Borrowed(name);
+    }
+    let mut decoded = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(at) = rest.find("\\u") {
+        decoded.push_str(&rest[..at]);
+        let behind = rest[at + 2..].trim_start_matches('u');
+        let (digits, end) = match behind.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
+            Some((digits, end)) => (digits, end),
+            None => (behind.get(..4).unwrap_or(behind), behind.get(4..).unwrap_or_default()),
+        };
+        match u32::from_str_radix(digits, 16).ok().and_then(char::from_u32) {
+            Some(character) => decoded.push(character),
+            None => decoded.push_str("\\u"),
+        }
+        rest = end;
+    }
+    Cow::Owned(decoded + rest)
 }
 
 fn unescaped(text: &str) -> String {

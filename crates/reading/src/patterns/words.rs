@@ -1,9 +1,11 @@
 //! Tells by words alone whether a pattern can match, so that most texts need not be parsed.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::definition::{Definition, is_part};
+use super::shape::decoded_name;
 
 /// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
@@ -76,8 +78,17 @@ impl Words {
         Self { words, lengths, definitions }
     }
 
-    /// Returns which words a text has, none of them as a part of a longer one.
+    /// Returns which words a text has, none of them as a part of a longer one. An escape in a name counts as its letter.
     fn present(&self, text: &str) -> Vec<bool> {
+        let mut present = self.present_in(text);
+        if let Cow::Owned(decoded) = decoded_name(text) {
+            let in_decoded = self.present_in(&decoded);
+            present.iter_mut().zip(in_decoded).for_each(|(word, decoded)| *word |= decoded);
+        }
+        present
+    }
+
+    fn present_in(&self, text: &str) -> Vec<bool> {
         let mut present = vec![false; self.words.len()];
         let bytes = text.as_bytes();
         let mut at = 0;

@@ -172,6 +172,12 @@ pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
         }
         // Its first argument runs later, as a script of its own.
         Some("trap") => return found,
+        // Without a command the shell of the other machine reads the input.
+        Some("ssh") if !has_remote_command(words) => {
+            let options = Options::default();
+            found.extend(input(command).map(|text| Inner { text, options }));
+            return found;
+        }
         Some(_) | None => {}
     }
     for at in 0..words.len() {
@@ -200,6 +206,24 @@ pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
         }
     }
     found
+}
+
+/// Returns whether a call of `ssh` names a command behind the host.
+fn has_remote_command(words: &[Word]) -> bool {
+    const WITH_VALUE: &[&str] = &[
+        "-B", "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q",
+        "-R", "-S", "-W", "-w",
+    ];
+    let mut is_value = false;
+    let mut names = 0;
+    for word in words.iter().skip(1).map(Word::text) {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        is_value = WITH_VALUE.contains(&word);
+        names += usize::from(!word.starts_with('-'));
+    }
+    names > 1
 }
 
 fn is_command_flag(flag: &str) -> bool {
