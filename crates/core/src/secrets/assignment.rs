@@ -288,9 +288,13 @@ fn is_another_format(value: &[u8]) -> bool {
         || value.starts_with(b"data:")
 }
 
-/// Returns whether a value is a UUID, perhaps as a URN.
+/// Returns whether a value is a UUID, perhaps as a URN, or without dashes one whose digits say its version and variant.
 fn is_uuid(value: &[u8]) -> bool {
     let digits = value.strip_prefix(b"urn:uuid:").unwrap_or(value);
+    if let (32, [version, _, _, _, variant]) = (digits.len(), digits.get(12..17).unwrap_or_default()) {
+        let is_versioned = matches!(version, b'4' | b'7') && b"89abAB".contains(variant);
+        return is_versioned && digits.iter().all(u8::is_ascii_hexdigit);
+    }
     digits.len() == 36
         && digits.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',

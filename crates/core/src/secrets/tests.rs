@@ -258,6 +258,8 @@ fn ids_and_paths_are_no_secrets_but_ids_of_a_named_secret_are() {
         format!("tenantKey: {uuid}\n"),
         format!("TENANT_KEY = '{}'", uuid.to_uppercase()),
         format!("f(tenant_key='urn:uuid:{uuid}')"),
+        format!("tenantKey: {}\n", uuid.replace('-', "")),
+        format!("const tenantKey = \"{}\";", uuid.replace('-', "").to_uppercase()),
         format!("UPSTREAM_KEY={}\n", hex(40)),
         format!("  UPSTREAM_KEY: {}\n", hex(40)),
         format!("ENV UPSTREAM_KEY={}\n", hex(40)),
@@ -273,6 +275,8 @@ fn ids_and_paths_are_no_secrets_but_ids_of_a_named_secret_are() {
     }
     for text in [
         format!("api_key = \"{uuid}\""),
+        format!("api_key = \"{}\"", uuid.replace('-', "")),
+        format!("upstream_key = '{}'", uuid.replace('-', "").replace("4a6b", "ba6b")),
         format!("client_secret: {}\n", hex(40)),
         format!("upstream_key = '{}'", hex(64)),
         format!("db_password = \"~{}\"", alnum(24)),

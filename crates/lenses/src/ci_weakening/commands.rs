@@ -52,6 +52,8 @@ pub(super) struct Surroundings {
     pub(super) matrix_span: Span,
     /// Places that another program replaces before the shell reads them.
     pub(super) expansions: Vec<Span>,
+    /// Outputs of the step by name that conditions or scripts of other steps read.
+    pub(super) read_outputs: BTreeSet<String>,
 }
 
 /// Cleaning up, looking around and reporting may fail without any check failing.
@@ -184,8 +186,8 @@ impl Reader<'_> {
                 let words: Vec<&str> = span.of(self.text).split([' ', ';', '\n']).take(2).collect();
                 words == ["if", "false"]
             }
-            Surrounding::OrRight => matches!(first_word(span.of(self.text)), "true" | ":" | "echo"),
-            Surrounding::AndRight => first_word(span.of(self.text)) == "false",
+            Surrounding::OrRight => matches!(first_word(span.of(self.text)), "true" | ":" | "echo" | "exit"),
+            Surrounding::AndRight => matches!(first_word(span.of(self.text)), "false" | "exit"),
             Surrounding::Pipeline { .. }
             | Surrounding::AndLeft
             | Surrounding::OrLeft
@@ -200,6 +202,16 @@ impl Reader<'_> {
         })
     }
 
+    /// Returns whether the line behind a command writes its status to an output of the step that another step reads.
+    fn is_status_read(&self, command: &Command) -> bool {
+        static STATUS: Pattern = Pattern::new(
+            r#"^[\s;]*(?:echo|printf)\s+["']?(\w+)=\$\{?\?\}?(?:\\n)?["']?\s*>>\s*["']?\$\{?GITHUB_OUTPUT\b"#,
+        );
+        let behind = self.text.get(command.span.end..).unwrap_or_default();
+        let name = STATUS.captures(behind).and_then(|found| found.get(1));
+        name.is_some_and(|name| self.around.read_outputs.contains(name.as_str()))
+    }
+
     fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
         let mut marks = Vec::new();
         if let Some(end) = self.end.filter(|end| end.end <= command.span.start) {
@@ -211,7 +223,7 @@ impl Reader<'_> {
         if self.is_unreachable(command) {
             marks.push(Mark { effect: Effect::Never, span: command.span });
         }
-        let Some(lost) = command.lost else { return marks };
+        let Some(lost) = command.lost.filter(|_| !self.is_status_read(command)) else { return marks };
         if HARMLESS.is_match(&step.text) {
             return marks;
         }

@@ -3,7 +3,7 @@
 use qa_contracts::v1::Side;
 use qa_reading::documents::ReadError;
 
-use super::settings::{self, Configuration, format_of};
+use super::settings::{self, Configuration, Value, format_of};
 use super::tool::{Place, Scope, Tool};
 use crate::contract::Lookups;
 
@@ -122,6 +122,11 @@ impl Tree<'_> {
 }
 
 impl Configuration {
+    /// Returns whether all it does is to set lints to the level at which nothing is reported.
+    pub(super) fn only_silences(&self) -> bool {
+        !self.values.is_empty() && self.values.values().all(|located| located.value == Value::Level(0))
+    }
+
     /// Adds the settings of a configuration that this one goes before.
     fn merge_below(&mut self, below: Self) {
         for (key, value) in below.values {

@@ -40,7 +40,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "3",
+    version: "4",
     class: LensClass::Security,
     title: "Weakened linters, type checkers and coverage",
     required_by_default: true,
@@ -189,12 +189,16 @@ impl<'a> Comparison<'a> {
         let Some((place, path)) = change.path(Side::Base).and_then(|path| place_of(tool, path)) else {
             return Vec::new();
         };
-        let base = self.base.of_file(tool, place, path);
+        let mut base = self.base.of_file(tool, place, path);
         let at_head = change.path(Side::Head).and_then(|path| place_of(tool, path));
         let head = match at_head {
             Some((place, path)) => self.head.of_file(tool, place, path),
             None => Found::default(),
         };
+        // A linter that needs no table runs with its defaults, so a first table that only silences is weaker than none.
+        if base.files.is_empty() && base.unreadable.is_none() && head.configuration.only_silences() {
+            base.files.push(path.to_owned());
+        }
         let directory = directory_of(tool, path).unwrap_or_default();
         self.compare(tool, change, directory, &base, &head)
     }
