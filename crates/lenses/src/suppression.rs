@@ -1,6 +1,7 @@
 //! Comments and attributes that silence a linter or exclude code from coverage.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -93,8 +94,7 @@ impl Lens for Suppression {
         let packet = Packet { file, text: hunks, included: &included };
         let language = file.language.as_deref();
         packet.hunks().any(|hunk| {
-            // A method of Rust's has the name of an attribute, and stands in most files.
-            let added = hunks.text[hunk.added_span()].replace(".expect(", ".");
+            let added = without_calls(&hunks.text[hunk.added_span()]);
             [&BLANKETS, &UNCOVERED, &SUPPRESSIONS].iter().any(|table| table.may_match(language, &added))
         })
     }
@@ -120,6 +120,11 @@ impl Lens for Suppression {
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == SUPPRESSION { complies(file, text) } else { None }
     }
+}
+
+/// Returns a text without a method of Rust's that has the name of an attribute, and stands in most files.
+fn without_calls(text: &str) -> String {
+    text.replace(".expect(", ".")
 }
 
 fn is_code(file: &ChangedFile) -> bool {
@@ -233,21 +238,24 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         (SUPPRESSION, &SUPPRESSIONS, "warning is suppressed"),
     ];
     let path = packet.path().to_text();
-    let base = Version::new(&path, packet.text.full_base.as_deref());
-    let head = Version::new(&path, packet.text.full_head.as_deref());
+    // A file is parsed where a line may suppress something, and its base where one does.
+    let base = LazyCell::new(|| Version::new(&path, packet.text.full_base.as_deref()));
+    let head = LazyCell::new(|| Version::new(&path, packet.text.full_head.as_deref()));
     for hunk in packet.hunks() {
-        let text = &packet.text.text[hunk.added_span()];
+        let text = without_calls(&packet.text.text[hunk.added_span()]);
         let tables: Vec<_> = tables
             .iter()
-            .filter(|(rule, table, _)| (product || *rule == BLANKET) && table.may_match(language, text))
+            .filter(|(rule, table, _)| (product || *rule == BLANKET) && table.may_match(language, &text))
             .collect();
         if tables.is_empty() {
             continue;
         }
-        let removed = units(scan::removed(language, hunk), base.as_ref());
-        let count =
-            |table: &Table| removed.iter().filter(|unit| unit.find(table, language).is_some()).count();
-        let mut old: Vec<usize> = tables.iter().map(|(_, table, _)| count(table)).collect();
+        let mut old = LazyCell::new(|| {
+            let removed = units(scan::removed(language, hunk), base.as_ref());
+            let count =
+                |table: &Table| removed.iter().filter(|unit| unit.find(table, language).is_some()).count();
+            tables.iter().map(|(_, table, _)| count(table)).collect::<Vec<usize>>()
+        });
         let added = units(scan::added(language, hunk), head.as_ref());
         for (at, unit) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
@@ -493,6 +501,10 @@ fn word_count(word: &str) -> usize {
 fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     let language = classify::language(file);
     language?;
+    let joined = without_calls(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    if ![&BLANKETS, &SUPPRESSIONS].iter().any(|table| table.may_match(language, &joined)) {
+        return Some(true);
+    }
     let parsed = Version::new(&file.to_text(), Some(text));
     let mut scanner = scan::Scanner::new(language, true);
     let lines = (1..).zip(text.lines()).map(|(number, line)| {
