@@ -74,16 +74,29 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         (ChangeKind::Deleted, ..) => tests_by_hunk::deleted(packet, &mut seen),
         (ChangeKind::Added, ..) => {
             let text = only_side(packet);
-            compare(packet, &Version::default(), &Version::parse(&path, language, &text), &mut seen);
+            if may_tell(packet, &[&text]) {
+                compare(packet, &Version::default(), &Version::parse(&path, language, &text), &mut seen);
+            }
         }
-        (_, Some(base), Some(head)) => {
+        (_, Some(base), Some(head)) if may_tell(packet, &[base, head]) => {
             let base = Version::parse(&old_path, language, base);
             compare(packet, &base, &Version::parse(&path, language, head), &mut seen);
         }
-        // No changed line is about a test.
+        // No changed line is about a test, or no version has one.
         _ => {}
     }
     seen
+}
+
+/// Returns whether versions of a file have to be parsed: one may have a test, or an added line may skip some. Rust marks
+/// every test by a word, which has one spelling.
+fn may_tell(packet: &Packet<'_>, versions: &[&str]) -> bool {
+    let language = packet.file.language.as_deref();
+    let may_test = |text: &&str| ["test", "quickcheck"].iter().any(|word| text.contains(word));
+    let may_skip = |span: std::ops::Range<usize>| skips::SKIPS.may_match(language, &packet.text.text[span]);
+    language != Some("rust")
+        || versions.iter().any(may_test)
+        || packet.hunks().any(|hunk| may_skip(hunk.added_span()))
 }
 
 fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut Inspection) {
