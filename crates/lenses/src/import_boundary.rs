@@ -74,7 +74,7 @@ impl Lens for ImportBoundary {
             let Some(from) = change.paths.get(path) else { continue };
             let drawn: Vec<&Drawn<'_>> = lines.drawn.iter().filter(|drawn| drawn.holds(from)).collect();
             let is_product = lines.is_product(from);
-            if drawn.is_empty() && !is_product {
+            if drawn.is_empty() && !(is_product && may_not_test(path)) {
                 continue;
             }
             let written = imports::written(lookups, path);
@@ -163,12 +163,7 @@ impl Lines<'_> {
             return Some(Crossed { rule: FORBIDDEN, summary, reason: Some(drawn.reason.to_owned()) });
         }
         let target = to.to_text();
-        // A declaration of a part of a crate, and what tests are run with, are no product.
-        let judged = is_product
-            && import.is_firm()
-            && !path.ends_with(".rs")
-            && !serves_tests(path)
-            && is_test(&target);
+        let judged = is_product && import.is_firm() && may_not_test(path) && is_test(&target);
         let is_new = || !imports_already(lookups, path, import);
         (judged && is_new() && !self.others_do(lookups, path, &target)).then_some(Crossed {
             rule: TEST,
@@ -206,6 +201,12 @@ fn imports_already(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> 
                 || import.names.iter().all(|name| other.names.iter().any(|known| known.name == name.name)))
     };
     imports::has_import(lookups, Side::Base, path, &same)
+}
+
+/// Returns whether a product file may import no test. A declaration of a part of a crate, and what tests are run with,
+/// are no product.
+fn may_not_test(path: &str) -> bool {
+    !path.ends_with(".rs") && !serves_tests(path)
 }
 
 /// Whether a file is one of tests beyond doubt: names such as `testing` are products too.
