@@ -56,6 +56,7 @@ pub(super) struct ReadFile<T> {
 #[derive(Default)]
 struct Cache {
     texts: TextCache,
+    directories: BTreeMap<Side, BTreeMap<String, Arc<Directory>>>,
     lists: BTreeMap<Side, FileList>,
     /// Files of each list that a search covers.
     searched: BTreeMap<(Side, MentionKind), FileList>,
@@ -73,6 +74,9 @@ struct NamedBlob {
     path: String,
     id: BlobId,
 }
+
+/// The regular files of a directory, sorted by name.
+type Directory = Vec<(String, BlobId)>;
 
 /// A masked text; `None` for a blob that is not text or too large.
 type Text = Option<Arc<str>>;
@@ -109,10 +113,7 @@ impl<'a> TreeReader<'a> {
 
     /// Returns the names of the regular files of a directory, sorted; none if there is no such directory.
     pub(super) fn files_in(&self, side: Side, directory: &str) -> Result<Vec<String>, PortError> {
-        let files = self.trees.objects.files_in(self.commit(side), directory)?;
-        let mut names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
-        names.sort();
-        Ok(names)
+        Ok(self.directory(side, directory)?.iter().map(|(name, _)| name.clone()).collect())
     }
 
     /// Calls `read` with the path and the masked text of a regular file. Returns `None` if it is not there, not text or
@@ -230,8 +231,23 @@ impl<'a> TreeReader<'a> {
     /// Returns the blob of a regular file.
     fn blob(&self, side: Side, path: &str) -> Result<Option<BlobId>, PortError> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let files = self.trees.objects.files_in(self.commit(side), directory)?;
-        Ok(files.into_iter().find(|(each, _)| each == name).map(|(_, id)| id))
+        let files = self.directory(side, directory)?;
+        let found = files.get(files.partition_point(|(each, _)| each.as_str() < name));
+        Ok(found.filter(|(each, _)| each == name).map(|(_, id)| id.clone()))
+    }
+
+    /// Returns the files of a directory, which are read once: files of one directory are asked for one after the other.
+    fn directory(&self, side: Side, directory: &str) -> Result<Arc<Directory>, PortError> {
+        let read = self.cache().directories.get(&side).and_then(|read| read.get(directory)).cloned();
+        if let Some(files) = read {
+            return Ok(files);
+        }
+        let mut files: Directory = self.trees.objects.files_in(self.commit(side), directory)?;
+        files.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let files = Arc::new(files);
+        let mut cache = self.cache();
+        cache.directories.entry(side).or_default().insert(directory.to_owned(), Arc::clone(&files));
+        Ok(files)
     }
 
     fn text(&self, id: &BlobId) -> Result<Text, PortError> {
