@@ -2,6 +2,7 @@
 
 mod ecma;
 mod python;
+mod rust;
 mod tokens;
 
 use super::Language;
@@ -14,7 +15,8 @@ pub(crate) fn written_imports(language: Language, text: &str) -> Option<Vec<Impo
     match language {
         Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::imports(text),
         Language::Python => python::imports(text),
-        Language::Go | Language::Java | Language::Rust => None,
+        Language::Rust => rust::imports(text),
+        Language::Go | Language::Java => None,
     }
 }
 
@@ -123,6 +125,39 @@ mod tests {
         "x = 1",
     ];
 
+    const RUST: &[&str] = &[
+        "use crate::a;",
+        "pub use crate::b::{self, c as d, e::*};",
+        "pub(crate) use crate::f::{\n  // g\n  h,\n};",
+        "mod i;",
+        "#[cfg(test)]\nmod j;",
+        "pub mod k;",
+        "mod l { use crate::m; }",
+        "use std::n;",
+        "fn o() {",
+        "}",
+        "macro_rules! p { () => {",
+        "} }",
+        "/*",
+        "*/",
+        "// pub",
+        "use crate::q::r#r;",
+        "mod r#s;",
+        "use {crate::t, ::u::v};",
+        "use crate::*;",
+        "w!(",
+        ")",
+        ";",
+        "use",
+        "pub",
+        "crate::x::",
+        " ",
+        "let y = \"use crate::z;\";",
+        "use crate::{a, b::{c, d}}; use crate :: e as _;",
+        "\"",
+        "'",
+    ];
+
     fn spans_of_names(import: &Import) -> impl Iterator<Item = Span> {
         import.names.iter().map(|name| name.span)
     }
@@ -130,7 +165,9 @@ mod tests {
     #[test]
     fn nothing_that_a_parse_finds_is_left_out() {
         // Any line of Python is a statement to the parser, whatever stands before it.
-        for (language, pieces, joined) in [(Language::TypeScript, ECMA, 3), (Language::Python, PYTHON, 1)] {
+        let languages =
+            [(Language::TypeScript, ECMA, 3), (Language::Python, PYTHON, 1), (Language::Rust, RUST, 2)];
+        for (language, pieces, joined) in languages {
             let mut compared = 0;
             for text in texts(pieces, joined) {
                 let outline = parse(language, &text);

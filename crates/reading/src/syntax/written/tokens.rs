@@ -98,6 +98,55 @@ impl<'t> Tokens<'t> {
         }
     }
 
+    /// Returns the next word or mark of Rust, behind spaces and comments; null at the end of the text.
+    pub(super) fn next_rust(&mut self) -> Option<Token> {
+        self.skip_rust();
+        let start = self.at;
+        let first = self.text[start..].chars().next()?;
+        if !is_part_of_word(first) {
+            self.at += first.len_utf8();
+            return Some(Token::Mark(first));
+        }
+        let mut token = self.word();
+        let is_raw = self.is_word(token, "r") && self.text[self.at..].starts_with('#');
+        if is_raw && self.text[self.at + 1..].starts_with(is_part_of_word) {
+            self.at += 1;
+            self.word();
+            token = Token::Word(Span { start, end: self.at });
+        }
+        Some(token)
+    }
+
+    fn skip_rust(&mut self) {
+        loop {
+            self.at = self.until(self.at, |character| !is_space(character));
+            if self.text[self.at..].starts_with("//") {
+                self.at = self.until(self.at, |character| character == '\n');
+            } else if self.text[self.at..].starts_with("/*") {
+                self.skip_nested_comment();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Goes past a comment that may hold others.
+    fn skip_nested_comment(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(length) = self.text[self.at..].find(['/', '*']) {
+            self.at += length;
+            let rest = &self.text[self.at..];
+            let is_begin = rest.starts_with("/*");
+            let is_end = rest.starts_with("*/");
+            self.at += if is_begin || is_end { 2 } else { 1 };
+            depth = if is_begin { depth + 1 } else { depth - usize::from(is_end) };
+            if depth == 0 {
+                return;
+            }
+        }
+        self.at = self.text.len();
+    }
+
     fn word(&mut self) -> Token {
         let start = self.at;
         self.at = self.until(start, |character| !is_part_of_word(character));
