@@ -24,8 +24,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     }
     match kind {
         "use_declaration" => {
-            let place =
-                Place { conditional: place.conditional || attributes(found, node).conditional, ..place };
+            let place = Place { conditional: place.conditional || attributes(found).conditional, ..place };
             if let Some(argument) = node.child_by_field_name("argument") {
                 let kind = if is_visible(node) { ImportKind::Reexport } else { ImportKind::Static };
                 use_tree(found, &Use { whole: node, kind, place }, String::new(), argument, 0);
@@ -64,23 +63,16 @@ struct Attributes {
     odd: bool,
 }
 
-fn attributes(found: &Found<'_>, item: Node<'_>) -> Attributes {
+/// Reads the attributes of the current node.
+fn attributes(found: &Found<'_>) -> Attributes {
     let mut seen = Attributes { conditional: false, test: false, odd: false };
-    let mut before = item.prev_named_sibling();
-    while let Some(node) = before {
-        match node.kind() {
-            "attribute_item" => {
-                let text = found.text(node);
-                let name = text.trim_start_matches(['#', '[', ' ']);
-                seen.conditional |= name.starts_with("cfg") || name.starts_with("path");
-                let path = name.split([']', '(']).next().unwrap_or("").trim();
-                seen.test |= path == "test" || path.ends_with("::test") || text.contains("cfg(test)");
-                seen.odd |= !is_plain(text);
-            }
-            "line_comment" | "block_comment" => {}
-            _ => break,
-        }
-        before = node.prev_named_sibling();
+    for node in found.above().iter().filter(|node| node.kind() == "attribute_item") {
+        let text = found.text(*node);
+        let name = text.trim_start_matches(['#', '[', ' ']);
+        seen.conditional |= name.starts_with("cfg") || name.starts_with("path");
+        let path = name.split([']', '(']).next().unwrap_or("").trim();
+        seen.test |= path == "test" || path.ends_with("::test") || text.contains("cfg(test)");
+        seen.odd |= !is_plain(text);
     }
     seen
 }
@@ -124,7 +116,7 @@ fn is_visible(node: Node<'_>) -> bool {
 }
 
 fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -> Place {
-    let Attributes { conditional, test, odd } = attributes(found, node);
+    let Attributes { conditional, test, odd } = attributes(found);
     let place = Place { conditional: place.conditional || conditional, ..place };
     found.outline.dynamic |= odd && !place.nested;
     if test {
@@ -143,8 +135,9 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
 
 /// Returns the statements of a test; none where other attributes may make it one that has to do nothing.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
-    let attribute = node.prev_named_sibling().filter(|before| found.text(*before) == "#[test]")?;
-    let only = attribute.prev_named_sibling().is_none_or(|before| before.kind() != "attribute_item");
+    let (attribute, before) = found.above().split_last()?;
+    let only = before.last().is_none_or(|before| before.kind() != "attribute_item");
+    let only = only && found.text(*attribute) == "#[test]";
     node.child_by_field_name("body").filter(|_| only && node.kind() == "function_item")
 }
 

@@ -65,9 +65,17 @@ impl TestFile {
         let mut reader = Reader { language, text, file: Self::default() };
         let marks = reader.marks_of_body(root);
         reader.file.marks.clone_from(&marks);
-        reader.visit(root, &marks, 0);
+        reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
         Some(reader.file)
     }
+}
+
+/// A node with what stands around it, which the tree would search for from its root.
+struct Visited<'v, 'n> {
+    node: Node<'n>,
+    parent: Option<Node<'n>>,
+    /// Attributes of Rust, which stand beside what they belong to.
+    above: &'v [Node<'n>],
 }
 
 struct Reader<'t> {
@@ -122,47 +130,60 @@ impl<'t> Reader<'t> {
         span(node).of(self.text)
     }
 
-    fn visit(&mut self, node: Node<'_>, marks: &[Mark], depth: usize) {
+    fn visit(&mut self, visited: &Visited<'_, '_>, marks: &[Mark], depth: usize) {
+        let node = visited.node;
         if depth > MAX_DEPTH {
             return;
         }
-        if node.kind().ends_with("comment") {
-            self.file.dead.push(span(node));
-            return;
-        }
-        self.note_dead(node);
         let group = match node.kind() {
             "call_expression" => self.call(node, marks),
             "function_definition" | "function_item" | "function_declaration" | "method_declaration" => {
-                self.function(node, marks);
+                self.function(visited, marks);
                 None
             }
-            "class_definition" | "class_declaration" | "mod_item" => Some((node, self.attributes(node))),
+            "class_definition" | "class_declaration" | "mod_item" => Some((node, self.attributes(visited))),
+            "if_statement" | "if_expression" => {
+                self.note_dead(node);
+                None
+            }
+            kind if kind.ends_with("comment") => {
+                self.file.dead.push(span(node));
+                return;
+            }
             _ => None,
         };
-        let Some((body, mut own)) = group else {
-            for child in children(node) {
-                self.visit(child, marks, depth + 1);
+        match group {
+            Some((body, mut own)) => {
+                own.extend(self.marks_of_body(body.child_by_field_name("body").unwrap_or(body)));
+                own.extend_from_slice(marks);
+                self.visit_children(node, &own, depth + 1);
             }
-            return;
-        };
-        own.extend(self.marks_of_body(body.child_by_field_name("body").unwrap_or(body)));
-        own.extend_from_slice(marks);
-        for child in children(node) {
-            self.visit(child, &own, depth + 1);
+            None => self.visit_children(node, marks, depth + 1),
         }
     }
 
-    /// Notes what a branch or the rest of a block never runs.
-    fn note_dead(&mut self, node: Node<'_>) {
-        if matches!(node.kind(), "if_statement" | "if_expression") {
-            let branch = match self.constant(node) {
-                Some(true) => node.child_by_field_name("alternative"),
-                Some(false) => node.child_by_field_name("consequence"),
-                None => None,
-            };
-            self.file.dead.extend(branch.map(span));
+    fn visit_children(&mut self, parent: Node<'_>, marks: &[Mark], depth: usize) {
+        let mut above = Vec::new();
+        for node in children(parent) {
+            self.visit(&Visited { node, parent: Some(parent), above: &above }, marks, depth);
+            if self.language == Language::Rust {
+                match node.kind() {
+                    "attribute_item" => above.push(node),
+                    kind if kind.ends_with("comment") => {}
+                    _ => above.clear(),
+                }
+            }
         }
+    }
+
+    /// Notes what a branch never runs.
+    fn note_dead(&mut self, node: Node<'_>) {
+        let branch = match self.constant(node) {
+            Some(true) => node.child_by_field_name("alternative"),
+            Some(false) => node.child_by_field_name("consequence"),
+            None => None,
+        };
+        self.file.dead.extend(branch.map(span));
     }
 
     /// Returns what a condition is, where it is written out.
@@ -177,10 +198,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Notes a function that is a test by its name or by what stands above it.
-    fn function(&mut self, node: Node<'_>, marks: &[Mark]) {
+    fn function(&mut self, visited: &Visited<'_, '_>, marks: &[Mark]) {
+        let node = visited.node;
         let Some(name) = node.child_by_field_name("name") else { return };
         let text = self.text_of(name);
-        let attributes = self.attributes(node);
+        let attributes = self.attributes(visited);
         let is_test = match self.language {
             Language::Python => text.starts_with("test"),
             Language::Go => {
@@ -205,7 +227,7 @@ impl<'t> Reader<'t> {
         if !is_test {
             return;
         }
-        let whole = node.parent().filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
+        let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function.
         let above = attributes.first().filter(|_| self.language == Language::Rust);
         let mut whole = span(whole);
@@ -260,11 +282,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the decorators, attributes and annotations of a definition.
-    fn attributes(&self, node: Node<'_>) -> Vec<Mark> {
+    fn attributes(&self, visited: &Visited<'_, '_>) -> Vec<Mark> {
         let mut nodes: Vec<Node<'_>> = Vec::new();
         match self.language {
             Language::Python => {
-                let parent = node.parent().filter(|parent| parent.kind() == "decorated_definition");
+                let parent = visited.parent.filter(|parent| parent.kind() == "decorated_definition");
                 for decorator in
                     parent.into_iter().flat_map(children).filter(|child| child.kind() == "decorator")
                 {
@@ -272,20 +294,9 @@ impl<'t> Reader<'t> {
                     nodes.extend(self.assigned(decorator));
                 }
             }
-            Language::Rust => {
-                let mut above = node.prev_named_sibling();
-                while let Some(sibling) = above {
-                    match sibling.kind() {
-                        "attribute_item" => nodes.push(sibling),
-                        kind if kind.ends_with("comment") => {}
-                        _ => break,
-                    }
-                    above = sibling.prev_named_sibling();
-                }
-                nodes.reverse();
-            }
+            Language::Rust => nodes.extend(visited.above),
             Language::Java => {
-                let modifiers = children(node).filter(|child| child.kind() == "modifiers");
+                let modifiers = children(visited.node).filter(|child| child.kind() == "modifiers");
                 nodes
                     .extend(modifiers.flat_map(children).filter(|child| child.kind().contains("annotation")));
             }
@@ -386,19 +397,21 @@ impl<'t> Reader<'t> {
 
     /// Returns the body of a function that runs before the tests around it.
     fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
-        let inner = match statement.kind() {
-            "decorated_definition" => statement.child_by_field_name("definition")?,
+        let (inner, parent) = match statement.kind() {
+            "decorated_definition" => (statement.child_by_field_name("definition")?, Some(statement)),
             "expression_statement" => {
                 let call = statement.named_child(0).filter(|call| call.kind() == "call_expression")?;
                 let name = self.text_of(call.child_by_field_name("function")?);
                 let last = name.rsplit('.').next().unwrap_or(name);
                 return SETUPS.contains(&last).then(|| function_of(call)).flatten();
             }
-            _ => statement,
+            _ => (statement, None),
         };
         let name = self.text_of(inner.child_by_field_name("name")?);
+        // Attributes of Rust name no setup.
+        let visited = Visited { node: inner, parent, above: &[] };
         let is_before = SETUPS.contains(&name)
-            || self.attributes(inner).iter().any(|mark| mark.span.of(self.text).starts_with("@Before"));
+            || self.attributes(&visited).iter().any(|mark| mark.span.of(self.text).starts_with("@Before"));
         inner.child_by_field_name("body").filter(|_| is_before)
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::kinds::Kinds;
+use super::kinds::{Kind, Kinds};
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
 use super::{Language, coroutines, ecma, flow, go, java, python, rust};
 
@@ -36,11 +36,28 @@ pub(super) struct Found<'t> {
     pub(super) flow_steps: usize,
     /// Names that stand for a value somewhere, where a language has types that leave nothing behind.
     pub(super) values: BTreeSet<&'t str>,
+    /// For each level around the current node, the attributes and comments right above it, in a language that has them
+    /// beside what they belong to. The tree would search for each from its root.
+    above: Vec<Vec<Node<'t>>>,
 }
 
 impl<'t> Found<'t> {
     pub(super) fn text(&self, node: Node<'_>) -> &'t str {
         span(node).of(self.text)
+    }
+
+    /// Returns the attributes and comments right above the current node, in their order.
+    pub(super) fn above(&self) -> &[Node<'t>] {
+        self.above.last().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Notes a node that was looked at, for those behind it.
+    fn pass(&mut self, node: Node<'t>, kind: Option<&Kind>) {
+        let Some(above) = self.above.last_mut().filter(|_| node.is_named()) else { return };
+        match kind.map(|kind| kind.word.as_str()) {
+            Some("attribute_item" | "line_comment" | "block_comment") => above.push(node),
+            Some(_) | None => above.clear(),
+        }
     }
 
     /// Returns the text of a field of a node; empty where the node has none.
@@ -111,10 +128,24 @@ pub(super) fn span(node: Node<'_>) -> Span {
     Span { start: node.start_byte(), end: node.end_byte() }
 }
 
-/// Returns the named children, in order.
+/// Returns the named children, in order. Those of a long list are not asked for by number, which counts from the first.
 pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    const FEW: u32 = 8;
     let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
-    (0..count).filter_map(move |index| node.named_child(index))
+    let mut cursor = (count > FEW).then(|| node.walk());
+    (0..count).filter_map(move |index| match &mut cursor {
+        Some(cursor) => next_named(cursor, index == 0),
+        None => node.named_child(index),
+    })
+}
+
+/// Moves to the first named child, or to the next named sibling.
+fn next_named<'t>(cursor: &mut TreeCursor<'t>, is_first: bool) -> Option<Node<'t>> {
+    let mut is_there = if is_first { cursor.goto_first_child() } else { cursor.goto_next_sibling() };
+    while is_there && !cursor.node().is_named() {
+        is_there = cursor.goto_next_sibling();
+    }
+    is_there.then(|| cursor.node())
 }
 
 /// Returns whether one of the direct children is this word.
@@ -123,13 +154,20 @@ pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
 }
 
 /// Returns the outline of a tree.
-pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
-    let mut found = Found { text, outline: Outline::default(), flow_steps: 0, values: BTreeSet::new() };
+pub(crate) fn outline<'t>(language: Language, tree: &'t Tree, text: &'t str) -> Outline {
+    let mut found = Found {
+        text,
+        outline: Outline::default(),
+        flow_steps: 0,
+        values: BTreeSet::new(),
+        above: vec![Vec::new(); usize::from(language == Language::Rust)],
+    };
     let kinds = Kinds::for_language(language);
     let mut cursor = tree.walk();
     let mut places = vec![Place::default()];
     loop {
         let node = cursor.node();
+        let kind = kinds.get(node.kind_id());
         let place = places.last().copied().unwrap_or_default();
         let inside = if node.is_error() || node.is_missing() || places.len() > MAX_DEPTH {
             if !is_variance(node, place, text) {
@@ -137,12 +175,16 @@ pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
             }
             None
         } else {
-            visit((language, kinds), &mut found, node, place)
+            visit((language, kind), &mut found, node, place)
         };
+        found.pass(node, kind);
         if let Some(inside) = inside
             && cursor.goto_first_child()
         {
             places.push(inside);
+            if language == Language::Rust {
+                found.above.push(Vec::new());
+            }
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -150,6 +192,7 @@ pub(crate) fn outline(language: Language, tree: &Tree, text: &str) -> Outline {
                 return finished(language, found, tree.root_node());
             }
             places.pop();
+            found.above.pop();
         }
     }
 }
@@ -165,13 +208,13 @@ fn is_variance(node: Node<'_>, place: Place, text: &str) -> bool {
 }
 
 fn visit(
-    (language, kinds): (Language, &Kinds),
+    (language, kind): (Language, Option<&Kind>),
     found: &mut Found<'_>,
     node: Node<'_>,
     place: Place,
 ) -> Option<Place> {
     // Words and punctuation of the language have nothing inside and mean nothing by themselves.
-    let Some(kind) = kinds.get(node.kind_id()).filter(|kind| kind.named) else { return Some(place) };
+    let Some(kind) = kind.filter(|kind| kind.named) else { return Some(place) };
     if kind.comment {
         found.outline.comments.push(span(node));
         return None;
