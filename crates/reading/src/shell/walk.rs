@@ -9,7 +9,7 @@ use super::fate::{Context, Fate, Loss, Lost, Outcome, block_outcome};
 use super::list::{Operand, Operator, Stage, flatten, span_of};
 use super::words::Decoder;
 use super::{Command, Frame, MAX_BYTES, MAX_INTERPRETERS, Options, Script, Surrounding, programs};
-use crate::syntax::{Span, parse_tree};
+use crate::syntax::{Span, parse_script_once};
 
 /// Deeper constructs are broken places.
 const MAX_DEPTH: usize = 120;
@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str, options: Options, expansions: &[Span], level: us
     expressions.sort_unstable();
     expressions.dedup_by(|next, before| next.start < before.end);
     let masked = masked(text, &expressions);
-    let Some(tree) = parse_tree(&tree_sitter_bash::LANGUAGE.into(), &masked, &[]) else { return unread };
+    let Some(tree) = parse_script_once(&masked) else { return unread };
     let mut walker = Walker {
         decoder: Decoder { text, expressions: &expressions },
         options,

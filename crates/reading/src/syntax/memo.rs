@@ -1,55 +1,93 @@
 //! Caches of the trees and outlines of the last texts: lenses ask about the same file one after the other, and it is
 //! parsed once.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tree_sitter::Tree;
 
 use super::{Language, Outline, outline, parse_tree, unread};
 
-/// Budgets in bytes of text; a cache that exceeds its own is emptied. A tree takes some twenty times its text.
-const MAX_TREE_BYTES: usize = 128 << 10;
-const MAX_OUTLINE_BYTES: usize = 2 << 20;
+/// Budgets in bytes of text; a cache that exceeds its own forgets the oldest. A tree takes some twenty times its text.
+const TREES_WITHIN: Budget = Budget { bytes: 128 << 10, bytes_of_two: 512 << 10 };
+const OUTLINES_WITHIN: Budget = Budget { bytes: 1 << 20, bytes_of_two: 1 << 20 };
+const SCRIPTS_WITHIN: Budget = Budget { bytes: 64 << 10, bytes_of_two: 64 << 10 };
 
-static TREES: Cache<Option<Tree>> = Cache::new(MAX_TREE_BYTES);
-static OUTLINES: Cache<Arc<Outline>> = Cache::new(MAX_OUTLINE_BYTES);
+/// Bytes that a text counts for beside its own, so that a cache has few to look through.
+const BYTES_EACH: usize = 512;
 
-/// Values by text.
-struct Cache<T> {
-    max_bytes: usize,
-    kept: Mutex<Kept<T>>,
-}
+static TREES: Cache<Language, Option<Tree>> = Cache::new(TREES_WITHIN);
+static OUTLINES: Cache<Language, Arc<Outline>> = Cache::new(OUTLINES_WITHIN);
+static SCRIPTS: Cache<(), Option<Tree>> = Cache::new(SCRIPTS_WITHIN);
 
-struct Kept<T> {
-    /// Length of all texts together.
+/// Weight of the texts that a cache keeps, all together.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
     bytes: usize,
-    /// A value is absent while it is still computed.
-    values: BTreeMap<(Language, String), Arc<OnceLock<T>>>,
+    /// Where two texts are kept, which may be the two versions of one file.
+    bytes_of_two: usize,
 }
 
-impl<T: Clone> Cache<T> {
-    const fn new(max_bytes: usize) -> Self {
-        Self { max_bytes, kept: Mutex::new(Kept { bytes: 0, values: BTreeMap::new() }) }
+/// Values by text and by how it is read.
+struct Cache<K, T> {
+    budget: Budget,
+    kept: Mutex<Kept<K, T>>,
+}
+
+struct Kept<K, T> {
+    /// Weight of all texts together.
+    bytes: usize,
+    /// The oldest first.
+    entries: VecDeque<Entry<K, T>>,
+}
+
+struct Entry<K, T> {
+    key: K,
+    text: String,
+    /// Absent while it is still computed.
+    value: Arc<OnceLock<T>>,
+}
+
+impl<K: PartialEq, T: Clone> Cache<K, T> {
+    const fn new(budget: Budget) -> Self {
+        Self { budget, kept: Mutex::new(Kept { bytes: 0, entries: VecDeque::new() }) }
     }
 
     /// Returns the value of a text, computed unless it is kept; concurrent callers for one text wait for one of them.
-    fn get_or_compute(&self, language: Language, text: &str, compute: impl FnOnce() -> T) -> T {
-        self.entry(language, text).get_or_init(compute).clone()
+    fn get_or_compute(&self, key: K, text: &str, compute: impl FnOnce() -> T) -> T {
+        self.entry(key, text).get_or_init(compute).clone()
     }
 
-    fn entry(&self, language: Language, text: &str) -> Arc<OnceLock<T>> {
+    fn entry(&self, key: K, text: &str) -> Arc<OnceLock<T>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (language, text.to_owned());
-        if let Some(value) = kept.values.get(&key) {
-            return Arc::clone(value);
+        let mut entries = kept.entries.iter();
+        if let Some(entry) = entries.find(|entry| entry.key == key && entry.text == text) {
+            return Arc::clone(&entry.value);
         }
-        kept.bytes += text.len();
-        if kept.bytes > self.max_bytes {
-            kept.values.clear();
-            kept.bytes = text.len();
+        let value = Arc::default();
+        kept.bytes += weight(text);
+        kept.entries.push_back(Entry { key, text: text.to_owned(), value: Arc::clone(&value) });
+        while kept.exceeds(self.budget)
+            && let Some(oldest) = kept.entries.pop_front()
+        {
+            kept.bytes -= weight(&oldest.text);
         }
-        Arc::clone(kept.values.entry(key).or_default())
+        value
+    }
+}
+
+fn weight(text: &str) -> usize {
+    text.len() + BYTES_EACH
+}
+
+impl<K, T> Kept<K, T> {
+    /// Returns whether the oldest text is to be forgotten; the newest never is.
+    fn exceeds(&self, budget: Budget) -> bool {
+        match self.entries.len() {
+            0 | 1 => false,
+            2 => self.bytes > budget.bytes_of_two,
+            _ => self.bytes > budget.bytes,
+        }
     }
 }
 
@@ -66,4 +104,9 @@ pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
 /// Like [`parse_tree`] of a whole text, but cached.
 pub(crate) fn parse_tree_once(language: Language, text: &str) -> Option<Tree> {
     TREES.get_or_compute(language, text, || parse_tree(&language.grammar(), text, &[]))
+}
+
+/// Returns the tree of a shell script, cached: several lenses read the same scripts.
+pub(crate) fn parse_script_once(text: &str) -> Option<Tree> {
+    SCRIPTS.get_or_compute((), text, || parse_tree(&tree_sitter_bash::LANGUAGE.into(), text, &[]))
 }

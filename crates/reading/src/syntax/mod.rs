@@ -26,7 +26,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use memo::parse_once;
-pub(crate) use memo::parse_tree_once;
+pub(crate) use memo::{parse_script_once, parse_tree_once};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub(crate) use walk::outline;
