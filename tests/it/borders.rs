@@ -192,7 +192,7 @@ fn a_removed_hit_explains_one_with_another_receiver_in_its_file_alone() {
     let (old, new) = (function("context"), function("ctx"));
     let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
     let tls = ["dangerous-call/tls-verification-off".to_owned()];
-    let at = |path: &str, text: &str| Files::of(&[POLICY, ("z", "z\n")]).with(path, text);
+    let at = |path: &str, text: &str| Files::from_texts(&[POLICY, ("z", "z\n")]).with(path, text);
     assert_eq!(blocking(&at("a.py", &old), &at("a.py", &new)), [""; 0]);
     // The file may be renamed, as long as it stays in the product.
     let long = |text: &str| format!("{others}{text}");
@@ -230,7 +230,7 @@ fn a_removed_suppression_explains_as_many_as_went() {
             marks.iter().enumerate().map(|(at, mark)| format!("n{at} = f({at}){mark}\n\n\n\n\n\n\n\n"));
         lines.collect()
     };
-    let at = |text: &str| Files::of(&[POLICY, ("z", "z\n")]).with("src/a.py", text);
+    let at = |text: &str| Files::from_texts(&[POLICY, ("z", "z\n")]).with("src/a.py", text);
     let (types, pyright, lint) = ("  # type: ignore[misc]", "  # pyright: ignore", "  # noqa");
     let unexplained = ["suppression/unexplained".to_owned()];
     for (base, head, blocks) in [

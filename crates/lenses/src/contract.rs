@@ -222,7 +222,16 @@ pub trait DraftExt {
         line: &Line<'_>,
         span: Range<usize>,
         summary: impl Into<String>,
-    ) -> Self;
+    ) -> Draft {
+        Draft {
+            start_line: line.number,
+            end_line: line.number,
+            start_column: column(line.text, span.start),
+            end_column: column(line.text, span.end),
+            quote: line.text[span].to_owned(),
+            ..Draft::on_file(rule, packet.path(), Side::Head, summary)
+        }
+    }
 
     /// Makes a draft about columns of a removed line.
     fn on_base_line(
@@ -231,7 +240,13 @@ pub trait DraftExt {
         line: &Line<'_>,
         span: Range<usize>,
         summary: impl Into<String>,
-    ) -> Self;
+    ) -> Draft {
+        Draft {
+            file: packet.file.old_path.as_ref().unwrap_or(&packet.file.path).clone(),
+            side: Side::Base,
+            ..Self::on_line(rule, packet, line, span, summary)
+        }
+    }
 
     /// Makes a draft about a place in a text; of a place over several lines, the first line is quoted.
     fn on_text(
@@ -241,64 +256,24 @@ pub trait DraftExt {
         text: &str,
         span: Span,
         summary: impl Into<String>,
-    ) -> Self;
-}
-
-impl DraftExt for Draft {
-    fn on_line(
-        rule: &'static str,
-        packet: &Packet<'_>,
-        line: &Line<'_>,
-        span: Range<usize>,
-        summary: impl Into<String>,
-    ) -> Self {
-        Self {
-            start_line: line.number,
-            end_line: line.number,
-            start_column: column(line.text, span.start),
-            end_column: column(line.text, span.end),
-            quote: line.text[span].to_owned(),
-            ..Self::on_file(rule, packet.path(), Side::Head, summary)
-        }
-    }
-
-    fn on_base_line(
-        rule: &'static str,
-        packet: &Packet<'_>,
-        line: &Line<'_>,
-        span: Range<usize>,
-        summary: impl Into<String>,
-    ) -> Self {
-        Self {
-            file: packet.file.old_path.as_ref().unwrap_or(&packet.file.path).clone(),
-            side: Side::Base,
-            ..Self::on_line(rule, packet, line, span, summary)
-        }
-    }
-
-    fn on_text(
-        rule: &'static str,
-        file: &RepoPath,
-        side: Side,
-        text: &str,
-        span: Span,
-        summary: impl Into<String>,
-    ) -> Self {
+    ) -> Draft {
         let line_start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
         let line = text[line_start..].lines().next().unwrap_or("");
         let columns =
             span.start - line_start..(span.end - line_start).min(line.len()).max(span.start - line_start);
         let number = text[..line_start].matches('\n').count() as u64 + 1;
-        Self {
+        Draft {
             start_line: number,
             end_line: number,
             start_column: column(line, columns.start),
             end_column: column(line, columns.end),
             quote: line[columns].to_owned(),
-            ..Self::on_file(rule, file, side, summary)
+            ..Draft::on_file(rule, file, side, summary)
         }
     }
 }
+
+impl DraftExt for Draft {}
 
 /// Drafts of a rule in one file that become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
