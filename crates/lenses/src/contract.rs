@@ -26,7 +26,7 @@ pub struct LensSpec {
     pub id: &'static str,
     /// Changed whenever the same input may give another result; it is part of the execution key.
     pub version: &'static str,
-    /// The class.
+    /// Class, as the registry and the documentation show it.
     pub class: LensClass,
     /// One sentence.
     pub title: &'static str,
@@ -125,7 +125,7 @@ impl FromIterator<bool> for Census {
 /// then `conclude` once with the facts in path order. An implementer keeps no state, reads nothing but the arguments,
 /// returns the same for the same, and reports only on hunks the packet includes.
 pub trait Lens: Sync {
-    /// The description.
+    /// Returns its id, version and rules.
     fn spec(&self) -> &'static LensSpec;
 
     /// How much of a file it needs. Files are read before plans are made, so a lens is asked about files outside its

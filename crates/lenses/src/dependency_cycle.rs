@@ -42,7 +42,6 @@ static SPEC: LensSpec = LensSpec {
     )],
 };
 
-/// The lens.
 pub(crate) struct DependencyCycle;
 
 impl Lens for DependencyCycle {

@@ -51,7 +51,6 @@ static SPEC: LensSpec = LensSpec {
 
 const PRODUCT: ScopeStrengths = ScopeStrengths { product: Strength::Block, ..everywhere(Strength::Off) };
 
-/// The lens.
 pub(crate) struct ImportBoundary;
 
 impl Lens for ImportBoundary {

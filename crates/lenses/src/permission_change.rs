@@ -116,7 +116,6 @@ enum Found {
     LfsAttributeChanged,
 }
 
-/// The lens.
 pub(crate) struct PermissionChange;
 
 impl Lens for PermissionChange {

@@ -121,7 +121,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// The lens.
 pub(crate) struct Consistency;
 
 impl Lens for Consistency {

@@ -71,7 +71,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// The lens.
 pub(crate) struct PhantomDependency;
 
 impl Lens for PhantomDependency {

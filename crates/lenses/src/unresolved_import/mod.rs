@@ -48,7 +48,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-/// The lens.
 pub(crate) struct UnresolvedImport;
 
 impl Lens for UnresolvedImport {
