@@ -174,8 +174,8 @@ impl Calls {
 /// fault that `context.verify = False` is, and `dill.load(file)` the one that `pickle.load(file)` is.
 pub(crate) fn operand(quote: &str) -> Option<String> {
     let quote = normalized(quote);
-    let is_part = |character: char| character.is_alphanumeric() || "_$@.:?>-".contains(character);
-    let end = quote.find(|character| !is_part(character))?;
+    let end =
+        quote.find(|character: char| !character.is_alphanumeric() && !"_$@.:?>-".contains(character))?;
     let (callee, rest) = quote.split_at(end);
     if rest.starts_with('(') && rest.ends_with(')') && rest != "()" {
         return Some(rest.to_owned());

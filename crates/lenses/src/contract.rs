@@ -284,20 +284,24 @@ pub(crate) enum Alike {
     Quote,
 }
 
+impl Alike {
+    /// Returns what the drafts have in common that become one with this one.
+    fn key(self, draft: &Draft) -> (RepoPath, String) {
+        let quote = if self == Self::Quote { draft.quote.clone() } else { String::new() };
+        (draft.file.clone(), quote)
+    }
+}
+
 /// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide
 /// everything else.
 pub(crate) fn fold(drafts: &mut Vec<Draft>, rule: &str, alike: Alike) {
-    let key = |draft: &Draft| {
-        let quote = if alike == Alike::Quote { draft.quote.clone() } else { String::new() };
-        (draft.file.clone(), quote)
-    };
     let mut lines: BTreeMap<(RepoPath, String), Vec<u64>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.rule == rule) {
-        lines.entry(key(draft)).or_default().push(draft.start_line);
+        lines.entry(alike.key(draft)).or_default().push(draft.start_line);
     }
     lines.values_mut().for_each(|lines| lines.sort_unstable());
     drafts.retain_mut(|draft| {
-        let others = if draft.rule == rule { lines.get(&key(draft)) } else { None };
+        let others = if draft.rule == rule { lines.get(&alike.key(draft)) } else { None };
         let Some([first, rest @ ..]) = others.map(Vec::as_slice).filter(|lines| lines.len() > 1) else {
             return true;
         };

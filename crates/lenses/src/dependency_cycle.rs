@@ -60,8 +60,8 @@ impl Lens for DependencyCycle {
         let mut closing = closing(&change, &policy.scope_globs(), &mut head);
         // What the base has closes nothing.
         lookups.expect_imports(Side::Base, &closing.iter().map(|each| each.path).collect::<Vec<_>>());
-        let mut is_named = |each: &&Closing<'_>| base.edges(each.path).contains(&each.next);
-        let named: Vec<&str> = closing.iter().filter(&mut is_named).map(|each| each.path).collect();
+        let named = closing.iter().filter(|each| base.edges(each.path).contains(&each.next));
+        let named: Vec<&str> = named.map(|each| each.path).collect();
         base.expect(named.into_iter());
         closing
             .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
@@ -108,8 +108,9 @@ fn closing<'c>(change: &'c Change, scopes: &ScopeGlobs, head: &mut Graph<'_>) ->
     head.lookups.expect_imports(Side::Head, &paths);
     let mut closing = Vec::new();
     for path in paths {
-        let added = |import: &&PlacedImport| loads(import) && change.is_added(path, import.module.line);
-        for import in imports::written(head.lookups, path).iter().filter(added) {
+        let written = imports::written(head.lookups, path);
+        let loading = written.iter().filter(|import| loads(import));
+        for import in loading.filter(|import| change.is_added(path, import.module.line)) {
             for next in reached(head.lookups, Side::Head, path, import) {
                 if next != path && head.written_way(&next, path).is_some() {
                     closing.push(Closing { path, import: import.clone(), next });

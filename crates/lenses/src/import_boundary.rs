@@ -113,11 +113,10 @@ struct Drawn<'p> {
 
 impl<'p> Drawn<'p> {
     fn new(boundary: &'p PolicyImportBoundary) -> Option<Self> {
-        let set = |globs: &[String]| PathSet::new(globs.iter().map(String::as_str)).ok();
         Some(Self {
-            from: set(&boundary.from)?,
-            to: set(&boundary.must_not_import)?,
-            except: set(&boundary.except)?,
+            from: path_set(&boundary.from)?,
+            to: path_set(&boundary.must_not_import)?,
+            except: path_set(&boundary.except)?,
             reason: &boundary.reason,
         })
     }
@@ -125,6 +124,10 @@ impl<'p> Drawn<'p> {
     fn holds(&self, file: &RepoPath) -> bool {
         self.from.matches(file) && !self.except.matches(file)
     }
+}
+
+fn path_set(globs: &[String]) -> Option<PathSet> {
+    PathSet::new(globs.iter().map(String::as_str)).ok()
 }
 
 struct Lines<'p> {
@@ -163,8 +166,8 @@ impl Lines<'_> {
         }
         let target = to.to_text();
         let judged = is_product && import.is_firm() && may_not_test(path) && is_test(&target);
-        let is_new = || !imports_already(lookups, path, import);
-        (judged && is_new() && !self.others_do(lookups, path, &target)).then_some(Crossed {
+        let is_new = judged && !imports_already(lookups, path, import);
+        (is_new && !self.others_do(lookups, path, &target)).then_some(Crossed {
             rule: TEST,
             summary: "product code imports a test",
             reason: None,
@@ -179,27 +182,29 @@ impl Lines<'_> {
         let kind = path.parse_family().unwrap_or(MentionKind::Configuration);
         let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
         let found = lookups.mentions(Side::Base, kind, &words);
-        let does = |importer: &String| {
-            let is_product =
-                RepoPath::from_bytes(importer.as_bytes()).is_ok_and(|file| self.is_product(&file));
-            let of_directory = |import: &PlacedImport| {
+        imports::are_too_many(lookups, &found, MOST_ASKED)
+            || found.paths.iter().any(|importer| self.imports_from(lookups, importer, directory))
+    }
+
+    /// Returns whether a file is product code that imports one of a directory at the base.
+    fn imports_from(&self, lookups: &dyn Lookups, importer: &str, directory: &str) -> bool {
+        RepoPath::from_bytes(importer.as_bytes()).is_ok_and(|file| self.is_product(&file))
+            && imports::has_import(lookups, Side::Base, importer, &|import| {
                 reached(lookups, Side::Base, importer, import).iter().any(|file| split(file).0 == directory)
-            };
-            is_product && imports::has_import(lookups, Side::Base, importer, &of_directory)
-        };
-        imports::are_too_many(lookups, &found, MOST_ASKED) || found.paths.iter().any(does)
+            })
     }
 }
 
 fn imports_already(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> bool {
-    // What was there for types alone was not loaded.
-    let same = |other: &PlacedImport| {
-        other.module.name == import.module.name
-            && (import.types_alone || !other.types_alone)
-            && (other.names.is_empty()
-                || import.names.iter().all(|name| other.names.iter().any(|known| known.name == name.name)))
-    };
-    imports::has_import(lookups, Side::Base, path, &same)
+    imports::has_import(lookups, Side::Base, path, &|other| is_within(import, other))
+}
+
+/// Returns whether an import gets no more than another one does. What is there for types alone is not loaded.
+fn is_within(import: &PlacedImport, other: &PlacedImport) -> bool {
+    other.module.name == import.module.name
+        && (import.types_alone || !other.types_alone)
+        && (other.names.is_empty()
+            || import.names.iter().all(|name| other.names.iter().any(|known| known.name == name.name)))
 }
 
 /// Returns whether a product file may import no test. A declaration of a part of a crate, and what tests are run with,

@@ -319,8 +319,6 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
         packet.added().filter_map(|line| marker(line.text).map(|marker| (marker, line))).collect();
     let source = packet.text.full_head.as_deref();
     let source = source.and_then(|text| Parsed::new(&packet.path().to_text(), text));
-    let is_text =
-        |line: &Line<'_>| source.as_ref().is_some_and(|source| is_in_new_string(packet, source, line));
     let prose = scan::is_prose(packet.path());
     let fenced =
         if prose { fenced_lines(packet.text.full_head.as_deref().unwrap_or("")) } else { Vec::new() };
@@ -338,7 +336,11 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
         open = *marker == Marker::Ours;
         let named = line.text.len() > 7 || complete;
         let in_example = fenced.get(line.number as usize - 1).copied().unwrap_or(false);
-        if first && named && (!prose || complete && !in_example) && !is_text(line) {
+        if first
+            && named
+            && (!prose || complete && !in_example)
+            && source.as_ref().is_none_or(|source| !is_in_new_string(packet, source, line))
+        {
             let summary = "unresolved merge conflict";
             drafts.push(Draft::on_line(CONFLICT, packet, line, 0..line.text.len(), summary));
         }

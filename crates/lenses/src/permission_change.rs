@@ -198,14 +198,18 @@ fn may_be_pointer(file: &ChangedFile) -> bool {
     })
 }
 
-fn swapped(packet: &Packet<'_>) -> Option<Draft> {
-    let file = packet.file;
-    let what = |mode: &str| match mode {
+/// Returns the word for what a mode makes of a file.
+fn type_of(mode: &str) -> &'static str {
+    match mode {
         LINK => "link",
         SUBMODULE => "submodule",
         _ => "file",
-    };
-    let (old, new) = (what(file.old_mode.as_deref()?), what(file.new_mode.as_deref()?));
+    }
+}
+
+fn swapped(packet: &Packet<'_>) -> Option<Draft> {
+    let file = packet.file;
+    let (old, new) = (type_of(file.old_mode.as_deref()?), type_of(file.new_mode.as_deref()?));
     (old != new).then(|| {
         let summary = format!("a {old} becomes a {new}");
         Draft::on_file(SWAPPED, packet.path(), Side::Head, summary).with("was", old).with("is", new)
@@ -322,15 +326,19 @@ fn program(packet: &Packet<'_>) -> Option<Draft> {
         return None;
     }
     let named = is_program(&file.path) && file.codes.contains(&Code::BinaryContent);
-    let disguised = || packet.added().next().filter(|line| line.number == 1 && begins_program(line.text));
     if named {
         let summary = "a compiled program is added, which nobody can read";
         return Some(Draft::on_file(PROGRAM, packet.path(), Side::Head, summary));
     }
-    disguised().map(|_| {
+    let line = packet.added().next()?;
+    (line.number == 1 && begins_program(line.text)).then(|| {
         let summary = "a compiled program is added under the name of a text";
         Draft::on_file(PROGRAM, packet.path(), Side::Head, summary)
     })
+}
+
+fn begins_pointer(line: &Line<'_>) -> bool {
+    line.number == 1 && line.text.starts_with(POINTER)
 }
 
 /// A stand-in of Git LFS is a text of few lines; what takes its place is the content itself, or the reverse.
@@ -339,9 +347,8 @@ fn pointer(packet: &Packet<'_>) -> Option<Fact> {
     if file.old_mode.is_none() || !is_plain(file) {
         return None;
     }
-    let stands =
-        |line: Option<Line<'_>>| line.is_some_and(|line| line.number == 1 && line.text.starts_with(POINTER));
-    let (was, is) = (stands(packet.removed().next()), stands(packet.added().next()));
+    let was = packet.removed().next().as_ref().is_some_and(begins_pointer);
+    let is = packet.added().next().as_ref().is_some_and(begins_pointer);
     let summary = match (was, is) {
         (true, false) => "the stand-in of a large file is replaced by other content",
         (false, true) => "content is replaced by the stand-in of a large file",
@@ -385,10 +392,8 @@ fn listed(text: &str) -> Vec<Listed<'_>> {
 }
 
 fn submodules(packet: &Packet<'_>, seen: &mut Inspection) {
-    let whole = |text: &'_ Option<String>| text.clone().unwrap_or_default();
-    let (base, head) = (whole(&packet.text.full_base), whole(&packet.text.full_head));
-    let before = listed(&base);
-    for module in listed(&head) {
+    let before = listed(packet.text.full_base.as_deref().unwrap_or_default());
+    for module in listed(packet.text.full_head.as_deref().unwrap_or_default()) {
         seen.facts.push(Fact::new(&Found::SubmoduleListed { path: module.path.to_owned() }, None));
         let old = before.iter().find(|old| old.name == module.name || old.path == module.path);
         let Some(old) = old.filter(|old| place(old.url) != place(module.url)) else { continue };

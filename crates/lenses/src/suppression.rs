@@ -252,9 +252,10 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         }
         let mut old = LazyCell::new(|| {
             let removed = units(scan::removed(language, hunk), base.as_ref());
-            let count =
-                |table: &Table| removed.iter().filter(|unit| unit.find(table, language).is_some()).count();
-            tables.iter().map(|(_, table, _)| count(table)).collect::<Vec<usize>>()
+            let counts = tables.iter().map(|(_, table, _)| {
+                removed.iter().filter(|unit| unit.find(table, language).is_some()).count()
+            });
+            counts.collect::<Vec<usize>>()
         });
         let added = units(scan::added(language, hunk), head.as_ref());
         for (at, unit) in added.iter().enumerate() {
@@ -297,10 +298,13 @@ fn is_never_run(unit: &Unit<'_>, head: Option<&Version<'_>>) -> bool {
 
 /// Returns the closest line above with less indentation.
 fn header_above<'t>(text: &'t str, line: &Line<'_>) -> Option<&'t str> {
-    let indentation = |line: &str| line.len() - line.trim_start().len();
     let own = indentation(line.text);
     let above: Vec<&str> = text.lines().take(line.number.saturating_sub(1) as usize).collect();
     above.into_iter().rev().find(|line| !line.trim().is_empty() && indentation(line) < own)
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// A changed line, or all lines of a comment or an attribute that stands on several.
@@ -436,11 +440,11 @@ fn comment_above(added: &[Unit<'_>], at: usize, language: Option<&str>) -> Strin
 /// Returns whether a comment added elsewhere in the hunk gives a reason for suppressions of this kind: it names the mark
 /// and every rule that is silenced.
 fn is_named_in_comment(added: &[Unit<'_>], mark: &str, after: &str, language: Option<&str>) -> bool {
-    let is_name = |character: char| character.is_alphanumeric() || "-_/.".contains(character);
     let mark = mark.trim_matches(|character: char| !character.is_alphanumeric());
     let end = after.len() - behind_rules(after).len();
-    let rules: Vec<&str> =
-        after[..end].split(|character| !is_name(character)).filter(|rule| !rule.is_empty()).collect();
+    let rules =
+        after[..end].split(|character: char| !character.is_alphanumeric() && !"-_/.".contains(character));
+    let rules: Vec<&str> = rules.filter(|rule| !rule.is_empty()).collect();
     let mut comment = String::new();
     let mut last = None;
     for unit in added.iter().filter(|unit| is_comment(unit, language)) {

@@ -141,9 +141,12 @@ fn may_begin(packet: &Packet<'_>) -> bool {
 
 /// Returns whether a test may begin on a line: many names end like one, such as `emit` and `split`.
 fn begins_test(line: &str) -> bool {
-    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
     let mut beginnings = BEGINNINGS.iter().flat_map(|word| line.match_indices(word));
-    beginnings.any(|(at, _)| !line[..at].ends_with(is_part))
+    beginnings.any(|(at, _)| !line[..at].ends_with(is_part_of_name))
+}
+
+fn is_part_of_name(character: char) -> bool {
+    character.is_alphanumeric() || "_$".contains(character)
 }
 
 #[cfg(test)]

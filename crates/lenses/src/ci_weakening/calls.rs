@@ -115,9 +115,12 @@ fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
     if names.is_empty() {
         names.push("");
     }
-    let call =
-        |name: &str| Call::Listed { list: Kind::Tox, directory: directory.to_owned(), name: name.to_owned() };
-    names.into_iter().map(call).collect()
+    let calls = names.into_iter().map(|name| Call::Listed {
+        list: Kind::Tox,
+        directory: directory.to_owned(),
+        name: name.to_owned(),
+    });
+    calls.collect()
 }
 
 /// Scripts of a package, with those that run before and behind them.

@@ -27,10 +27,6 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
     if files.iter().any(|file| file == name) {
         return if is_code && !name.ends_with(".d.ts") { Target::File(path) } else { Target::Unsure };
     }
-    let beside = |stem: &str, endings: &[&str]| -> Vec<String> {
-        let named = endings.iter().map(|ending| format!("{stem}.{ending}"));
-        named.filter(|candidate| files.contains(candidate)).collect()
-    };
     // A specifier may have the ending that the file gets when it is built.
     let built: &[&str] = match ending {
         "js" => &["ts", "tsx", "d.ts", "jsx"],
@@ -39,9 +35,9 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
         "cjs" => &["cts", "d.cts"],
         _ => &[],
     };
-    let mut found = beside(stem, built);
-    found.extend(beside(name, ENDINGS));
-    found.extend(beside(name, &["d.ts", "d.mts", "d.cts"]));
+    let mut found = with_endings(&files, stem, built);
+    found.extend(with_endings(&files, name, ENDINGS));
+    found.extend(with_endings(&files, name, &["d.ts", "d.mts", "d.cts"]));
     match found.as_slice() {
         [only] if !only.contains(".d.") => return Target::File(join(directory, only)),
         [] => {}
@@ -60,6 +56,12 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
         return Target::Unsure;
     }
     Target::Missing(missing)
+}
+
+/// Returns those of some files that are a stem with one of some endings, in the order of the endings.
+fn with_endings(files: &[String], stem: &str, endings: &[&str]) -> Vec<String> {
+    let named = endings.iter().map(|ending| format!("{stem}.{ending}"));
+    named.filter(|candidate| files.contains(candidate)).collect()
 }
 
 /// The path of a relative specifier; null above the root.

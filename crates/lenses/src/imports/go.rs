@@ -13,19 +13,16 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, import: 
         root = split(root).0;
     }
     let Some(manifest) = lookups.outline(side, &join(root, "go.mod")) else { return Target::Unsure };
-    let lines = || manifest.names.iter().map(|line| line.name.as_str());
-    let Some(module) =
-        lines().find_map(|line| line.strip_prefix("module ")).map(|name| name.trim().trim_matches('"'))
-    else {
+    let Some(module) = manifest.names.iter().find_map(|line| line.name.strip_prefix("module ")) else {
         return Target::Unsure;
     };
+    let module = module.trim().trim_matches('"');
     let Some(package) = import.strip_prefix(module).and_then(|rest| rest.strip_prefix('/')) else {
         return Target::Unsure;
     };
     // Part of the module's paths may belong to other modules.
-    let elsewhere = lines().any(|line| {
-        !line.starts_with("module ") && line.split_whitespace().any(|word| word.starts_with(module))
-    });
+    let mut others = manifest.names.iter().filter(|line| !line.name.starts_with("module "));
+    let elsewhere = others.any(|line| line.name.split_whitespace().any(|word| word.starts_with(module)));
     let directory = join(root, package);
     let files = lookups.files_in(side, &directory);
     match files.iter().find(|file| file.ends_with(".go")) {

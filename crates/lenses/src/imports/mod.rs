@@ -122,10 +122,11 @@ fn is_text(line: &str) -> bool {
 
 /// Whether a line is nothing but names or one string, as the middle of an import is.
 pub(super) fn is_listing(line: &str) -> bool {
-    let part = |character: char| character.is_alphanumeric() || "_,{}()* \t\"./$-".contains(character);
     let code = line.split(['#', '/']).next().unwrap_or(line);
     let code = if line.trim_start().starts_with('"') { line } else { code };
-    code.chars().all(part) && code.split([',', '{', '}', '(', ')', '*']).any(is_name) && !is_statement(code)
+    let is_plain =
+        code.chars().all(|character| character.is_alphanumeric() || "_,{}()* \t\"./$-".contains(character));
+    is_plain && code.split([',', '{', '}', '(', ')', '*']).any(is_name) && !is_statement(code)
 }
 
 /// Whether words name something that is imported, perhaps under another name.
@@ -141,14 +142,17 @@ fn is_name(words: &str) -> bool {
 
 /// Whether something is called.
 fn is_statement(code: &str) -> bool {
-    let joins = |before: char| before.is_alphanumeric() || before == '_';
-    code.match_indices('(').any(|(at, _)| code[..at].ends_with(joins))
+    code.match_indices('(').any(|(at, _)| code[..at].ends_with(is_part_of_name))
+}
+
+fn is_part_of_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 /// Whether a line is nothing but paths of Rust, as the middle of a `use` is.
 fn is_path(line: &str) -> bool {
-    let part = |character: char| character.is_alphanumeric() || "_,{}*: \t".contains(character);
-    line.contains("::") && line.chars().all(part)
+    line.contains("::")
+        && line.chars().all(|character| character.is_alphanumeric() || "_,{}*: \t".contains(character))
 }
 
 /// The family of languages of a path.

@@ -4,7 +4,7 @@ use super::super::contract::Lookups;
 use super::target::{Has, Target, join, split};
 use super::{Family, ecma, go, made, python, rust};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, PlacedName, Side};
+use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, Side};
 use qa_core::classify::PathSet;
 
 /// Most files that are read for what they say of a missing one; more say nothing in particular.
@@ -59,16 +59,18 @@ pub(in super::super) fn reached(
         return vec![file];
     }
     let files = lookups.files_in(side, directory);
-    let module = |name: &PlacedName| {
+    let mut found = Vec::new();
+    for name in &import.names {
         let module = format!("{}.py", name.name);
-        if files.contains(&module) {
-            return join(directory, &module);
-        }
         let package = join(directory, &name.name);
-        let is_package = lookups.files_in(side, &package).iter().any(|file| file == own);
-        if is_package { join(&package, own) } else { file.clone() }
-    };
-    let mut found: Vec<String> = import.names.iter().map(module).collect();
+        if files.contains(&module) {
+            found.push(join(directory, &module));
+        } else if lookups.files_in(side, &package).iter().any(|file| file == own) {
+            found.push(join(&package, own));
+        } else {
+            found.push(file.clone());
+        }
+    }
     if found.is_empty() {
         found.push(file.clone());
     }

@@ -36,15 +36,17 @@ fn is_link(lookups: &dyn Lookups, side: Side, module: &str) -> bool {
     [".rs", "/mod.rs"].iter().any(|end| lookups.is_present(side, &format!("{module}{end}")))
 }
 
+/// Returns the name of the file in a directory that a crate begins with.
+fn crate_root(lookups: &dyn Lookups, side: Side, directory: &str) -> Option<String> {
+    let files = lookups.files_in(side, directory);
+    files.into_iter().find(|file| matches!(file.as_str(), "lib.rs" | "main.rs"))
+}
+
 /// The file of the last module on a path from the crate's root. What it has is for a compiler to say.
 pub(super) fn used(lookups: &dyn Lookups, side: Side, importer: &str, import: &PlacedImport) -> Target {
     let mut root = split(importer).0;
-    let starts = |directory: &str| {
-        let files = lookups.files_in(side, directory);
-        files.into_iter().find(|file| matches!(file.as_str(), "lib.rs" | "main.rs"))
-    };
     let start = loop {
-        match starts(root) {
+        match crate_root(lookups, side, root) {
             Some(start) => break start,
             None if root.is_empty() => return Target::Unsure,
             None => root = split(root).0,

@@ -26,21 +26,23 @@ pub(super) fn package(specifier: &str) -> Option<&str> {
     let mut slashes = specifier.match_indices('/').map(|(at, _)| at);
     let end = if specifier.starts_with('@') { slashes.nth(1) } else { slashes.next() };
     let package = &specifier[..end.unwrap_or(specifier.len())];
-    let plain = |part: &str| {
-        let letters =
-            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_.".contains(letter);
-        part.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-            && part.chars().all(letters)
-    };
     let is_package = match package.strip_prefix('@') {
-        Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| plain(scope) && plain(name)),
-        None => plain(package),
+        Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| is_plain(scope) && is_plain(name)),
+        None => is_plain(package),
     };
     // A name with an ending is a file that some plug-in makes.
     let is_file = package
         .rsplit_once('.')
         .is_some_and(|(_, ending)| ["css", "html", "json", "scss", "svg"].contains(&ending));
     (is_package && !is_file).then_some(package)
+}
+
+/// Returns whether a part of a package's name has only what such names have.
+fn is_plain(part: &str) -> bool {
+    part.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && part
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-_.".contains(letter))
 }
 
 pub(super) fn judged(lookups: &dyn Lookups, path: &str, specifier: &str) -> Option<Judgement> {
@@ -65,9 +67,9 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, specifier: &str) -> Opti
         return None;
     };
     let types = package.trim_start_matches('@').replace('/', "__");
-    let declares = |name: &str| name == package || name.strip_prefix("@types/") == Some(&types);
-    let mut named = documents.iter().flat_map(words);
-    if named.any(|words| declares(words.text) || words.keys.into_iter().any(declares))
+    let words = documents.iter().flat_map(words);
+    let mut names = words.flat_map(|words| std::iter::once(words.text).chain(words.keys));
+    if names.any(|name| name == package || name.strip_prefix("@types/") == Some(&types))
         || is_near(lookups, path, first)
     {
         return None;
@@ -87,10 +89,12 @@ fn maps_names(text: &str) -> bool {
 /// Returns the names that a package.json gives a version.
 fn dependencies<'d>(document: &'d Document<'_>) -> impl Iterator<Item = &'d str> {
     let lists = document.root().entries().filter(|list| list.key.ends_with("ependencies"));
-    let is_version = |version: &str| {
-        let versions = |first: char| first.is_ascii_digit() || "^~>=<*".contains(first);
-        version.starts_with(versions) || version.starts_with("workspace:") || version.starts_with("catalog:")
-    };
     let versions = lists.flat_map(|list| list.value.entries());
     versions.filter(move |entry| entry.value.text().is_some_and(is_version)).map(|entry| entry.key)
+}
+
+fn is_version(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit() || "^~>=<*".contains(first))
+        || text.starts_with("workspace:")
+        || text.starts_with("catalog:")
 }

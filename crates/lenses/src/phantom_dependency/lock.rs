@@ -44,6 +44,14 @@ struct Dependency {
     version: Option<String>,
 }
 
+impl Dependency {
+    fn is_met_by(&self, package: &LockedPackage) -> bool {
+        let locked = package.version.as_ref().map_or("", |version| version.text.as_str());
+        let locked = locked.strip_suffix("/go.mod").unwrap_or(locked);
+        package.name.text == self.name && self.version.as_ref().is_none_or(|version| version == locked)
+    }
+}
+
 /// A dependency with the place of its name in the manifest.
 struct Declared {
     dependency: Dependency,
@@ -111,8 +119,10 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
             continue;
         };
         // Most lockfiles know what is new, and then nothing else is asked.
-        let mut is_kept = || new.known.iter().all(|known| locks.has(Side::Base, &lock, known) == Some(true));
-        if !is_locked && is_kept() && !is_own_package(lookups, &path, &new.dependency.name) {
+        if !is_locked
+            && new.known.iter().all(|known| locks.has(Side::Base, &lock, known) == Some(true))
+            && !is_own_package(lookups, &path, &new.dependency.name)
+        {
             drafts.push(draft.clone().with("lockfile", lock));
         }
     }
@@ -137,15 +147,8 @@ impl Locks<'_> {
 
     /// Returns whether a lockfile has a package, or `None` where it cannot be read.
     fn has(&mut self, side: Side, lock: &str, dependency: &Dependency) -> Option<bool> {
-        let is_of_version = |locked: &str| {
-            let locked = locked.strip_suffix("/go.mod").unwrap_or(locked);
-            dependency.version.as_ref().is_none_or(|version| version == locked)
-        };
         let mut packages = self.packages(side, lock)?.iter();
-        Some(packages.any(|package| {
-            let version = package.version.as_ref().map_or("", |version| version.text.as_str());
-            package.name.text == dependency.name && is_of_version(version)
-        }))
+        Some(packages.any(|package| dependency.is_met_by(package)))
     }
 
     /// Returns the lockfile of a manifest's dependencies: beside it, or above it, if that one knows the manifest.
@@ -219,10 +222,9 @@ fn cargo_dependencies(text: &str) -> Vec<Declared> {
             .filter_map(move |key| table.get(key))
     });
     // What has another name in the lockfile, or none, is left out.
-    let is_plain = |value: Node<'_>| {
-        ["package", "path", "workspace", "optional"].iter().all(|key| value.get(key).is_none())
-    };
-    let plain = lists.flat_map(Node::entries).filter(|entry| is_plain(entry.value));
+    let plain = lists.flat_map(Node::entries).filter(|entry| {
+        ["package", "path", "workspace", "optional"].iter().all(|key| entry.value.get(key).is_none())
+    });
     plain.map(|entry| Declared::any_version(entry.key, entry.key_span)).collect()
 }
 
@@ -248,11 +250,12 @@ fn node_dependencies(text: &str) -> Vec<Declared> {
     let Some(manifest) = document(Format::Json, text) else { return Vec::new() };
     let lists = ["dependencies", "devDependencies"].into_iter().filter_map(|key| manifest.root().get(key));
     // A number comes from a registry, and so is locked.
-    let is_number = |version: &str| {
-        version.trim_start_matches(['^', '~', '=', 'v']).starts_with(|first: char| first.is_ascii_digit())
-    };
     let numbered = lists.flat_map(Node::entries).filter(|entry| entry.value.text().is_some_and(is_number));
     numbered.map(|entry| Declared::any_version(entry.key, entry.key_span)).collect()
+}
+
+fn is_number(version: &str) -> bool {
+    version.trim_start_matches(['^', '~', '=', 'v']).starts_with(|first: char| first.is_ascii_digit())
 }
 
 impl Declared {

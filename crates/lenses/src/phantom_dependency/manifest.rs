@@ -74,8 +74,9 @@ pub(super) fn is_near(lookups: &dyn Lookups, file: &str, name: &str) -> bool {
     loop {
         for source in SOURCES {
             let place = if source.is_empty() { directory.to_owned() } else { join(directory, source) };
-            let is_file = || lookups.files_in(Side::Head, &place).iter().any(|file| file.starts_with(&stem));
-            if is_file() || lookups.is_present(Side::Head, &join(&place, name)) {
+            if lookups.files_in(Side::Head, &place).iter().any(|file| file.starts_with(&stem))
+                || lookups.is_present(Side::Head, &join(&place, name))
+            {
                 return true;
             }
         }
@@ -89,14 +90,15 @@ pub(super) fn is_near(lookups: &dyn Lookups, file: &str, name: &str) -> bool {
 /// The ways a package is written: with a hyphen for an underscore, and with a capital.
 pub(super) fn spellings(package: &str) -> Vec<String> {
     let hyphened = package.replace('_', "-");
-    let capital = |name: &str| {
-        let mut letters = name.chars();
-        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-    };
-    let mut all = vec![capital(package), capital(&hyphened), hyphened, package.to_owned()];
+    let mut all = vec![capitalized(package), capitalized(&hyphened), hyphened, package.to_owned()];
     all.sort();
     all.dedup();
     all
+}
+
+fn capitalized(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Whether a path is a package's or one inside it.
@@ -119,15 +121,18 @@ fn is_nearly(left: &str, right: &str) -> bool {
     }
     let same = short.iter().zip(long.iter()).take_while(|(one, other)| one == other).count();
     let (one, other) = (&short[same..], &long[same..]);
-    let is_digit = |letters: &[char]| letters.first().is_some_and(char::is_ascii_digit);
     if short.len() < long.len() {
-        return !is_digit(other) && one == &other[1..];
+        return !begins_with_digit(other) && one == &other[1..];
     }
-    if is_digit(one) && is_digit(other) {
+    if begins_with_digit(one) && begins_with_digit(other) {
         return false;
     }
     let swapped = other.len() > 1 && one[0] == other[1] && one[1] == other[0] && one[2..] == other[2..];
     swapped || one[1..] == other[1..]
+}
+
+fn begins_with_digit(letters: &[char]) -> bool {
+    letters.first().is_some_and(char::is_ascii_digit)
 }
 
 #[cfg(test)]

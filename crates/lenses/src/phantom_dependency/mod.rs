@@ -145,31 +145,30 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
     let words = manifest::spellings(&judgement.package);
     let configured = lookups.mentions(Side::Head, MentionKind::Configuration, &words);
     let elsewhere = !configured.complete || !configured.paths.is_empty();
-    let same = |other: &str| match kind {
-        MentionKind::Ecma => ecma::package(other).is_some_and(|other| other == judgement.package),
-        MentionKind::Python => other.split('.').next() == Some(judgement.package.as_str()),
+    (!elsewhere && !was_imported(lookups, kind, &judgement.package)).then_some(judgement)
+}
+
+fn is_of_package(kind: MentionKind, module: &str, package: &str) -> bool {
+    match kind {
+        MentionKind::Ecma => ecma::package(module) == Some(package),
+        MentionKind::Python => module.split('.').next() == Some(package),
         MentionKind::Go | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Rust => {
-            manifest::is_below(other, &judgement.package)
+            manifest::is_below(module, package)
         }
-    };
-    (!elsewhere && !was_imported(lookups, kind, &judgement.package, &same)).then_some(judgement)
+    }
 }
 
 /// Whether the base did without a declaration as well, or says in a declaration of its own what the package is.
-fn was_imported(
-    lookups: &dyn Lookups,
-    kind: MentionKind,
-    package: &str,
-    is_same: &dyn Fn(&str) -> bool,
-) -> bool {
+fn was_imported(lookups: &dyn Lookups, kind: MentionKind, package: &str) -> bool {
     let found = lookups.mentions(Side::Base, kind, &[package.to_owned()]);
     !found.complete
         || imports::are_too_many(lookups, &found, MOST_ASKED)
         || found.paths.iter().any(|importer| {
             let described = importer.ends_with(".d.ts");
-            let same = |import: &PlacedImport| is_same(&import.module.name);
             described
                 || lookups.imports(Side::Base, importer).is_none()
-                || imports::has_import(lookups, Side::Base, importer, &same)
+                || imports::has_import(lookups, Side::Base, importer, &|import| {
+                    is_of_package(kind, &import.module.name, package)
+                })
         })
 }

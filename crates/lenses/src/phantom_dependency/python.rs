@@ -74,10 +74,9 @@ impl Stated {
 
     fn of_document(document: &Document<'_>) -> (Vec<String>, bool) {
         let words = words(document);
-        let declares = |key: &&str| {
-            key.contains("dependencies") || key.contains("requires") || key.ends_with("packages")
-        };
-        let has_dependencies = words.iter().any(|words| words.keys.iter().any(declares));
+        let mut keys = words.iter().flat_map(|words| &words.keys);
+        let has_dependencies = keys
+            .any(|key| key.contains("dependencies") || key.contains("requires") || key.ends_with("packages"));
         let texts = words.iter().flat_map(|words| words.keys.iter().chain([&words.text]));
         (texts.flat_map(|text| distributions(text)).collect(), has_dependencies)
     }

@@ -41,11 +41,11 @@ fn is_of_tests(file: &ChangedFile) -> bool {
 /// Returns whether a change may be about tests: any may in a file of tests, and in other files one of a line that names
 /// or marks a test, or checks something in one.
 pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
+    const WORDS: &[&str] = &["test", "ignore", "assert", "cfg("];
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text: hunks, included: &included };
-    let tells =
-        |line: Line<'_>| ["test", "ignore", "assert", "cfg("].iter().any(|word| line.text.contains(word));
-    is_of_tests(file) || packet.removed().chain(packet.added()).any(tells)
+    let mut changed = packet.removed().chain(packet.added());
+    is_of_tests(file) || changed.any(|line| WORDS.iter().any(|word| line.text.contains(word)))
 }
 
 /// Looks at one file.
@@ -92,11 +92,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
 /// every test by a word, which has one spelling.
 fn may_tell(packet: &Packet<'_>, versions: &[&str]) -> bool {
     let language = packet.file.language.as_deref();
-    let may_test = |text: &&str| ["test", "quickcheck"].iter().any(|word| text.contains(word));
-    let may_skip = |span: std::ops::Range<usize>| skips::SKIPS.may_match(language, &packet.text.text[span]);
     language != Some("rust")
-        || versions.iter().any(may_test)
-        || packet.hunks().any(|hunk| may_skip(hunk.added_span()))
+        || versions.iter().any(|text| text.contains("test") || text.contains("quickcheck"))
+        || packet.hunks().any(|hunk| skips::SKIPS.may_match(language, &packet.text.text[hunk.added_span()]))
 }
 
 fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut Inspection) {

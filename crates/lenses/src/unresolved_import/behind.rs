@@ -57,22 +57,18 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         let words: Vec<String> = taken.words.iter().cloned().collect();
         let found = lookups.mentions(Side::Head, kind, &words);
         are_too_many(lookups, &found, MOST_IMPORTERS);
+        let search = Search { change, lookups, taken: &taken };
         let mut importers = Importers::default();
         let having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
         lookups.expect_imports(Side::Head, &having);
         for path in having {
             // What only looks like an import is no importer, but hardly any file is one.
-            let noted = |imports: &[PlacedImport]| {
-                let mut importers = Importers::default();
-                for import in imports.iter().filter(|import| !import.weak) {
-                    note(change, lookups, &taken, path, import, &mut importers);
-                }
-                importers
-            };
-            if lookups.imports(Side::Head, path).is_some_and(|imports| !noted(&imports).is_empty())
+            if lookups
+                .imports(Side::Head, path)
+                .is_some_and(|imports| !search.found(path, &imports).is_empty())
                 && let Some(outline) = lookups.outline(Side::Head, path)
             {
-                importers.extend(noted(&outline.imports));
+                importers.extend(search.found(path, &outline.imports));
             }
         }
         drafts.extend(stated(change, &taken, importers));
@@ -135,44 +131,56 @@ fn word_of(file: &str) -> &str {
     if of_directory { split(directory).1 } else { stem }
 }
 
-fn note(
-    change: &Change,
-    lookups: &dyn Lookups,
-    taken: &Taken,
-    path: &str,
-    import: &PlacedImport,
-    importers: &mut Importers,
-) {
-    let before = || target(lookups, Side::Base, path, import);
-    match target(lookups, Side::Head, path, import) {
-        Target::Unsure => {}
-        Target::Missing(missing) => {
-            if change.is_added(path, import.module.line) || taken.files.is_empty() {
-                return;
-            }
-            if let Target::File(file) = before()
-                && let Some(gone) = gone(taken, &file)
-                // What was committed at the base is not made by a build, but where that is new.
-                && !may_be_written(lookups, &missing)
-            {
-                importers.files.entry(gone).or_default().insert((path.to_owned(), import.module.line));
-            }
+/// A search for imports of what a change takes away.
+struct Search<'a> {
+    change: &'a Change,
+    lookups: &'a dyn Lookups,
+    taken: &'a Taken,
+}
+
+impl Search<'_> {
+    /// Returns what some imports of a file still import.
+    fn found(&self, path: &str, imports: &[PlacedImport]) -> Importers {
+        let mut importers = Importers::default();
+        for import in imports.iter().filter(|import| !import.weak) {
+            self.note(path, import, &mut importers);
         }
-        Target::File(file) => {
-            for name in import.names.iter().filter(|name| !change.is_added(path, name.line)) {
-                if !taken.words.contains(&name.name) || has(lookups, Side::Head, &file, &name.name) != Has::No
+        importers
+    }
+
+    fn note(&self, path: &str, import: &PlacedImport, importers: &mut Importers) {
+        let Self { change, lookups, taken } = *self;
+        match target(lookups, Side::Head, path, import) {
+            Target::Unsure => {}
+            Target::Missing(missing) => {
+                if change.is_added(path, import.module.line) || taken.files.is_empty() {
+                    return;
+                }
+                if let Target::File(file) = target(lookups, Side::Base, path, import)
+                    && let Some(gone) = gone(taken, &file)
+                    // What was committed at the base is not made by a build, but where that is new.
+                    && !may_be_written(lookups, &missing)
                 {
-                    continue;
+                    importers.files.entry(gone).or_default().insert((path.to_owned(), import.module.line));
                 }
-                let Target::File(old) = before() else { continue };
-                if has(lookups, Side::Base, &old, &name.name) != Has::Yes {
-                    continue;
-                }
-                let importer = (path.to_owned(), name.line);
-                if let Some(at) = definition(taken, &old, &name.name) {
-                    importers.names.entry(at).or_default().insert(importer);
-                } else if let Some(gone) = submodule(taken, &old, &name.name) {
-                    importers.files.entry(gone).or_default().insert(importer);
+            }
+            Target::File(file) => {
+                for name in import.names.iter().filter(|name| !change.is_added(path, name.line)) {
+                    if !taken.words.contains(&name.name)
+                        || has(lookups, Side::Head, &file, &name.name) != Has::No
+                    {
+                        continue;
+                    }
+                    let Target::File(old) = target(lookups, Side::Base, path, import) else { continue };
+                    if has(lookups, Side::Base, &old, &name.name) != Has::Yes {
+                        continue;
+                    }
+                    let importer = (path.to_owned(), name.line);
+                    if let Some(at) = definition(taken, &old, &name.name) {
+                        importers.names.entry(at).or_default().insert(importer);
+                    } else if let Some(gone) = submodule(taken, &old, &name.name) {
+                        importers.files.entry(gone).or_default().insert(importer);
+                    }
                 }
             }
         }
@@ -181,16 +189,18 @@ fn note(
 
 /// The file that is gone, if an import led to it; a Go import leads to all files of a directory.
 fn gone(taken: &Taken, file: &str) -> Option<String> {
-    let same = |gone: &&String| *gone == file || file.ends_with(".go") && split(gone).0 == split(file).0;
-    taken.files.iter().find(same).cloned()
+    let mut files = taken.files.iter();
+    files.find(|gone| *gone == file || file.ends_with(".go") && split(gone).0 == split(file).0).cloned()
 }
 
 /// The name that is gone: of the file itself, or the only one of that name.
 fn definition(taken: &Taken, file: &str, name: &str) -> Option<usize> {
-    let named = || taken.names.iter().enumerate().filter(|(_, (_, gone))| gone.name == name);
-    let own = named().find(|(_, (path, _))| path == file);
-    let only = || if named().count() == 1 { named().next() } else { None };
-    own.or_else(only).map(|(at, _)| at)
+    let all = taken.names.iter().enumerate();
+    let named: Vec<usize> = all.filter(|(_, (_, gone))| gone.name == name).map(|(at, _)| at).collect();
+    match named.as_slice() {
+        [only] => Some(*only),
+        _ => named.into_iter().find(|at| taken.names[*at].0 == file),
+    }
 }
 
 /// The module that is gone from a package.

@@ -21,11 +21,7 @@ pub(super) fn taking<'a>(packet: &Packet<'a>, path: &str) -> Vec<HunkView<'a>> {
     }
     let added = packet.hunks().flat_map(|hunk| language.read(&hunk, hunk.added(), language.surely_opens));
     let kept: BTreeSet<&str> = added.flatten().flatten().collect();
-    let takes = |hunk: &HunkView<'a>| {
-        let mut removed = language.read(hunk, hunk.removed(), language.may_open).into_iter();
-        removed.any(|names| names.is_none_or(|names| names.iter().any(|name| !kept.contains(name))))
-    };
-    packet.hunks().filter(takes).collect()
+    packet.hunks().filter(|hunk| language.takes(hunk, &kept)).collect()
 }
 
 /// How one family of languages gives names to a module.
@@ -54,6 +50,12 @@ const ECMA: Language = Language {
 };
 
 impl Language {
+    /// Returns whether a hunk may take away other names than those that are kept.
+    fn takes(&self, hunk: &HunkView<'_>, kept: &BTreeSet<&str>) -> bool {
+        let mut removed = self.read(hunk, hunk.removed(), self.may_open).into_iter();
+        removed.any(|names| names.is_none_or(|names| names.iter().any(|name| !kept.contains(name))))
+    }
+
     /// What each line binds that follows on the unchanged ones of a hunk.
     fn read<'a>(
         &self,
@@ -133,12 +135,14 @@ fn of_python(text: &str) -> Option<Vec<&str>> {
             }
             // What is given to several names at once, and what is compared.
             let value = rest.strip_prefix('=')?;
-            let is_names =
-                |text: &str| text.chars().all(|character| is_part(character) || " .,".contains(character));
-            let several = value.split_once('=').is_some_and(|(next, _)| is_names(next));
+            let several = value.split_once('=').is_some_and(|(next, _)| are_names(next));
             (!several).then(|| vec![name])
         }
     }
+}
+
+fn are_names(text: &str) -> bool {
+    text.chars().all(|character| is_part(character) || " .,".contains(character))
 }
 
 fn of_ecma(text: &str) -> Option<Vec<&str>> {

@@ -7,7 +7,7 @@ use super::super::imports::{
     Change, Family, Has, Target, are_too_many, has, has_import, may_be_made, parsed, split, target, written,
 };
 use super::{MISSING_MODULE, MISSING_NAME};
-use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
+use qa_contracts::v1::{MentionKind, PlacedImport, Side};
 use qa_core::classify::is_example;
 
 /// How many files of the base are asked whether it was like that before.
@@ -25,9 +25,9 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     lookups.expect_imports(Side::Head, &paths);
     let mut introduced = Vec::new();
     for path in paths {
-        let touched = |name: &PlacedName| change.is_added(path, name.line);
         for import in written(lookups, path).iter().filter(|import| import.is_firm()) {
-            if touched(&import.module) || import.names.iter().any(touched) {
+            let mut names = std::iter::once(&import.module).chain(&import.names);
+            if names.any(|name| change.is_added(path, name.line)) {
                 let target = target(lookups, Side::Head, path, import);
                 introduced.push(Introduced { path, import: import.clone(), target });
             }
@@ -44,33 +44,32 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
 
 fn of_import(change: &Change, lookups: &dyn Lookups, introduced: Introduced<'_>) -> Vec<Draft> {
     let Introduced { path, import, target } = introduced;
-    let touched = |line| change.is_added(path, line);
-    let exact = || parsed(lookups, path, &import).filter(PlacedImport::is_firm);
     match target {
         Target::Unsure => Vec::new(),
         Target::Missing(missing) => {
-            let judged = touched(import.module.line)
+            let judged = change.is_added(path, import.module.line)
                 && !may_be_made(lookups, &missing)
                 && !was_missing(lookups, path, &missing);
             let summary = "a file is imported that does not exist";
-            let drafts = judged
-                .then(exact)
-                .flatten()
+            let import = if judged { firm(lookups, path, &import) } else { None };
+            let draft = import
                 .and_then(|import| change.on_name(MISSING_MODULE, Side::Head, path, &import.module, summary));
-            drafts.map(|draft| draft.with("missing", missing)).into_iter().collect()
+            draft.map(|draft| draft.with("missing", missing)).into_iter().collect()
         }
         Target::File(file) if is_example(&file) => Vec::new(),
         Target::File(file) => {
-            let is_missing = |name: &&PlacedName| {
-                touched(name.line)
-                    && has(lookups, Side::Head, &file, &name.name) == Has::No
-                    && !was_asked_for(lookups, path, &file, &name.name)
-            };
+            let added = import.names.iter().filter(|name| change.is_added(path, name.line));
+            let unknown = added
+                .map(|name| name.name.as_str())
+                .filter(|name| has(lookups, Side::Head, &file, name) == Has::No);
             let missing: BTreeSet<&str> =
-                import.names.iter().filter(is_missing).map(|name| name.name.as_str()).collect();
-            let Some(import) = (!missing.is_empty()).then(exact).flatten() else { return Vec::new() };
+                unknown.filter(|name| !was_asked_for(lookups, path, &file, name)).collect();
+            if missing.is_empty() {
+                return Vec::new();
+            }
+            let Some(import) = firm(lookups, path, &import) else { return Vec::new() };
             let names = import.names.iter().filter(|name| missing.contains(name.name.as_str()));
-            let drafts = names.filter(|name| touched(name.line)).filter_map(|name| {
+            let drafts = names.filter(|name| change.is_added(path, name.line)).filter_map(|name| {
                 // The name of a default import is the file's own.
                 let place = if name.name == "default" { &import.module } else { name };
                 let summary = "a name is imported that its file does not have";
@@ -79,6 +78,11 @@ fn of_import(change: &Change, lookups: &dyn Lookups, introduced: Introduced<'_>)
             drafts.map(|draft| draft.with("from", file.clone())).collect()
         }
     }
+}
+
+/// Returns an import as the parse has it, where it is firm.
+fn firm(lookups: &dyn Lookups, path: &str, written: &PlacedImport) -> Option<PlacedImport> {
+    parsed(lookups, path, written).filter(PlacedImport::is_firm)
 }
 
 /// Whether the base lacked the file as well and imported it nevertheless: then something provides it.

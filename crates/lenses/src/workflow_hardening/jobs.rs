@@ -58,12 +58,14 @@ fn inherited(job: &Job<'_>, found: &mut Vec<Found>) {
 fn self_hosted(workflow: &Workflow<'_>, job: &Job<'_>, found: &mut Vec<Found>) {
     let events = ["pull_request", "pull_request_target"];
     let Some(event) = events.into_iter().find_map(|name| workflow.trigger(name)) else { return };
-    let is_own =
-        |label: &Value<'_>| label.constant().is_some_and(|text| text.eq_ignore_ascii_case("self-hosted"));
-    if let Some(label) = job.labels().into_iter().find(is_own) {
+    if let Some(label) = job.labels().into_iter().find(is_self_hosted) {
         let summary = "pull requests run on a self-hosted runner";
         found.push(Found::new(SELF_HOSTED, label, "", summary).because([event.name_span]));
     }
+}
+
+fn is_self_hosted(label: &Value<'_>) -> bool {
+    label.constant().is_some_and(|text| text.eq_ignore_ascii_case("self-hosted"))
 }
 
 /// Owner of code that a step fetches.
