@@ -129,20 +129,30 @@ impl MovedCounts {
         count.map(|count| *count -= times).is_some()
     }
 
-    /// Takes removed texts away that have the operand, in a file of the scope. Takes nothing and returns false if fewer
-    /// are left.
+    /// Takes removed texts with the operand from its file. Takes nothing and returns false if fewer are left.
     fn take_operand(&mut self, operand: &Operand, scope: Scope, times: usize) -> bool {
-        let mut left: BTreeMap<&MovedText, usize> = BTreeMap::new();
-        let texts = self.operands.get(operand).into_iter().flatten().filter(|text| text.scope == scope);
-        let open = texts.filter(|text| {
-            let count =
-                left.entry(*text).or_insert_with(|| self.texts.get(*text).copied().unwrap_or_default());
-            let is_open = *count > 0;
-            *count = count.saturating_sub(1);
-            is_open
-        });
-        let taken: Vec<MovedText> = open.take(times).cloned().collect();
-        taken.len() == times && taken.iter().all(|text| self.take(text, 1))
+        let Some(removed) = self.operands.get_mut(operand) else { return false };
+        let mut taken = Vec::new();
+        while taken.len() < times
+            && let Some(text) = removed.pop()
+        {
+            match self.texts.get_mut(&text) {
+                Some(count) if text.scope == scope && *count > 0 => {
+                    *count -= 1;
+                    taken.push(text);
+                }
+                // It explains another text already.
+                Some(_) | None => {}
+            }
+        }
+        let is_enough = taken.len() == times;
+        if !is_enough {
+            for text in taken {
+                *self.texts.entry(text.clone()).or_default() += 1;
+                removed.push(text);
+            }
+        }
+        is_enough
     }
 }
 

@@ -463,18 +463,29 @@ pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
     let mut rest = name;
     while let Some(at) = rest.find("\\u") {
         decoded.push_str(&rest[..at]);
-        let behind = rest[at + 2..].trim_start_matches('u');
-        let (digits, end) = match behind.strip_prefix('{').and_then(|inside| inside.split_once('}')) {
-            Some((digits, end)) => (digits, end),
-            None => (behind.get(..4).unwrap_or(behind), behind.get(4..).unwrap_or_default()),
-        };
-        match u32::from_str_radix(digits, 16).ok().and_then(char::from_u32) {
-            Some(character) => decoded.push(character),
+        rest = &rest[at + 2..];
+        match code_point(rest.trim_start_matches('u')) {
+            Some((character, behind)) => {
+                decoded.push(character);
+                rest = behind;
+            }
             None => decoded.push_str("\\u"),
         }
-        rest = end;
     }
     Cow::Owned(decoded + rest)
+}
+
+/// Reads the code point behind `\u`, as four digits or in braces. Returns it with the text that follows.
+fn code_point(text: &str) -> Option<(char, &str)> {
+    let (digits, behind) = match text.strip_prefix('{') {
+        Some(inside) => {
+            let digits = inside.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
+            (&inside[..inside.len() - digits.len()], digits.strip_prefix('}')?)
+        }
+        None => text.split_at_checked(4)?,
+    };
+    let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+    Some((character, behind))
 }
 
 fn unescaped(text: &str) -> String {
@@ -497,7 +508,13 @@ fn unescaped(text: &str) -> String {
             // A line that goes on.
             Some('\n') | None => continue,
             Some('x') => 2,
-            Some('u') => 4,
+            Some('u') => {
+                if let Some((decoded, behind)) = code_point(rest.as_str()) {
+                    out.push(decoded);
+                    rest = behind.chars();
+                }
+                continue;
+            }
             Some(other) => {
                 out.push(other);
                 continue;

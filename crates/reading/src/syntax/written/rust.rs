@@ -53,7 +53,8 @@ fn words<'t>(text: &'t str, word: &'static str) -> impl Iterator<Item = usize> +
 /// Returns whether a statement behind a text may be handed on. The end of a comment may be anything.
 fn may_be_visible(before: &str) -> bool {
     let before = before.trim_end();
-    before.ends_with("pub") || before.ends_with("crate") || before.ends_with(')') || before.ends_with("*/")
+    let last_line = before.rsplit('\n').next().unwrap_or_default();
+    last_line.contains("//") || ["pub", "crate", ")", "*/"].iter().any(|end| before.ends_with(end))
 }
 
 /// Why a tree is not read.
