@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use qa_contracts::ids::Sha256Hex;
 use serde::{Deserialize, Serialize};
 
 use super::{TEST_RETIRED, names};
 use crate::contract::{Draft, Fact};
-use crate::pattern::Pattern;
 
 /// Something of one file that means more beside the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,10 +63,6 @@ pub(super) struct Shape {
     pub(super) skipped: bool,
     /// Set where another test of the same hunk is already taken for this one under its other name.
     pub(super) paired: bool,
-    /// Digest of its lines without white space, where they are enough to tell it from others.
-    pub(super) body: Option<Sha256Hex>,
-    /// Its longer strings. Those of a table may stand beside it; those of a removed test are its own.
-    pub(super) strings: BTreeSet<String>,
     /// Every word of it.
     pub(super) words: BTreeSet<String>,
     /// The words that stand in no unchanged line of its file: what it alone is about.
@@ -81,17 +75,6 @@ pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a st
         .flat_map(|line| line.split(|character: char| !character.is_alphanumeric() && character != '_'))
         .filter(|word| word.len() > 1)
         .collect()
-}
-
-/// Shorter strings stand in many tests.
-const LONG_STRING: usize = 8;
-static STRING: Pattern = Pattern::new(concat!(r#""((?:[^"\\]|\\.)*)""#, r"|'((?:[^'\\]|\\.)*)'"));
-
-/// Returns the longer strings in lines of code, each on one line.
-pub(super) fn strings<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a str> {
-    let found = lines.flat_map(|line| STRING.captures_all(line));
-    let texts = found.filter_map(|found| found.first_group()).map(|text| text.as_str());
-    texts.filter(|text| text.len() >= LONG_STRING).collect()
 }
 
 /// A fact with the draft that it came with.
@@ -293,14 +276,6 @@ impl<'a> Change<'a> {
             new.is_taken = true;
             return Fate::Kept;
         }
-        let same_body = self
-            .added
-            .iter_mut()
-            .find(|new| !new.is_taken && !new.shape.paired && new.shape.has_body_of(test));
-        if let Some(new) = same_body {
-            new.is_taken = true;
-            return Fate::Kept;
-        }
         let own: BTreeSet<&str> =
             test.own.iter().map(String::as_str).filter(|word| !self.gone.contains_key(word)).collect();
         if own.len() >= TELLING {
@@ -323,8 +298,6 @@ impl<'a> Change<'a> {
         let is_in_table = self.tables.iter().any(|table| {
             table.shape.path == test.path && table.shape.may_stand_for(test) && is_like(removed, table)
         });
-        let tables = self.added.iter().chain(&self.tables).map(|new| new.shape).filter(|shape| shape.table);
-        let is_in_table = is_in_table || { tables }.any(|table| table.has_cases_of(test));
         if is_in_table {
             return Fate::Kept;
         }
@@ -350,22 +323,6 @@ impl Shape {
     /// One that is switched off, or in a file that no runner collects, is no longer the same.
     fn runs_as(&self, removed: &Self) -> bool {
         (!self.skipped || removed.skipped) && (self.is_collected || !removed.is_collected)
-    }
-
-    /// Returns whether it has the lines of a removed test, and runs as that did.
-    fn has_body_of(&self, removed: &Self) -> bool {
-        self.body.is_some() && self.body == removed.body && self.runs_as(removed)
-    }
-
-    /// Returns whether each string of a removed test of the same file is a part of one of this table's.
-    fn has_cases_of(&self, removed: &Self) -> bool {
-        self.path == removed.path
-            && self.may_stand_for(removed)
-            && !removed.strings.is_empty()
-            && removed
-                .strings
-                .iter()
-                .all(|string| self.strings.iter().any(|own| own.contains(string.as_str())))
     }
 
     /// A test without checks replaces none that checked something, and one that is switched off none that ran.

@@ -31,11 +31,9 @@ static METHOD: Pattern = Pattern::new(
 static ASSIGNED: Pattern =
     Pattern::new(r"^\s*(?:[\w$]+\.)+([A-Za-z_]\w{2,})\s*=\s*(?:async\s*)?(?:function\b|\([^)]*\)\s*=>)");
 
-/// A word in quotes, before a colon or a symbol of Ruby: the name of an option, a field or a message.
-static KEY: Pattern = Pattern::new(concat!(
-    r#"["'`]([A-Za-z_]\w{3,})["'`]|^\s*(?:pub\s+|readonly\s+)?([A-Za-z_]\w{3,})\??:\s"#,
-    r"|(?:^|[\s(\[{,]):([a-z_]\w{3,})",
-));
+/// A word in quotes or before a colon: the name of an option, a field or a message.
+static KEY: Pattern =
+    Pattern::new(r#"["'`]([A-Za-z_]\w{3,})["'`]|^\s*(?:pub\s+|readonly\s+)?([A-Za-z_]\w{3,})\??:\s"#);
 
 /// Words with which a definition can begin; a look at the first word spares most lines the search.
 static OPENINGS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| OPENING_WORDS.split_whitespace().collect());
@@ -91,7 +89,7 @@ impl<'a> Defined<'a> {
 fn keys<'a>(lines: impl Iterator<Item = Line<'a>>) -> BTreeSet<&'a str> {
     let lines = lines.filter(|line| line.text.contains(['"', '\'', '`', ':']));
     let found = lines.flat_map(|line| KEY.captures_all(line.text));
-    found.filter_map(|captures| captures.first_group()).map(|word| word.as_str()).collect()
+    found.filter_map(|captures| captures.get(1).or(captures.get(2))).map(|word| word.as_str()).collect()
 }
 
 /// Tells what a file of shipped code defines or calls by name no more, and what anew.

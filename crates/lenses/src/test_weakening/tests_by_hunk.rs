@@ -8,15 +8,13 @@ use std::sync::LazyLock;
 use crate::pattern::Pattern;
 
 use super::checks::{is_assertion, is_trivial};
-use super::gone_tests::{ENOUGH, Found, Shape, TELLING, borrowed, share, strings, words};
+use super::gone_tests::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
 use super::names::{self, Test, alike};
 use super::skips::is_skipped;
 use super::version::{Version, only_side};
 use super::{TEST_DELETED, TEST_REMOVED};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
-use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::ChangeKind;
-use qa_core::canonical;
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
 
@@ -140,16 +138,11 @@ impl<'a> Side<'a> {
         counts
     }
 
-    /// Returns the lines that no hunk changes.
-    fn unchanged(&self, packet: &Packet<'_>) -> Vec<&'a str> {
-        let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
-        let lines = (1..).zip(&self.lines);
-        lines.filter(|(number, _)| !changed.contains(number)).map(|(_, line)| *line).collect()
-    }
-
     /// Returns the words of the lines that no hunk changes.
     fn staying(&self, packet: &Packet<'_>) -> BTreeSet<&'a str> {
-        words(self.unchanged(packet).into_iter())
+        let changed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
+        let lines = (1..).zip(&self.lines);
+        words(lines.filter(|(number, _)| !changed.contains(number)).map(|(_, line)| *line))
     }
 
     /// Returns the words that most tests of a file have in common, and those that stand outside of them.
@@ -169,8 +162,7 @@ impl<'a> Side<'a> {
         let whole = self.extent(position);
         let table = TABLE.is_match(&self.lines[whole.clone()].join("\n"));
         // The cases of a table may stand above its name.
-        let said = if table { words(self.lines[whole.clone()].iter().copied()) } else { read.words.clone() };
-        let written = if table { &self.lines[whole] } else { self.body(position) };
+        let said = if table { words(self.lines[whole].iter().copied()) } else { read.words.clone() };
         Shape {
             path: packet.path().to_text().into_owned(),
             name: self.tests[position].name.clone(),
@@ -181,21 +173,10 @@ impl<'a> Side<'a> {
             file_gone: packet.file.kind == ChangeKind::Deleted,
             hollow: read.is_hollow,
             paired: false,
-            body: digest_of(self.body(position)),
-            strings: strings(written.iter().copied()).into_iter().map(str::to_owned).collect(),
             own: telling(&read.words).filter(|word| !staying.contains(word)).map(str::to_owned).collect(),
             words: said.into_iter().map(str::to_owned).collect(),
         }
     }
-}
-
-/// Shorter bodies are those of many tests.
-const TELLING_BODY: usize = 40;
-
-/// Returns the digest of the lines of a test without white space; none for a short one.
-fn digest_of(body: &[&str]) -> Option<Sha256Hex> {
-    let text: String = body.iter().flat_map(|line| line.split_whitespace()).collect();
-    (text.len() >= TELLING_BODY).then(|| canonical::sha256(text.as_bytes()))
 }
 
 /// Returns the words that tests of every kind do not say.
@@ -303,7 +284,7 @@ fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Plac
 /// one that comes checks nothing.
 pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>, seen: &mut Inspection) {
     let (base_names, head_names) = (base.counts(), head.counts());
-    let (staying, unchanged, grown) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    let (staying, grown) = (OnceCell::new(), OnceCell::new());
     for place in places(packet, base, head) {
         let new = place
             .come
@@ -319,9 +300,7 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
                 come[nearest].is_paired = true;
                 continue;
             }
-            let mut shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
-            let unchanged = unchanged.get_or_init(|| base.unchanged(packet));
-            shape.strings.retain(|string| !unchanged.iter().any(|line| line.contains(string.as_str())));
+            let shape = base.shape(packet, position, staying.get_or_init(|| base.staying(packet)));
             if !is_taken_in(&shape, || grown.get_or_init(|| grown_tests(packet, head))) {
                 let draft = removed_test(packet, &line, name);
                 seen.facts.push(Fact::new(&Found::Removed(shape), Some(draft)));
@@ -329,14 +308,12 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
         }
         // The cases of a table may stand beside it, in a constant or a function.
         let beside = place.added.iter().filter(|placed| head.owner(placed.position).is_none());
-        let beside: Vec<&str> = beside.map(|placed| placed.line.text).collect();
-        let (beside, strings_beside) = (words(beside.iter().copied()), strings(beside.iter().copied()));
+        let beside = words(beside.map(|placed| placed.line.text));
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
         seen.facts.extend(come.into_iter().map(|NewTest { position, is_paired }| {
             let mut shape = Shape { paired: is_paired, ..head.shape(packet, position, &BTreeSet::new()) };
             if shape.table {
                 shape.words.extend(beside.iter().map(|word| (*word).to_owned()));
-                shape.strings.extend(strings_beside.iter().map(|text| (*text).to_owned()));
             }
             // What its name says, a test with a less telling name may say in its body.
             shape.words.extend(
