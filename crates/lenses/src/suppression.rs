@@ -220,13 +220,10 @@ static UNCOVERED_IDIOMS: &[Idiom] = &[
 ];
 static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
 
-/// Code that only exists for readers and type checkers, or that no test can run, or not in every environment.
-static NEVER_RUN: Pattern = Pattern::new(concat!(
+/// Code that only exists for readers and type checkers, or that no test can run.
+static NEVER_RUN: Pattern = Pattern::new(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
-    r"|\bexcept\b.*\b(?:ImportError|ModuleNotFoundError)\b|\bsys\.(?:version_info|platform)\b|\bos\.name\b",
-));
-/// A branch that only type checkers read.
-static NEVER_RUN_BRANCH: Pattern = Pattern::new(r"^\s*(?:if|elif)\s+(?:\w+\.)?TYPE_CHECKING\s*:");
+);
 
 /// Comments and attributes that come without another going from the same hunk.
 fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
@@ -261,7 +258,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         for (at, unit) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
                 if let Some(span) = unit.find(table, language) {
-                    if *rule == COVERAGE && is_never_run(unit, head.as_ref()) {
+                    if *rule == COVERAGE && NEVER_RUN.is_match(&unit.text) {
                         break;
                     }
                     let (rule, summary) =
@@ -286,25 +283,6 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
             }
         }
     }
-}
-
-/// Returns whether no test can run a line: for what it says itself, or for the branch around it.
-fn is_never_run(unit: &Unit<'_>, head: Option<&Version<'_>>) -> bool {
-    NEVER_RUN.is_match(&unit.text)
-        || head
-            .and_then(|head| header_above(head.text, &unit.line))
-            .is_some_and(|header| NEVER_RUN_BRANCH.is_match(header))
-}
-
-/// Returns the closest line above with less indentation.
-fn header_above<'t>(text: &'t str, line: &Line<'_>) -> Option<&'t str> {
-    let own = indentation(line.text);
-    let above: Vec<&str> = text.lines().take(line.number.saturating_sub(1) as usize).collect();
-    above.into_iter().rev().find(|line| !line.trim().is_empty() && indentation(line) < own)
-}
-
-fn indentation(line: &str) -> usize {
-    line.len() - line.trim_start().len()
 }
 
 /// A changed line, or all lines of a comment or an attribute that stands on several.
@@ -413,8 +391,7 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
             break;
         }
     }
-    let comment = comment_above(added, at, language);
-    has_words(&comment) || is_named_in_comment(added, &text[span.clone()], after, language)
+    has_words(&comment_above(added, at, language))
 }
 
 fn is_comment(unit: &Unit<'_>, language: Option<&str>) -> bool {
@@ -427,7 +404,8 @@ fn comment_above(added: &[Unit<'_>], at: usize, language: Option<&str>) -> Strin
     let mut next = added[at].line.number;
     let mut lines: Vec<&str> = Vec::new();
     for above in added[..at].iter().rev() {
-        if above.last + 1 != next || !is_comment(above, language) {
+        let has_text = above.text.contains(char::is_alphanumeric);
+        if above.last + 1 != next || !has_text || !is_comment(above, language) {
             break;
         }
         lines.push(&above.text);
@@ -435,31 +413,6 @@ fn comment_above(added: &[Unit<'_>], at: usize, language: Option<&str>) -> Strin
     }
     lines.reverse();
     lines.join(" ")
-}
-
-/// Returns whether a comment added elsewhere in the hunk gives a reason for suppressions of this kind: it names the mark
-/// and every rule that is silenced.
-fn is_named_in_comment(added: &[Unit<'_>], mark: &str, after: &str, language: Option<&str>) -> bool {
-    let mark = mark.trim_matches(|character: char| !character.is_alphanumeric());
-    let end = after.len() - behind_rules(after).len();
-    let rules =
-        after[..end].split(|character: char| !character.is_alphanumeric() && !"-_/.".contains(character));
-    let rules: Vec<&str> = rules.filter(|rule| !rule.is_empty()).collect();
-    let mut comment = String::new();
-    let mut last = None;
-    for unit in added.iter().filter(|unit| is_comment(unit, language)) {
-        if last != Some(unit.line.number.saturating_sub(1)) {
-            comment.clear();
-        }
-        comment.push_str(&unit.text);
-        comment.push(' ');
-        last = Some(unit.last);
-        let has_all = rules.iter().all(|rule| comment.contains(rule));
-        if !rules.is_empty() && has_all && comment.contains(mark) && has_words(&comment) {
-            return true;
-        }
-    }
-    false
 }
 
 /// Returns the text behind the names of rules that a suppression lists.

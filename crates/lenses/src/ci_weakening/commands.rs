@@ -52,8 +52,6 @@ pub(super) struct Surroundings {
     pub(super) matrix_span: Span,
     /// Places that another program replaces before the shell reads them.
     pub(super) expansions: Vec<Span>,
-    /// Outputs of the step by name that conditions or scripts of other steps read.
-    pub(super) read_outputs: BTreeSet<String>,
 }
 
 /// Cleaning up, looking around and reporting may fail without any check failing.
@@ -202,16 +200,6 @@ impl Reader<'_> {
         })
     }
 
-    /// Returns whether the line behind a command writes its status to an output of the step that another step reads.
-    fn is_status_read(&self, command: &Command) -> bool {
-        static STATUS: Pattern = Pattern::new(
-            r#"^[\s;]*(?:echo|printf)\s+["']?(\w+)=\$\{?\?\}?(?:\\n)?["']?\s*>>\s*["']?\$\{?GITHUB_OUTPUT\b"#,
-        );
-        let behind = self.text.get(command.span.end..).unwrap_or_default();
-        let name = STATUS.captures(behind).and_then(|found| found.get(1));
-        name.is_some_and(|name| self.around.read_outputs.contains(name.as_str()))
-    }
-
     fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
         let mut marks = Vec::new();
         if let Some(end) = self.end.filter(|end| end.end <= command.span.start) {
@@ -223,7 +211,7 @@ impl Reader<'_> {
         if self.is_unreachable(command) {
             marks.push(Mark { effect: Effect::Never, span: command.span });
         }
-        let Some(lost) = command.lost.filter(|_| !self.is_status_read(command)) else { return marks };
+        let Some(lost) = command.lost else { return marks };
         if HARMLESS.is_match(&step.text) {
             return marks;
         }

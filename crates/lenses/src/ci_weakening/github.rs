@@ -1,6 +1,6 @@
 //! Reads GitHub's workflows and actions as units: a job is one, and all steps of an action are one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use qa_reading::documents::{Document, Format, Node, ReadError};
 use qa_reading::workflow::{Action, Condition, Job, Reference, Run, Step, Value, Workflow};
@@ -9,7 +9,6 @@ use super::calls::Call;
 use super::commands::{self, Effect, Mark, Surroundings, joined, names_of_checks, shell_of};
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
-use crate::pattern::Pattern;
 
 /// Inputs of actions by which they get a command.
 const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
@@ -19,8 +18,6 @@ const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
 struct Outer {
     marks: Vec<Mark>,
     around: Surroundings,
-    /// Outputs that steps of the job read to fail, by the id of the step that has them.
-    outputs: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Reads a workflow.
@@ -54,7 +51,6 @@ fn job(job: &Job<'_>) -> Unit {
         outer.around.matrix = values_of(matrix.node());
         outer.around.matrix_span = matrix.span();
     }
-    outer.outputs = outputs(&job.steps);
     let mut unit = Unit { name: job.id.to_owned(), ..Unit::default() };
     unit.steps.extend(job.uses.map(|uses| used(uses, Vec::new(), &outer)));
     for step in &job.steps {
@@ -63,39 +59,9 @@ fn job(job: &Job<'_>) -> Unit {
     unit
 }
 
-/// Returns the outputs that a step which can fail by them reads, by the id of the step that has them: one that ends with
-/// `exit` under a condition on them, or with their value.
-fn outputs(steps: &[Step<'_>]) -> BTreeMap<String, BTreeSet<String>> {
-    static OUTPUT: Pattern = Pattern::new(r"\bsteps\.([\w-]+)\.outputs\.(\w+)");
-    let mut outputs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for step in steps {
-        let Some(run) = step.run else { continue };
-        let script = run.value.node().text().unwrap_or_default();
-        let condition =
-            step.condition.and_then(|condition| condition.value.node().text()).unwrap_or_default();
-        if !script.contains("exit") || script.trim() == "exit 0" || is_ignored(step) {
-            continue;
-        }
-        for found in OUTPUT.captures_all(condition).iter().chain(&OUTPUT.captures_all(script)) {
-            outputs.entry(found[1].to_owned()).or_default().insert(found[2].to_owned());
-        }
-    }
-    outputs
-}
-
-/// Returns whether a step never runs, or its failure does not count.
-fn is_ignored(step: &Step<'_>) -> bool {
-    !marks(step.condition, step.continue_on_error).is_empty()
-}
-
 fn steps(step: &Step<'_>, outer: &Outer) -> Vec<commands::Step> {
     let mut outer = outer.clone();
     outer.marks.extend(marks(step.condition, step.continue_on_error));
-    outer.around.read_outputs = outer
-        .outputs
-        .get(step.id.and_then(Value::constant).as_deref().unwrap_or_default())
-        .cloned()
-        .unwrap_or_default();
     let mut found = Vec::new();
     if let Some(uses) = step.uses {
         let inputs = COMMANDS.iter().filter_map(|name| step.input(name)).collect();
