@@ -78,7 +78,9 @@ pub(crate) fn rubric_standing(
     let counts = mining.recount(&rubric.conventions)?;
     let counted = rubric.conventions.iter().zip(counts);
     let of_files = counted.filter(|(convention, _)| convention.family != ConventionFamily::CoChange);
-    let fallen = of_files.clone().filter(|(convention, now)| !is_enough(convention.family, *now));
+    let fallen = of_files.clone().filter(|(convention, (support_now, exceptions_now))| {
+        !is_enough(convention.family, *support_now, *exceptions_now)
+    });
     Ok(Some(RubricStanding {
         rubric_version: rubric.rubric_version,
         commit,

@@ -38,15 +38,14 @@ pub(crate) struct GitObjects {
 
 impl GitObjects {
     pub(crate) fn new(repository: &OpenRepository) -> Result<Self, GitError> {
-        let zero = || AtomicU64::new(0);
         Ok(Self {
             handle: Mutex::new(repository.store.open()?),
             idle: Mutex::new(Vec::new()),
             large: Mutex::new(()),
             directory: repository.store.path().to_owned(),
-            objects_read: zero(),
-            bytes_inflated: zero(),
-            trees_walked: zero(),
+            objects_read: AtomicU64::new(0),
+            bytes_inflated: AtomicU64::new(0),
+            trees_walked: AtomicU64::new(0),
         })
     }
 

@@ -71,14 +71,7 @@ impl OpenRepository {
     }
 
     fn open_at(from: &Path) -> Result<Self, GitError> {
-        let open = |error: &git2::Error| {
-            if mentions_format(error) {
-                GitError::Unsupported(reason(error))
-            } else {
-                GitError::Open { path: display_path(from), reason: reason(error) }
-            }
-        };
-        let checkout = Repository::open(from).map_err(|error| open(&error))?;
+        let checkout = Repository::open(from).map_err(|error| open_error(from, &error))?;
         let large = guard::check_repository(&checkout)?;
         let origin = checkout.find_remote("origin").ok();
         let origin = origin.and_then(|remote| Some(remote.url().ok()?.to_owned()));
@@ -120,8 +113,9 @@ impl OpenRepository {
 
     /// By how many commits a commit is ahead of an ancestor; none where the other is no ancestor, or is not here.
     pub(crate) fn ahead_of(&self, ancestor: &CommitId, commit: &CommitId) -> Option<usize> {
-        let id = |commit: &CommitId| git2::Oid::from_str(commit.as_str()).ok();
-        let (ahead, behind) = self.objects.graph_ahead_behind(id(commit)?, id(ancestor)?).ok()?;
+        let commit = git2::Oid::from_str(commit.as_str()).ok()?;
+        let ancestor = git2::Oid::from_str(ancestor.as_str()).ok()?;
+        let (ahead, behind) = self.objects.graph_ahead_behind(commit, ancestor).ok()?;
         (behind == 0).then_some(ahead)
     }
 
@@ -129,6 +123,14 @@ impl OpenRepository {
     /// clones share.
     pub(crate) fn origin_repo_id(&self) -> Option<String> {
         repo_id_of_url(self.origin.as_deref()?).map(secrets::masked)
+    }
+}
+
+fn open_error(path: &Path, error: &git2::Error) -> GitError {
+    if mentions_format(error) {
+        GitError::Unsupported(reason(error))
+    } else {
+        GitError::Open { path: display_path(path), reason: reason(error) }
     }
 }
 

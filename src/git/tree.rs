@@ -48,26 +48,29 @@ impl Mode {
 /// Parses a tree's entries. They must be in git's order without a name twice: both ways of breaking that have been used
 /// to show different content to different tools.
 pub(super) fn parse(id: git2::Oid, data: &[u8]) -> Result<Vec<Entry<'_>>, GitError> {
-    let fault = |reason: &str| GitError::TreeMalformed { id: id.to_string(), reason: reason.to_owned() };
     let mut entries: Vec<Entry<'_>> = Vec::new();
     let mut rest = data;
     while !rest.is_empty() {
-        let space = memchr::memchr(b' ', rest).ok_or_else(|| fault("an entry has no mode"))?;
-        let mode = Mode::parse(&rest[..space]).ok_or_else(|| fault("an entry has an unknown mode"))?;
+        let space = memchr::memchr(b' ', rest).ok_or_else(|| malformed(id, "an entry has no mode"))?;
+        let mode =
+            Mode::parse(&rest[..space]).ok_or_else(|| malformed(id, "an entry has an unknown mode"))?;
         rest = &rest[space + 1..];
-        let end = memchr::memchr(0, rest).ok_or_else(|| fault("an entry has no end"))?;
+        let end = memchr::memchr(0, rest).ok_or_else(|| malformed(id, "an entry has no end"))?;
         let name = &rest[..end];
         if name.is_empty() || name.contains(&b'/') {
-            return Err(fault("an entry has an empty name or one with a slash"));
+            return Err(malformed(id, "an entry has an empty name or one with a slash"));
         }
-        let raw_id = rest.get(end + 1..end + 21).ok_or_else(|| fault("an entry is cut short"))?;
+        let raw_id = rest.get(end + 1..end + 21).ok_or_else(|| malformed(id, "an entry is cut short"))?;
         rest = &rest[end + 21..];
-        let entry =
-            Entry { name, mode, id: git2::Oid::from_bytes(raw_id).map_err(|_| fault("an entry has no id"))? };
+        let entry = Entry {
+            name,
+            mode,
+            id: git2::Oid::from_bytes(raw_id).map_err(|_| malformed(id, "an entry has no id"))?,
+        };
         if let Some(last) = entries.last()
             && !in_order(last, &entry)
         {
-            return Err(fault("entries are out of order or a name is duplicated"));
+            return Err(malformed(id, "entries are out of order or a name is duplicated"));
         }
         entries.push(entry);
     }
@@ -75,20 +78,25 @@ pub(super) fn parse(id: git2::Oid, data: &[u8]) -> Result<Vec<Entry<'_>>, GitErr
     let mut names: Vec<&[u8]> = entries.iter().map(|entry| entry.name).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(fault("a name is duplicated"));
+        return Err(malformed(id, "a name is duplicated"));
     }
     Ok(entries)
 }
 
+fn malformed(id: git2::Oid, reason: &str) -> GitError {
+    GitError::TreeMalformed { id: id.to_string(), reason: reason.to_owned() }
+}
+
 /// git compares directories as if their names ended with a slash.
 fn in_order(left: &Entry<'_>, right: &Entry<'_>) -> bool {
-    let key = |entry: &Entry<'_>| {
-        entry.name.iter().copied().chain((entry.mode == Mode::Tree).then_some(b'/')).collect::<Vec<u8>>()
-    };
     let shared = left.name.len().min(right.name.len());
     match left.name[..shared].cmp(&right.name[..shared]) {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,
-        std::cmp::Ordering::Equal => key(left) < key(right),
+        std::cmp::Ordering::Equal => sort_key(left) < sort_key(right),
     }
+}
+
+fn sort_key(entry: &Entry<'_>) -> Vec<u8> {
+    entry.name.iter().copied().chain((entry.mode == Mode::Tree).then_some(b'/')).collect()
 }

@@ -205,12 +205,7 @@ fn step(
 ) -> Result<(), GitError> {
     let name = old.or(new).map_or(&b""[..], |entry| entry.name);
     let path = child(&pair.path, name);
-    let subtree =
-        |entry: Option<&Entry<'_>>| entry.filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id);
     let (old_tree, new_tree) = (subtree(old), subtree(new));
-    let leaf = |entry: Option<&Entry<'_>>| {
-        entry.filter(|entry| entry.mode != Mode::Tree).map(tree_entry).transpose()
-    };
     let (old_leaf, new_leaf) = (leaf(old)?, leaf(new)?);
     if old_leaf.is_some() || new_leaf.is_some() {
         let path = RepoPath::from_bytes(&path).map_err(|error| GitError::PathRefused(error.to_string()))?;
@@ -222,6 +217,14 @@ fn step(
         pending.push(Pending { path, depth: pair.depth + 1, old: old_tree, new: new_tree });
     }
     Ok(())
+}
+
+fn subtree(entry: Option<&Entry<'_>>) -> Option<Oid> {
+    entry.filter(|entry| entry.mode == Mode::Tree).map(|entry| entry.id)
+}
+
+fn leaf(entry: Option<&Entry<'_>>) -> Result<Option<TreeEntry>, GitError> {
+    entry.filter(|entry| entry.mode != Mode::Tree).map(tree_entry).transpose()
 }
 
 fn tree_entry(entry: &Entry<'_>) -> Result<TreeEntry, GitError> {

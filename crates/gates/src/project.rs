@@ -74,14 +74,15 @@ impl<'a> Project<'a> {
         let toml = self.documents(&["pyproject.toml", "Pipfile"], Format::Toml).into_iter().any(|manifest| {
             manifest.root().at(&["tool", tool]).is_some() || lists_requirement(manifest.root(), tool)
         });
-        let ini = || {
-            self.documents(&["setup.cfg", "tox.ini"], Format::Ini).into_iter().any(|manifest| {
-                let mut sections = sections.iter();
-                sections.any(|section| manifest.root().get(section).is_some())
-                    || lists_requirement(manifest.root(), tool)
-            })
-        };
-        toml || ini() || self.requirement_texts().any(|text| requires(text, tool))
+        toml || self.ini_uses(tool, sections) || self.requirement_texts().any(|text| requires(text, tool))
+    }
+
+    fn ini_uses(&self, tool: &str, sections: &[&str]) -> bool {
+        self.documents(&["setup.cfg", "tox.ini"], Format::Ini).into_iter().any(|manifest| {
+            let mut sections = sections.iter();
+            sections.any(|section| manifest.root().get(section).is_some())
+                || lists_requirement(manifest.root(), tool)
+        })
     }
 
     /// Returns the manifests with these names that their tools can read, nearest first for each name.
@@ -108,12 +109,16 @@ fn lists_requirement(root: Node<'_>, tool: &str) -> bool {
             Step::Key(key) => Some(*key),
             Step::Item(_) => None,
         });
-        let lists = |key: &str| ["dep", "require", "packages"].iter().any(|word| key.contains(word));
         // What stands below the list is either the name of a package or a text with requirements.
-        keys.any(lists)
+        keys.any(is_list_key)
             && (keys.any(|key| key.eq_ignore_ascii_case(tool))
                 || leaf.value.text().is_some_and(|text| requires(text, tool)))
     })
+}
+
+/// Returns whether a key may be the one of a list of requirements.
+fn is_list_key(key: &str) -> bool {
+    ["dep", "require", "packages"].iter().any(|word| key.contains(word))
 }
 
 /// Returns whether requirements of Python have a tool among them.

@@ -183,20 +183,12 @@ fn preview(
     let policy = in_force.texts.head_policy.as_deref();
     let waivers = head_waivers(inputs, ports);
     let texts = HeadTexts { policy, waivers: waivers.as_deref() };
-    let unreadable = |reason: String| {
-        Some(PolicyPreview {
-            conclusion: None,
-            blocking_findings: 0,
-            error: Some(reason),
-            weakened: Vec::new(),
-        })
-    };
     let head = match effective_policy(policy, &inputs.overrides, &inputs.registry) {
         Ok(policy) => policy,
-        Err(error) => return unreadable(error.to_string()),
+        Err(error) => return Some(unreadable_preview(error.to_string())),
     };
     if let Some(fault) = head_policy::fault(&inputs.change_set, &texts, &inputs.registry) {
-        return unreadable(fault);
+        return Some(unreadable_preview(fault));
     }
     let blocking = blocking_by_policy(inputs, plans, executed, &head);
     let conclusion = match (blocking, binding) {
@@ -214,6 +206,10 @@ fn preview(
         error: None,
         weakened: settings,
     })
+}
+
+fn unreadable_preview(reason: String) -> PolicyPreview {
+    PolicyPreview { conclusion: None, blocking_findings: 0, error: Some(reason), weakened: Vec::new() }
 }
 
 /// Returns head's waivers, where the change touches them and they are text.

@@ -319,12 +319,11 @@ impl<'a> Gathering<'a> {
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
         file.hunks = std::mem::take(&mut diff.hunks);
         let mut text = diff.text;
-        let whole = |bytes: &[u8], present: bool| present.then(|| lossy(bytes).into_owned());
         let keys = masking::keys_across(file, &text, [&old_text, &new_text]);
         let secrets = masking::mask_secrets(&mut text, &keys, |text| {
             if (self.whole)(file, text) {
-                text.full_base = whole(&old_text, file.old_blob.is_some());
-                text.full_head = whole(&new_text, file.new_blob.is_some());
+                text.full_base = file.old_blob.is_some().then(|| lossy(&old_text).into_owned());
+                text.full_head = file.new_blob.is_some().then(|| lossy(&new_text).into_owned());
             }
         });
         Ok((text, secrets))

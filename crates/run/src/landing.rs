@@ -1,6 +1,6 @@
 //! Tells whether the change since the merge base shows everything that a merge of head into the base brings.
 
-use super::gather::{Gathering, Version};
+use super::gather::Gathering;
 use super::ports::{ObjectReader, PortError};
 use qa_contracts::ids::{CommitId, TreeId};
 use qa_contracts::v1::{ChangedFile, Side};
@@ -65,13 +65,9 @@ impl Gathering<'_> {
         if old.is_too_large() || new.is_too_large() {
             return Ok(None);
         }
-        let text = |version: &Version, side| match version.content(classify::runs_as_at(file, side)) {
-            Content::Text(text) => Some(text.into_owned()),
-            Content::Binary => None,
-        };
-        let (Some(old), Some(new)) = (text(&old, Side::Base), text(&new, Side::Head)) else {
-            return Ok(None);
-        };
+        let old = old.content(classify::runs_as_at(file, Side::Base));
+        let new = new.content(classify::runs_as_at(file, Side::Head));
+        let (Content::Text(old), Content::Text(new)) = (old, new) else { return Ok(None) };
         Ok(Some(diff_file(&old, &new, self.policy.limits.max_line_diff_bytes)))
     }
 }

@@ -7,6 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::json::{document, line, lines, optional_string, string};
+use super::matched_position;
 use crate::report::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::StoryReader;
 use crate::text as clean;
@@ -39,12 +40,10 @@ fn diagnostic(
     message: &str,
     places: &Places<'_>,
 ) -> Diagnostic {
-    let number =
-        |name| found.name(name).and_then(|text| text.as_str().parse().ok()).filter(|&at: &u32| at > 0);
     Diagnostic {
         path: clean::path(&found["path"], places),
-        line: number("line"),
-        column: number("column"),
+        line: matched_position(found, "line"),
+        column: matched_position(found, "column"),
         rule: rule.map(|rule| clean::name(rule, places)),
         message: clean::message(message, places),
         severity: DiagnosticSeverity::Error,
@@ -89,21 +88,24 @@ pub(crate) fn read_vet(report: &[u8], places: &Places<'_>) -> Result<Report, Rep
     Ok(read)
 }
 
+fn no_analyzers() -> ReportError {
+    ReportError::unreadable("the document of a package is no list of analyzers")
+}
+
 fn read_package(shown: &str, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
-    let wrong = || ReportError::unreadable("the document of a package is no list of analyzers");
     let value = document(shown.as_bytes())?;
-    for (_, analyzers) in value.as_object().ok_or_else(wrong)? {
-        for (analyzer, found) in analyzers.as_object().ok_or_else(wrong)? {
+    for (_, analyzers) in value.as_object().ok_or_else(no_analyzers)? {
+        for (analyzer, found) in analyzers.as_object().ok_or_else(no_analyzers)? {
             if let Some(error) = found.get("error").and_then(Value::as_str) {
                 return Err(ReportError::Unfinished(format!(
                     "{analyzer}: {}",
                     clean::message(error, places)
                 )));
             }
-            for entry in found.as_array().ok_or_else(wrong)? {
+            for entry in found.as_array().ok_or_else(no_analyzers)? {
                 let place = format!("{}: ", string(entry, "posn")?);
                 let message = string(entry, "message")?;
-                let captures = PLACE.captures(&place).ok_or_else(wrong)?;
+                let captures = PLACE.captures(&place).ok_or_else(no_analyzers)?;
                 read.diagnostics.push(diagnostic(&captures, Some(analyzer), message, places));
             }
         }

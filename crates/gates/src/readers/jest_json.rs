@@ -21,9 +21,9 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     for file in list(&value, "testResults")? {
         read_file(object(file, "a file")?, places, &mut read)?;
     }
-    let found = |outcome| read.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
-    let cases = read.tests.len() as u64 - found(Outcome::Errored);
-    for (key, found) in [("numTotalTests", cases), ("numFailedTests", found(Outcome::Failed))] {
+    let cases = read.tests.len() as u64 - count(&read.tests, Outcome::Errored);
+    let failed = count(&read.tests, Outcome::Failed);
+    for (key, found) in [("numTotalTests", cases), ("numFailedTests", failed)] {
         let stated = number(&value, key)?;
         if stated != found {
             return Err(ReportError::Inconsistent(format!("`{key}` is {stated} and {found} are there")));
@@ -34,6 +34,10 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
         read.diagnostics.push(without_a_test());
     }
     Ok(read)
+}
+
+fn count(tests: &[TestCase], outcome: Outcome) -> u64 {
+    tests.iter().filter(|test| test.outcome == outcome).count() as u64
 }
 
 /// The run failed and no test did: an obsolete snapshot, a threshold, an error nobody caught.

@@ -24,9 +24,13 @@ pub(crate) fn lines(report: &[u8]) -> Result<impl Iterator<Item = (usize, &str)>
 
 /// A line that is one object.
 pub(crate) fn line(number: usize, text: &str) -> Result<Value, ReportError> {
-    let refuse = |why: String| ReportError::unreadable(format!("line {number}: {why}"));
-    let value = strict_json::parse(text.as_bytes()).map_err(|error| refuse(error.to_string()))?;
-    if value.is_object() { Ok(value) } else { Err(refuse("it is no object".to_owned())) }
+    let value = strict_json::parse(text.as_bytes())
+        .map_err(|error| ReportError::unreadable(format!("line {number}: {error}")))?;
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(ReportError::unreadable(format!("line {number}: it is no object")))
+    }
 }
 
 /// A document that is a list.

@@ -101,8 +101,11 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
 }
 
 fn declared(element: &Element, name: &str) -> Result<Option<u64>, ReportError> {
-    let refuse = |stated: &str| ReportError::unreadable(format!("`{name}` of a suite is {stated:?}"));
-    element.attribute(name).map(|stated| stated.trim().parse().map_err(|_| refuse(stated))).transpose()
+    let Some(stated) = element.attribute(name) else { return Ok(None) };
+    match stated.trim().parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(ReportError::unreadable(format!("`{name}` of a suite is {stated:?}"))),
+    }
 }
 
 /// Something failed outside every test, such as a file that does not load.
@@ -159,14 +162,13 @@ fn joined(class: &str, name: &str) -> String {
 }
 
 fn outcome(element: &Element, retried: usize) -> (Outcome, Option<&Element>) {
-    let first = |name| element.children.iter().find(|child| child.name == name);
-    if let Some(error) = first("error") {
+    if let Some(error) = element.child("error") {
         return (Outcome::Errored, Some(error));
     }
-    if let Some(failure) = first("failure") {
+    if let Some(failure) = element.child("failure") {
         return (Outcome::Failed, Some(failure));
     }
-    if let Some(skipped) = first("skipped") {
+    if let Some(skipped) = element.child("skipped") {
         return (Outcome::Skipped, Some(skipped).filter(|skipped| !reason(skipped).is_empty()));
     }
     let stated =
@@ -220,14 +222,14 @@ fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoP
 /// The file of a test: stated, or the class where writers put it there.
 fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<RepoPath> {
     let candidates = [stated, Some(class), Some(context.name)];
-    let looks_like_file = |candidate: &&str| {
-        let extension = candidate.rsplit_once('.').map_or("", |(_, extension)| extension);
-        let known =
-            ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php"];
-        known.contains(&extension) && !candidate.contains(' ')
-    };
-    let stated = candidates.into_iter().flatten().find(looks_like_file)?;
+    let stated = candidates.into_iter().flatten().find(|candidate| is_like_file(candidate))?;
     text::path(stated, context.places)
+}
+
+fn is_like_file(text: &str) -> bool {
+    let extension = text.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let known = ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php"];
+    known.contains(&extension) && !text.contains(' ')
 }
 
 fn properties(element: &Element) -> impl Iterator<Item = (&str, &str)> {
@@ -253,11 +255,10 @@ fn shown(element: &Element, suite: &str, class: &str, name: &str) -> Vec<Story> 
 }
 
 fn commit(list: &Element) -> Option<CommitId> {
-    let stated = |property: &Element| {
-        let name = property.attribute("name").filter(|name| COMMIT.contains(name));
-        name.and_then(|_| CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok())
-    };
-    list.children.iter().find_map(stated)
+    list.children.iter().find_map(|property| {
+        property.attribute("name").filter(|name| COMMIT.contains(name))?;
+        CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok()
+    })
 }
 
 /// `[[ATTACHMENT|path]]` in what a test printed.
@@ -265,12 +266,15 @@ fn attachments(element: &Element, places: &Places<'_>) -> Vec<Attachment> {
     let printed = element.children.iter().filter(|child| child.name == "system-out");
     let all = printed.flat_map(|output| output.text.split("[[ATTACHMENT|").skip(1));
     let names = all.filter_map(|rest| rest.split_once("]]")).map(|(path, _)| path);
-    let one = |path: &str| Attachment {
+    names.map(|path| attachment(path, places)).collect()
+}
+
+fn attachment(path: &str, places: &Places<'_>) -> Attachment {
+    Attachment {
         path: text::path(path, places),
         name: text::name(path.rsplit(['/', '\\']).next().unwrap_or(path), places),
         media_type: String::new(),
-    };
-    names.map(one).collect()
+    }
 }
 
 #[cfg(test)]

@@ -140,9 +140,12 @@ impl Suite {
         self.tests.push((name, outcome, reason.to_owned()));
     }
 
+    fn count(&self, wanted: Outcome) -> u64 {
+        self.tests.iter().filter(|(_, outcome, _)| *outcome == wanted).count() as u64
+    }
+
     fn finish(self, program: &str, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
-        let count = |wanted| self.tests.iter().filter(|(_, outcome, _)| *outcome == wanted).count() as u64;
-        let found = [count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Skipped)];
+        let found = [Outcome::Passed, Outcome::Failed, Outcome::Skipped].map(|outcome| self.count(outcome));
         match self.result {
             Some([passed, failed, skipped, measured])
                 if [passed.saturating_add(measured), failed, skipped] != found =>

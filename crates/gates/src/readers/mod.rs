@@ -16,6 +16,11 @@ mod sarif;
 mod tsc_text;
 mod xml;
 
+/// Returns the line or column, from 1, that a group of a pattern matched.
+fn matched_position(found: &regex::Captures<'_>, group: &str) -> Option<u32> {
+    found.name(group).and_then(|text| text.as_str().parse().ok()).filter(|&at| at > 0)
+}
+
 /// Reads a report of a format.
 pub(crate) fn read_report(
     format: ReportFormat,

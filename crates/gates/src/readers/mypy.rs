@@ -3,8 +3,10 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::json::{line, lines, optional_string, position, string};
+use super::matched_position;
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
@@ -57,10 +59,8 @@ pub(crate) fn read_text(report: &[u8], places: &Places<'_>) -> Result<Report, Re
 
 /// An error, or a note, which belongs to the error before it when it stands on the same line.
 fn read_line(found: &regex::Captures<'_>, places: &Places<'_>, read: &mut Report) {
-    let number =
-        |name| found.name(name).and_then(|text| text.as_str().parse().ok()).filter(|&at: &u32| at > 0);
     let path = clean::path(&found["path"], places);
-    let line = number("line");
+    let line = matched_position(found, "line");
     if &found["level"] == "note" {
         let above = read.diagnostics.last_mut().filter(|above| above.path == path && above.line == line);
         if let Some(above) = above {
@@ -75,13 +75,13 @@ fn read_line(found: &regex::Captures<'_>, places: &Places<'_>, read: &mut Report
     read.diagnostics.push(Diagnostic {
         path,
         line,
-        column: number("column"),
+        column: matched_position(found, "column"),
         rule,
         message: clean::message(&message, places),
         severity: DiagnosticSeverity::Error,
-        end_line: number("endline"),
+        end_line: matched_position(found, "endline"),
         // mypy names the last column, a report the one after it.
-        end_column: number("endcolumn").map(|column| column.saturating_add(1)),
+        end_column: matched_position(found, "endcolumn").map(|column| column.saturating_add(1)),
     });
 }
 
@@ -97,19 +97,21 @@ pub(crate) fn read_json(report: &[u8], places: &Places<'_>) -> Result<Report, Re
             other => return Err(ReportError::unreadable(format!("line {number}: `severity` is {other:?}"))),
         }
         let hint = optional_string(&entry, "hint")?.map(|hint| format!("\n{hint}")).unwrap_or_default();
-        let column = |key: &str| {
-            entry.get(key).and_then(serde_json::Value::as_u64).and_then(|at| u32::try_from(at + 1).ok())
-        };
         read.diagnostics.push(Diagnostic {
             path: clean::path(string(&entry, "file")?, places),
             line: position(&entry, "line")?,
-            column: column("column"),
+            column: column(&entry, "column"),
             rule: optional_string(&entry, "code")?.map(|code| clean::name(code, places)),
             message: clean::message(&format!("{}{hint}", string(&entry, "message")?), places),
             severity: DiagnosticSeverity::Error,
             end_line: position(&entry, "end_line")?,
-            end_column: column("end_column"),
+            end_column: column(&entry, "end_column"),
         });
     }
     Ok(read)
+}
+
+/// Returns a column of an entry, counted from one.
+fn column(entry: &Value, key: &str) -> Option<u32> {
+    entry.get(key).and_then(Value::as_u64).and_then(|at| u32::try_from(at + 1).ok())
 }

@@ -108,11 +108,12 @@ fn read_result(
 /// A suppression counts unless it waits for a decision or was rejected.
 fn is_suppressed(result: &Value) -> Result<bool, ReportError> {
     let suppressions = list_or_empty(result, "suppressions")?;
-    let accepted = |suppression: &Value| {
-        optional_string(suppression, "status").map(|status| status.is_none_or(|it| it == "accepted"))
-    };
-    let decided: Vec<bool> = suppressions.iter().map(accepted).collect::<Result<_, _>>()?;
+    let decided: Vec<bool> = suppressions.iter().map(is_accepted).collect::<Result<_, _>>()?;
     Ok(!decided.is_empty() && decided.into_iter().all(|accepted| accepted))
+}
+
+fn is_accepted(suppression: &Value) -> Result<bool, ReportError> {
+    Ok(optional_string(suppression, "status")?.is_none_or(|status| status == "accepted"))
 }
 
 /// The rules of a run, by place and by id.
@@ -159,11 +160,11 @@ fn address(
     run: &Value,
     places: &Places<'_>,
 ) -> Result<Option<qa_contracts::ids::RepoPath>, ReportError> {
-    let listed = || {
-        let index = usize::try_from(artifact.get("index")?.as_u64()?).ok()?;
-        run.get("artifacts")?.get(index)?.get("location")
+    let location = if artifact.get("uri").is_none() {
+        listed_location(artifact, run).unwrap_or(artifact)
+    } else {
+        artifact
     };
-    let location = if artifact.get("uri").is_none() { listed().unwrap_or(artifact) } else { artifact };
     let Some(uri) = optional_string(location, "uri")? else { return Ok(None) };
     let mut full = uri.to_owned();
     let mut base = optional_string(location, "uriBaseId")?;
@@ -182,6 +183,12 @@ fn address(
         base = optional_string(known, "uriBaseId")?;
     }
     Ok(clean::uri_path(&full, places))
+}
+
+/// Returns the location of an artifact that is only a position in the run's list.
+fn listed_location<'r>(artifact: &Value, run: &'r Value) -> Option<&'r Value> {
+    let index = usize::try_from(artifact.get("index")?.as_u64()?).ok()?;
+    run.get("artifacts")?.get(index)?.get("location")
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::json::lines;
+use super::matched_position;
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
@@ -28,14 +29,11 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     let mut messages: Vec<String> = Vec::new();
     for (number, line) in lines(report)? {
         if let Some(found) = ERROR.captures(line) {
-            let numbered = |name| {
-                found.name(name).and_then(|text| text.as_str().parse().ok()).filter(|&at: &u32| at > 0)
-            };
             messages.push(found["message"].to_owned());
             read.diagnostics.push(Diagnostic {
                 path: found.name("path").and_then(|path| clean::path(path.as_str(), places)),
-                line: numbered("line"),
-                column: numbered("column"),
+                line: matched_position(&found, "line"),
+                column: matched_position(&found, "column"),
                 rule: Some(found["rule"].to_owned()),
                 message: String::new(),
                 severity: DiagnosticSeverity::Error,

@@ -26,6 +26,11 @@ pub(crate) struct Element {
 }
 
 impl Element {
+    /// Returns the first element of a name directly in this one.
+    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
     /// Returns the value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())

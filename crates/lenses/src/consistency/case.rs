@@ -49,8 +49,8 @@ impl Style {
     /// Whether a name is written like this. What stands around it, such as underscores that say "private", says nothing.
     pub(crate) fn fit(self, name: &str) -> Fit {
         let name = name.trim_matches('_');
-        let has = |is: fn(&u8) -> bool| name.bytes().any(|byte| is(&byte));
-        let (upper, lower) = (has(u8::is_ascii_uppercase), has(u8::is_ascii_lowercase));
+        let upper = name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let lower = name.bytes().any(|byte| byte.is_ascii_lowercase());
         let joined = name.contains(['_', '-']);
         let first_upper = name.starts_with(|first: char| first.is_ascii_uppercase());
         if !upper && !lower || !name.is_ascii() {
@@ -83,26 +83,29 @@ impl Style {
         let core = name.trim_matches('_');
         let (before, after) = name.split_once(core).unwrap_or(("", ""));
         let words = words(core);
-        let capital = |word: &String| {
-            let mut letters = word.chars();
-            let first = letters.next().map(|first| first.to_ascii_uppercase());
-            first.into_iter().chain(letters).collect::<String>()
-        };
         let written = match self {
             Self::Snake | Self::Lower => words.join("_"),
             Self::Kebab => words.join("-"),
             Self::Screaming => words.join("_").to_ascii_uppercase(),
-            Self::Pascal => words.iter().map(capital).collect(),
-            Self::Mixed if core.starts_with(|first: char| first.is_ascii_uppercase()) => {
-                words.iter().map(capital).collect()
-            }
-            Self::Camel | Self::Mixed => {
-                let rest: String = words.iter().skip(1).map(capital).collect();
-                words.first().cloned().unwrap_or_default() + &rest
-            }
+            Self::Pascal => capitalized(&words),
+            Self::Mixed if core.starts_with(|first: char| first.is_ascii_uppercase()) => capitalized(&words),
+            Self::Camel | Self::Mixed => words
+                .split_first()
+                .map_or_else(String::new, |(first, rest)| first.clone() + &capitalized(rest)),
         };
         format!("{before}{written}{after}")
     }
+}
+
+/// Joins words, each with a capital.
+fn capitalized(words: &[String]) -> String {
+    let mut joined = String::new();
+    for word in words {
+        let mut letters = word.chars();
+        joined.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        joined.push_str(letters.as_str());
+    }
+    joined
 }
 
 /// The words of a name, in lower case; `parseHTTPBody2` is `parse http body2`.

@@ -54,7 +54,7 @@ pub(super) fn mine(language: &str, seen: &[Seen<'_>]) -> Vec<Convention> {
                 form: from.clone(),
             };
             let support = own.get(to).copied().unwrap_or(0);
-            found.convention((support, 0), exemplars(witnesses.iter().cloned()), Vec::new())
+            found.convention(support, 0, exemplars(witnesses.iter().cloned()), Vec::new())
         })
         .collect()
 }
@@ -68,6 +68,8 @@ fn prefixes(directory: &str) -> impl Iterator<Item = &str> {
 fn neighbours(from: &str, to: &str) -> Option<(String, String)> {
     let (from, to): (Vec<&str>, Vec<&str>) = (from.split('/').collect(), to.split('/').collect());
     let common = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
-    let below = |parts: &[&str]| (parts.len() > common).then(|| parts[..=common].join("/"));
-    Some((below(&from)?, below(&to)?))
+    if from.len() <= common || to.len() <= common {
+        return None;
+    }
+    Some((from[..=common].join("/"), to[..=common].join("/")))
 }

@@ -20,8 +20,8 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         let value = if is_documented(source, symbol) { DOCUMENTED } else { "undocumented" };
         let is_function = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Method);
         let topic = if is_function { "functions" } else { "types" };
-        let seen = (value, symbol.name.as_str());
-        all.push(source.sighting(ConventionFamily::PublicDoc, topic, seen, Some(symbol.name_span)));
+        let (family, span) = (ConventionFamily::PublicDoc, Some(symbol.name_span));
+        all.push(source.sighting(family, topic, value, &symbol.name, span));
     }
 }
 

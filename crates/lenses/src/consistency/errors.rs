@@ -18,17 +18,18 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         return;
     }
     let code = code_only(source);
+    let mut search = Search { source, code: &code, found: all };
     match source.language {
-        Language::Go => go(source, &code, all),
+        Language::Go => go(&mut search),
         Language::Java => {
-            catches(source, &code, all);
+            catches(&mut search);
         }
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
-            catches(source, &code, all);
-            throws(source, &code, all);
+            catches(&mut search);
+            throws(&mut search);
         }
-        Language::Python => python(source, &code, all),
-        Language::Rust => rust(source, &code, all),
+        Language::Python => python(&mut search),
+        Language::Rust => rust(&mut search),
     }
 }
 
@@ -45,40 +46,46 @@ fn code_only(source: &Source<'_>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Notes a place. What stands there is known by its code, so that a comment beside it may change.
-fn note(
-    (source, code): (&Source<'_>, &str),
-    all: &mut Vec<Sighting>,
-    topic: &'static str,
-    value: &str,
-    span: Span,
-) {
-    if source.is_whole(span) && !source.is_test(span.start) {
-        let name = span.of(code).split_whitespace().collect::<Vec<_>>().join(" ");
-        let seen = (value, name.as_str());
-        all.push(source.sighting(ConventionFamily::ErrorIdiom, topic, seen, Some(span)));
+/// A file, its code alone, and the places found.
+struct Search<'a> {
+    source: &'a Source<'a>,
+    code: &'a str,
+    found: &'a mut Vec<Sighting>,
+}
+
+impl Search<'_> {
+    /// Notes a place. What stands there is known by its code, so that a comment beside it may change.
+    fn note(&mut self, topic: &'static str, value: &str, span: Span) {
+        if self.source.is_whole(span) && !self.source.is_test(span.start) {
+            let name = span.of(self.code).split_whitespace().collect::<Vec<_>>().join(" ");
+            let family = ConventionFamily::ErrorIdiom;
+            self.found.push(self.source.sighting(family, topic, value, &name, Some(span)));
+        }
     }
 }
 
 /// Where a word stands by itself.
 fn word<'t>(code: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
-    let joins = |character: char| character.is_alphanumeric() || matches!(character, '_' | '.' | '$');
     code.match_indices(word).map(|(at, _)| at).filter(move |at| {
         let after = &code[at + word.len()..];
-        !code[..*at].ends_with(joins)
+        !code[..*at].ends_with(is_joining)
             && !after.starts_with(|next: char| next.is_alphanumeric() || next == '_')
     })
+}
+
+fn is_joining(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '.' | '$')
 }
 
 fn line_of(text: &str, at: usize) -> Span {
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
     let line = &text[start..end];
-    let indent = line.len() - line.trim_start().len();
-    Span { start: start + indent, end: start + line.trim_end().len() }
+    Span { start: start + indentation(line), end: start + line.trim_end().len() }
 }
 
-fn catches(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
+fn catches(search: &mut Search<'_>) {
+    let Search { source, code, .. } = *search;
     for at in word(code, "catch") {
         let Some(open) = code[at..].find('{').map(|open| at + open) else { continue };
         let head = code[at + 5..open].trim();
@@ -100,11 +107,12 @@ fn catches(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
         } else {
             HANDLED
         };
-        note((source, code), all, HANDLERS, value, Span { start: at, end: open });
+        search.note(HANDLERS, value, Span { start: at, end: open });
     }
 }
 
-fn throws(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
+fn throws(search: &mut Search<'_>) {
+    let Search { source, code, .. } = *search;
     for at in word(code, "throw") {
         let rest = source.text[at + 5..].trim_start();
         let value = if rest.starts_with("new ") {
@@ -114,11 +122,12 @@ fn throws(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
         } else {
             continue;
         };
-        note((source, code), all, THROWN, value, line_of(source.text, at));
+        search.note(THROWN, value, line_of(source.text, at));
     }
 }
 
-fn python(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
+fn python(search: &mut Search<'_>) {
+    let Search { source, code, .. } = *search;
     for at in word(code, "except") {
         let line = line_of(source.text, at);
         if line.start != at {
@@ -134,37 +143,42 @@ fn python(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
             (_, "pass" | "...") if broad => "swallowed",
             _ => HANDLED,
         };
-        note((source, code), all, HANDLERS, value, line);
+        search.note(HANDLERS, value, line);
     }
 }
 
 /// Whether a handler cleans up and lets the error go on.
 fn is_raised_again(code: &str, clause: Span, colon: usize) -> bool {
-    let indentation = |line: &str| line.len() - line.trim_start().len();
     let start = code[..clause.start].rfind('\n').map_or(0, |end| end + 1);
     let own = clause.start - start;
     let below = code[colon + 1..].lines().skip(1).filter(|line| !line.trim().is_empty());
     below.take_while(|line| indentation(line) > own).any(|line| line.trim() == "raise")
 }
 
-fn go(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn go(search: &mut Search<'_>) {
+    let Search { source, code, .. } = *search;
     for at in word(code, "err") {
         let line = line_of(source.text, at);
         let text = line.of(code).trim();
         if text.starts_with("if ") && text.contains("err != nil") && text.ends_with('{') {
             let first = text.find("err").map(|first| line.start + first);
             if first == Some(at) {
-                note((source, code), all, HANDLERS, HANDLED, line);
+                search.note(HANDLERS, HANDLED, line);
             }
         } else if text == "_ = err" {
-            note((source, code), all, HANDLERS, "swallowed", line);
+            search.note(HANDLERS, "swallowed", line);
         }
     }
 }
 
-fn rust(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
+fn rust(search: &mut Search<'_>) {
+    let Search { code, .. } = *search;
     for (at, _) in code.match_indices(concat!(".unwrap", "()")) {
-        note((source, code), all, RESULTS, "unwrapped", Span { start: at + 1, end: at + 9 });
+        search.note(RESULTS, "unwrapped", Span { start: at + 1, end: at + 9 });
     }
     for (at, _) in code.match_indices('?') {
         let before = code[..at].chars().next_back();
@@ -172,7 +186,7 @@ fn rust(source: &Source<'_>, code: &str, all: &mut Vec<Sighting>) {
         let ends_call =
             before.is_some_and(|before| matches!(before, ')' | '}' | ']') || before.is_alphanumeric());
         if ends_call && after.is_some_and(|after| ";.,)} \n?".contains(after)) {
-            note((source, code), all, RESULTS, HANDLED, Span { start: at, end: at + 1 });
+            search.note(RESULTS, HANDLED, Span { start: at, end: at + 1 });
         }
     }
 }

@@ -15,19 +15,15 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         return;
     }
     let value = if has_header(source.text) { PRESENT } else { "absent" };
-    all.push(source.sighting(ConventionFamily::LicenceHeader, "", (value, ""), None));
+    all.push(source.sighting(ConventionFamily::LicenceHeader, "", value, "", None));
 }
 
 /// Whether the comments at the beginning speak of a licence.
 pub(crate) fn has_header(text: &str) -> bool {
-    let first = |line: &str| {
-        let line = line.trim_start_matches('\u{feff}').trim_start();
-        line.is_empty() || ["//", "#", "/*", "*", "--", "\"\"\""].iter().any(|mark| line.starts_with(mark))
-    };
     // The middle of a block comment need not begin with a mark.
     let mut inside = false;
     for line in text.lines().take(MOST_LINES) {
-        if !inside && !first(line) {
+        if !inside && !is_blank_or_comment(line) {
             return false;
         }
         let lower = line.to_ascii_lowercase();
@@ -38,4 +34,9 @@ pub(crate) fn has_header(text: &str) -> bool {
         inside = (inside || line.contains("/*")) && !line.contains("*/");
     }
     false
+}
+
+fn is_blank_or_comment(line: &str) -> bool {
+    let line = line.trim_start_matches('\u{feff}').trim_start();
+    line.is_empty() || ["//", "#", "/*", "*", "--", "\"\"\""].iter().any(|mark| line.starts_with(mark))
 }

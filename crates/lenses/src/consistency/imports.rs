@@ -2,7 +2,7 @@
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
-use qa_reading::syntax::{Import, Language};
+use qa_reading::syntax::Language;
 
 /// A job, the language, and the libraries that do it: how an import of each begins, and its name.
 type Job = (&'static str, &'static [Language], &'static [(&'static str, &'static str)]);
@@ -126,8 +126,10 @@ const JOBS: &[Job] = &[
 ];
 
 pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
-    let plain = |import: &&Import| source.is_whole(import.span) && !import.type_only;
-    for import in source.outline.imports.iter().filter(plain) {
+    for import in &source.outline.imports {
+        if import.type_only || !source.is_whole(import.span) {
+            continue;
+        }
         for (job, languages, libraries) in JOBS {
             if !languages.contains(&source.language) {
                 continue;
@@ -136,11 +138,14 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
                 let new = source.sighting(
                     ConventionFamily::Library,
                     job,
-                    (library, library),
+                    library,
+                    library,
                     Some(import.module_span),
                 );
-                let known = |old: &Sighting| (old.topic, &old.value) == (new.topic, &new.value);
-                if !all.iter().any(|old| old.family == ConventionFamily::Library && known(old)) {
+                let is_known = all
+                    .iter()
+                    .any(|old| (old.family, old.topic, &old.value) == (new.family, new.topic, &new.value));
+                if !is_known {
                     all.push(new);
                 }
             }
@@ -150,8 +155,8 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
             && !source.is_test(import.span.start)
             && let Some(target) = target(source.language, source.path, &import.module)
         {
-            let seen = (target.as_str(), target.as_str());
-            all.push(source.sighting(ConventionFamily::ImportDirection, "", seen, Some(import.module_span)));
+            let (family, span) = (ConventionFamily::ImportDirection, Some(import.module_span));
+            all.push(source.sighting(family, "", &target, &target, span));
         }
     }
 }

@@ -75,7 +75,7 @@ fn bar(family: ConventionFamily) -> Bar {
 }
 
 /// Whether so many places with so many exceptions make a convention. One exception among many is none.
-pub fn is_enough(family: ConventionFamily, (support, exceptions): (u64, u64)) -> bool {
+pub fn is_enough(family: ConventionFamily, support: u64, exceptions: u64) -> bool {
     const MANY: u64 = 30;
     let Bar { theta_permille, support: least, of_one_mind } = bar(family);
     let most_keep = (support - exceptions) * 1000 >= support * theta_permille;
@@ -150,15 +150,15 @@ fn group(key: &GroupKey, seen: &[Seen<'_>], mined: &mut Mined) {
 }
 
 fn rejected(key: &GroupKey, seen: &[Seen<'_>], reason: &str) -> RejectedConvention {
-    let (form, counts) = best(key, seen);
+    let CountedForm { form, support, exceptions } = best(key, seen);
     RejectedConvention {
         family: key.0,
         language: key.2.clone(),
         part: key.3,
         topic: key.1.to_owned(),
         form,
-        support: counts.0,
-        exceptions: counts.1,
+        support,
+        exceptions,
         reason: reason.to_owned(),
     }
 }
@@ -192,46 +192,61 @@ fn forms(key: &GroupKey, seen: &[Seen<'_>]) -> Vec<String> {
     styles.iter().map(|style| style.text().to_owned()).collect()
 }
 
-/// The form that most keep, with support and exceptions.
-fn best(key: &GroupKey, seen: &[Seen<'_>]) -> (String, (u64, u64)) {
-    let counted = forms(key, seen).into_iter().map(|form| {
+/// A form with its numbers in a group.
+#[derive(Default)]
+struct CountedForm {
+    form: String,
+    support: u64,
+    exceptions: u64,
+}
+
+impl CountedForm {
+    fn new(form: String, family: ConventionFamily, seen: &[Seen<'_>]) -> Self {
         let (mut keeps, mut breaks) = (0, 0);
         for (_, (sighting, _)) in seen {
-            match fit(key.0, &form, &sighting.value) {
+            match fit(family, &form, &sighting.value) {
                 Fit::Keeps => keeps += 1,
                 Fit::Breaks => breaks += 1,
                 Fit::Silent => {}
             }
         }
-        (form, (keeps + breaks, breaks))
-    });
+        Self { form, support: keeps + breaks, exceptions: breaks }
+    }
+
+    fn is_enough(&self, family: ConventionFamily) -> bool {
+        is_enough(family, self.support, self.exceptions)
+    }
+
+    /// Returns by how much the places that keep the form outnumber those that do not.
+    fn surplus(&self) -> i64 {
+        self.support.cast_signed() - 2 * self.exceptions.cast_signed()
+    }
+
+    fn is_better(&self, known: &Self, family: ConventionFamily) -> bool {
+        !known.is_enough(family) && (self.is_enough(family) || self.surplus() > known.surplus())
+    }
+}
+
+/// Returns the form that most keep.
+fn best(key: &GroupKey, seen: &[Seen<'_>]) -> CountedForm {
     // The first of equals, in the order of forms: a form that says more comes first.
-    let surplus = |(support, breaks): (u64, u64)| support.cast_signed() - 2 * breaks.cast_signed();
-    let is_enough = |counts| is_enough(key.0, counts);
-    let mut best: Option<(String, (u64, u64))> = None;
-    for (form, counts) in counted {
-        let better = best.as_ref().is_none_or(|(_, known)| {
-            !is_enough(*known) && (is_enough(counts) || surplus(counts) > surplus(*known))
-        });
-        if better {
-            best = Some((form, counts));
+    let mut best: Option<CountedForm> = None;
+    for form in forms(key, seen) {
+        let counted = CountedForm::new(form, key.0, seen);
+        if best.as_ref().is_none_or(|known| counted.is_better(known, key.0)) {
+            best = Some(counted);
         }
     }
     best.unwrap_or_default()
 }
 
 fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Convention> {
-    let (form, (support, exceptions)) = best(key, seen);
-    if !is_enough(key.0, (support, exceptions)) {
+    let best = best(key, seen);
+    if !best.is_enough(key.0) {
         return None;
     }
-    let of = |wanted: Fit| {
-        let form = form.clone();
-        seen.iter()
-            .filter(move |(_, (sighting, _))| fit(key.0, &form, &sighting.value) == wanted)
-            .map(|(file, (_, line))| file.witness(*line))
-    };
-    let kept: Vec<Witness> = of(Fit::Keeps).collect();
+    let CountedForm { form, support, exceptions } = best;
+    let kept = witnesses(key.0, &form, seen, Fit::Keeps);
     // Where nothing keeps it there is no evidence, so the convention holds no further than the evidence goes.
     let places_tests = key.0 == ConventionFamily::TestPlacement;
     let extent = common_directory(kept.iter().map(|witness| {
@@ -240,7 +255,7 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
     }));
     let directory = if extent.len() > directory.len() { &extent } else { directory };
     let paths = vec![if directory.is_empty() { "**".to_owned() } else { format!("{directory}/**") }];
-    let mut exceptions_listed: Vec<Witness> = of(Fit::Breaks).collect();
+    let mut exceptions_listed: Vec<Witness> = witnesses(key.0, &form, seen, Fit::Breaks);
     exceptions_listed.sort();
     exceptions_listed.truncate(MOST_EXCEPTIONS);
     let found = Found {
@@ -251,7 +266,15 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
         paths,
         form: form.clone(),
     };
-    Some(found.convention((support, exceptions), exemplars(kept.into_iter()), exceptions_listed))
+    Some(found.convention(support, exceptions, exemplars(kept.into_iter()), exceptions_listed))
+}
+
+/// Returns the places that fit a form as wanted.
+fn witnesses(family: ConventionFamily, form: &str, seen: &[Seen<'_>], wanted: Fit) -> Vec<Witness> {
+    seen.iter()
+        .filter(|(_, (sighting, _))| fit(family, form, &sighting.value) == wanted)
+        .map(|(file, (_, line))| file.witness(*line))
+        .collect()
 }
 
 /// The directory that all of some directories are in, or are.
@@ -306,7 +329,8 @@ impl Found {
     /// The convention with its numbers, before it is tried on history.
     pub(super) fn convention(
         self,
-        (support, exceptions): (u64, u64),
+        support: u64,
+        exceptions: u64,
         exemplars: Vec<Witness>,
         exceptions_listed: Vec<Witness>,
     ) -> Convention {
@@ -432,8 +456,8 @@ mod tests {
             (TestPlacement, (5, 0), false),
             (LicenceHeader, (100, 2), false),
         ];
-        for (family, counts, expected) in cases {
-            assert_eq!(is_enough(family, counts), expected, "{family:?} {counts:?}");
+        for (family, (support, exceptions), expected) in cases {
+            assert_eq!(is_enough(family, support, exceptions), expected, "{family:?} {support} {exceptions}");
         }
     }
 

@@ -12,9 +12,8 @@ pub(super) fn of_file(path: &str) -> Option<Sighting> {
     if matches!(Language::from_path(path), Some(Language::Java)) {
         return None;
     }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if stem.len() < 2
-        || !stem.bytes().all(plain)
+        || !stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
         || !stem.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
     {
         return None;
@@ -45,7 +44,7 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_free = source.language != Language::Rust || is_named_freely(source, symbol);
         if name.len() > 2 && !magic && !of_runner && plain && is_free && source.is_whole(symbol.name_span) {
-            all.push(source.sighting(family, "", (name, name), Some(symbol.name_span)));
+            all.push(source.sighting(family, "", name, name, Some(symbol.name_span)));
         }
     }
 }
@@ -102,14 +101,17 @@ fn is_named_freely(source: &Source<'_>, symbol: &Symbol) -> bool {
     let mut attributes =
         above.map(str::trim).take_while(|line| line.starts_with("#[") || line.starts_with("//"));
     let head = Span { start: symbol.span.start, end: symbol.name_span.start }.of(source.text);
-    let is_around = |other: &Symbol| {
-        other.kind == SymbolKind::Trait && (other.span.start..other.span.end).contains(&symbol.span.start)
-    };
     // A function without a body outside of a trait is declared for another language.
     let is_foreign = symbol.kind == SymbolKind::Function
         && symbol.span.of(source.text).ends_with(';')
-        && !source.outline.symbols.iter().any(is_around);
+        && !is_in_trait(source, symbol);
     !(attributes.any(says_not_free) || head.contains("extern") || is_foreign)
+}
+
+fn is_in_trait(source: &Source<'_>, symbol: &Symbol) -> bool {
+    source.outline.symbols.iter().any(|other| {
+        other.kind == SymbolKind::Trait && (other.span.start..other.span.end).contains(&symbol.span.start)
+    })
 }
 
 fn is_constructor(source: &Source<'_>, symbol: &Symbol) -> bool {

@@ -39,11 +39,11 @@ pub enum Needed {
 
 impl<'a> Reader<'a> {
     pub fn new(conventions: &'a [Convention]) -> Self {
-        let nothing = || PathSet::new([]).expect("no globs are globs");
         let paths = conventions
             .iter()
             .map(|convention| {
-                PathSet::new(convention.paths.iter().map(String::as_str)).unwrap_or_else(|_| nothing())
+                PathSet::new(convention.paths.iter().map(String::as_str))
+                    .unwrap_or_else(|_| PathSet::new([]).expect("no globs are globs"))
             })
             .collect();
         Self { conventions, paths }
@@ -54,22 +54,8 @@ impl<'a> Reader<'a> {
         let text = path.to_text();
         let language = Language::from_path(&text).map(sighting::word);
         let of_path = collect::in_path(&text);
-        let needed = |convention: &Convention| {
-            let is_about = |seen: &Sighting| {
-                (convention.family, convention.language.as_str()) == (seen.family, &*seen.language)
-            };
-            if of_path.iter().any(is_about) {
-                Needed::Path
-            } else if sighting::is_of_path(convention.family)
-                || Some(convention.language.as_str()) != language
-            {
-                Needed::Nothing
-            } else {
-                Needed::Text
-            }
-        };
         let in_force = self.in_force(path, part).map(|(_, convention)| convention);
-        in_force.map(needed).max().unwrap_or(Needed::Nothing)
+        in_force.map(|convention| needed_by(convention, &of_path, language)).max().unwrap_or(Needed::Nothing)
     }
 
     fn in_force(&self, path: &RepoPath, part: Scope) -> impl Iterator<Item = (usize, &'a Convention)> {
@@ -123,6 +109,18 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Returns what one convention has to know of a file, whose path says `of_path`.
+fn needed_by(convention: &Convention, of_path: &[Sighting], language: Option<&str>) -> Needed {
+    let about = (convention.family, convention.language.as_str());
+    if of_path.iter().any(|seen| about == (seen.family, &*seen.language)) {
+        Needed::Path
+    } else if sighting::is_of_path(convention.family) || Some(convention.language.as_str()) != language {
+        Needed::Nothing
+    } else {
+        Needed::Text
+    }
+}
+
 /// Counts for each convention the changes, newest first, that break it anew. What was removed elsewhere in the change has moved.
 pub fn count(
     conventions: &mut [Convention],
@@ -164,6 +162,15 @@ const MOST_FILES: usize = 30;
 /// How many pairs are worth a look.
 const MOST_PAIRS: usize = 10;
 
+/// A file, and another one that changes with it.
+struct Pair<'a> {
+    path: &'a RepoPath,
+    other: &'a RepoPath,
+    /// Number of changes of the first, and of those that change both.
+    all: u64,
+    both: u64,
+}
+
 /// Files that nearly always change with another one. `blob` gives the content of a file that is still there.
 pub fn co_changes(changes: &[MergedChange], blob: &dyn Fn(&RepoPath) -> Option<BlobId>) -> Vec<Convention> {
     let mut alone: BTreeMap<&RepoPath, u64> = BTreeMap::new();
@@ -182,42 +189,51 @@ pub fn co_changes(changes: &[MergedChange], blob: &dyn Fn(&RepoPath) -> Option<B
             }
         }
     }
-    let mut pairs: Vec<(u64, u64, &RepoPath, &RepoPath)> = together
+    let mut pairs: Vec<Pair<'_>> = together
         .into_iter()
-        .map(|((path, other), count)| (alone[path], count, path, other))
-        .filter(|(all, count, path, other)| {
-            *count >= 10 && count * 1000 >= all * 950 && is_telling(path, other)
+        .map(|((path, other), both)| Pair { path, other, all: alone[path], both })
+        .filter(|pair| {
+            pair.both >= 10 && pair.both * 1000 >= pair.all * 950 && is_telling(pair.path, pair.other)
         })
         .collect();
-    pairs.sort_by(|left, right| (right.1, left.2, left.3).cmp(&(left.1, right.2, right.3)));
+    pairs.sort_by(|left, right| {
+        (right.both, left.path, left.other).cmp(&(left.both, right.path, right.other))
+    });
     pairs.truncate(MOST_PAIRS);
-    let convention = |(all, count, path, other): (u64, u64, &RepoPath, &RepoPath)| {
-        let (topic, form) = (utf8(path)?, utf8(other)?);
-        let witness = |path: &RepoPath| {
-            Some(Witness { path: utf8(path)?, blob: blob(path)?, line: 1, text: String::new() })
-        };
-        let witnesses = [witness(path)?, witness(other)?];
-        let found = Found {
-            family: ConventionFamily::CoChange,
-            language: String::new(),
-            part: Scope::Product,
-            topic,
-            paths: vec!["**".to_owned()],
-            form,
-        };
-        Some(found.convention((all, all - count), exemplars(witnesses.into_iter()), Vec::new()))
+    pairs.iter().filter_map(|pair| co_change(pair, blob)).collect()
+}
+
+fn co_change(pair: &Pair<'_>, blob: &dyn Fn(&RepoPath) -> Option<BlobId>) -> Option<Convention> {
+    let mut witnesses = Vec::new();
+    for path in [pair.path, pair.other] {
+        witnesses.push(Witness { path: utf8(path)?, blob: blob(path)?, line: 1, text: String::new() });
+    }
+    let found = Found {
+        family: ConventionFamily::CoChange,
+        language: String::new(),
+        part: Scope::Product,
+        topic: utf8(pair.path)?,
+        paths: vec!["**".to_owned()],
+        form: utf8(pair.other)?,
     };
-    pairs.into_iter().filter_map(convention).collect()
+    let exceptions = pair.all - pair.both;
+    Some(found.convention(pair.all, exceptions, exemplars(witnesses.into_iter()), Vec::new()))
 }
 
 /// Whether a pair says more than that a release touches many files at once.
 fn is_telling(path: &RepoPath, other: &RepoPath) -> bool {
     let (path, other) = (path.to_text().to_lowercase(), other.to_text().to_lowercase());
-    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    let automation = |path: &str| path.starts_with(".github/") || path.starts_with(".circleci/");
-    name(&path) != name(&other)
-        && !qa_core::classify::is_lockfile(&name(&path))
-        && !(automation(&path) && automation(&other))
+    file_name(&path) != file_name(&other)
+        && !qa_core::classify::is_lockfile(file_name(&path))
+        && !(is_automation(&path) && is_automation(&other))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn is_automation(path: &str) -> bool {
+    path.starts_with(".github/") || path.starts_with(".circleci/")
 }
 
 fn utf8(path: &RepoPath) -> Option<String> {

@@ -40,12 +40,13 @@ pub fn keeps_conventions(path: &RepoPath, scope: Scope) -> bool {
 
 /// Whether a file is there for programs to read: nobody names or documents those as if they were code.
 fn is_data(path: &str) -> bool {
-    const TIMED: &[&str] = &["bench", "benches", "benchmark", "benchmarks"];
-    let keeps_none = |part: &str| {
-        classify::DATA_DIRS.contains(&part) || TIMED.contains(&part) || part.starts_with("template-")
-    };
-    path.rsplit_once('/').is_some_and(|(directories, _)| directories.split('/').any(keeps_none))
+    path.rsplit_once('/').is_some_and(|(directories, _)| directories.split('/').any(is_data_directory))
         || path.ends_with(".d.ts")
+}
+
+fn is_data_directory(name: &str) -> bool {
+    const TIMED: &[&str] = &["bench", "benches", "benchmark", "benchmarks"];
+    classify::DATA_DIRS.contains(&name) || TIMED.contains(&name) || name.starts_with("template-")
 }
 
 /// Whether what a family is about is said by the path alone.
@@ -94,7 +95,8 @@ impl Source<'_> {
         &self,
         family: ConventionFamily,
         topic: &'static str,
-        (value, name): (&str, &str),
+        value: &str,
+        name: &str,
         span: Option<Span>,
     ) -> Sighting {
         let language = Cow::Borrowed(word(self.language));

@@ -175,7 +175,7 @@ pub(crate) fn outline<'t>(language: Language, tree: &'t Tree, text: &'t str) -> 
             }
             None
         } else {
-            visit((language, kind), &mut found, node, place)
+            visit(language, kind, &mut found, node, place)
         };
         found.pass(node, kind);
         if let Some(inside) = inside
@@ -208,7 +208,8 @@ fn is_variance(node: Node<'_>, place: Place, text: &str) -> bool {
 }
 
 fn visit(
-    (language, kind): (Language, Option<&Kind>),
+    language: Language,
+    kind: Option<&Kind>,
     found: &mut Found<'_>,
     node: Node<'_>,
     place: Place,

@@ -363,8 +363,8 @@ fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement
     let mut statements: Vec<Statement> =
         report.diagnostics.iter().map(|diagnostic| diagnostic_statement(gate, origin, diagnostic)).collect();
     statements.extend(report.tests.iter().filter_map(|test| test_statement(gate, origin, test)));
-    let is_fault = |statement: &&Statement| statement.severity <= GateRule::Error.severity();
-    let listed = statements.iter().filter(is_fault).count() as u64;
+    let faults = statements.iter().filter(|statement| statement.severity <= GateRule::Error.severity());
+    let listed = faults.count() as u64;
     let all = report.totals.errors + report.totals.failed + report.totals.errored;
     if all > listed {
         let mut statement = empty_statement(gate, GateRule::Error, origin, None, None);
