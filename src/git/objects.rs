@@ -79,7 +79,7 @@ fn port(error: &GitError) -> PortError {
 /// Result of looking up a path in a tree.
 pub(super) enum Place {
     Entry(TreeEntry<'static>),
-    /// An object that is no directory stands above the path; its type.
+    /// Type of an object above the path that is not a directory.
     BelowEntry(ObjectType),
     Absent,
 }

@@ -170,19 +170,33 @@ impl Calls {
     }
 }
 
-/// Returns the arguments of a call, or the last name of what is assigned to with the value. `ctx.verify = False` is the
-/// fault that `context.verify = False` is, and `dill.load(file)` the one that `pickle.load(file)` is.
+/// Returns the part of a call or an assignment that stays when the receiver or the function is replaced: the arguments
+/// with their parentheses, or the last name with the value. `ctx.verify = False` and `context.verify = False` share
+/// `verify=False`; `dill.load(file)` and `pickle.load(file)` share `(file)`. A quote that is cut at its line has none.
 pub(crate) fn operand(quote: &str) -> Option<String> {
     let quote = normalized(quote);
-    let end =
-        quote.find(|character: char| !character.is_alphanumeric() && !"_$@.:?>-".contains(character))?;
-    let (callee, rest) = quote.split_at(end);
+    let (callee, rest) = quote.split_at(quote.find(|character| !is_callee(character))?);
+    if !is_whole(rest) {
+        return None;
+    }
     if rest.starts_with('(') && rest.ends_with(')') && rest != "()" {
         return Some(rest.to_owned());
     }
     let last = callee.rfind(['.', '>', ':']).map(|at| &callee[at + 1..])?;
     let is_assigned = rest.starts_with('=') && !rest.starts_with("==");
     (is_assigned && !last.is_empty()).then(|| format!("{last}{rest}"))
+}
+
+fn is_callee(character: char) -> bool {
+    character.is_alphanumeric() || "_$@.:?>-".contains(character)
+}
+
+/// Returns whether brackets and quotes are paired, and no operator waits for the next line.
+fn is_whole(text: &str) -> bool {
+    let pairs = [['(', ')'], ['[', ']'], ['{', '}']];
+    pairs.iter().all(|[open, close]| text.matches(*open).count() == text.matches(*close).count())
+        && ['"', '\'', '`'].iter().all(|quote| text.matches(*quote).count() % 2 == 0)
+        && !text.ends_with(|last| "=+-*/%&|^,.<>?:\\".contains(last))
 }
 
 /// A pattern with its rule.

@@ -275,7 +275,7 @@ pub trait DraftExt {
 
 impl DraftExt for Draft {}
 
-/// Drafts of a rule in one file that become one.
+/// Choice of the drafts in one file that [`fold`] merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alike {
     /// All of them.
@@ -292,8 +292,8 @@ impl Alike {
     }
 }
 
-/// Keeps the first draft of a rule in each file and lets it speak for the others: fifty lines that say the same hide
-/// everything else.
+/// Merges drafts of a rule that are alike within a file: the first stays and lists the lines of the others, so that fifty
+/// equal findings do not hide everything else.
 pub(crate) fn fold(drafts: &mut Vec<Draft>, rule: &str, alike: Alike) {
     let mut lines: BTreeMap<(RepoPath, String), Vec<u64>> = BTreeMap::new();
     for draft in drafts.iter().filter(|draft| draft.rule == rule) {

@@ -110,7 +110,7 @@ impl Lens for Suppression {
         seen
     }
 
-    /// Returns the checker that a suppression silences, where several marks silence it.
+    /// Returns the checker that the mark silences, if several marks silence it.
     fn operand(&self, rule: &str, quote: &str) -> Option<String> {
         let is_mark = rule == SUPPRESSION || rule == UNEXPLAINED;
         let family = FAMILIES.iter().find(|(_, words)| words.iter().any(|word| quote.contains(word)));

@@ -131,7 +131,7 @@ fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
     drafts
 }
 
-/// What a test begins with.
+/// Texts with which a test begins.
 const BEGINNINGS: &[&str] = &["#[test]", "def test", "func Test", "it(", "test("];
 
 /// Returns whether a test may begin on an added line, by a quick look.

@@ -91,7 +91,7 @@ pub struct Fact {
     pub draft: Option<Draft>,
 }
 
-/// A limit of what a lens looked at.
+/// Reason that a lens did not read a file in full.
 #[derive(Serialize, Deserialize)]
 enum Gap {
     #[serde(rename = "sourceUnread")]

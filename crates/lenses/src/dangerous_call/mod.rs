@@ -216,6 +216,10 @@ mod tests {
             ("new BinaryFormatter()", None),
             ("verify=False", None),
             ("a.b == c", None),
+            ("el.innerHTML = `", None),
+            ("el.innerHTML =", None),
+            ("el.innerHTML = a +", None),
+            ("eval(str(x)", None),
         ] {
             assert_eq!(operand(quote).as_deref(), expected, "{quote}");
         }

@@ -174,6 +174,9 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
             !old.contains(&joined(mark, head.text)) && switches_off(language, mark, head.text)
         });
         places.extend(new.map(|mark| (mark.span, mark.span)));
+        if !base.text.contains(IGNORE_HOOK) {
+            places.extend(ignoring_hook(head.text).map(|hook| (hook, hook)));
+        }
     }
     let summary = "test is skipped";
     let mut drafts = Vec::new();
@@ -193,6 +196,27 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
     }
     drafts.dedup_by_key(|draft| (draft.side, draft.start_line));
     drafts
+}
+
+/// Function of a conftest by which pytest asks which files it leaves out.
+const IGNORE_HOOK: &str = "def pytest_ignore_collect";
+
+/// Returns the first line of such a function that leaves files out for another reason than the platform.
+fn ignoring_hook(text: &str) -> Option<Span> {
+    static LEAVES_OUT: Pattern = Pattern::new(r"\breturn\s+(?:[^\sFN]|F[^a]|N[^o])");
+    let start = text
+        .match_indices(IGNORE_HOOK)
+        .map(|(at, _)| at)
+        .find(|at| *at == 0 || text[..*at].ends_with('\n'))?;
+    let mut lines = text[start..].lines();
+    let first = lines.next().unwrap_or_default();
+    let body: Vec<&str> =
+        lines.take_while(|line| line.is_empty() || line.starts_with([' ', '\t', ')'])).collect();
+    let conditions = body.iter().filter_map(|line| line.trim_start().strip_prefix("if "));
+    let is_for_platforms =
+        conditions.clone().count() > 0 && { conditions }.all(|condition| PLATFORM.is_match(condition));
+    let leaves_out = LEAVES_OUT.is_match(first) || body.iter().any(|line| LEAVES_OUT.is_match(line));
+    (leaves_out && !is_for_platforms).then_some(Span { start, end: start + first.len() })
 }
 
 /// Counts the tests of each name that are not switched off.

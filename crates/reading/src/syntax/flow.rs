@@ -8,7 +8,7 @@ use super::walk::{Found, children, has_word, span};
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
 
-/// Time at which code runs that does not run once in its place.
+/// Execution of code that does not run exactly once where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runs {
     Again,
