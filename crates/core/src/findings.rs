@@ -333,12 +333,10 @@ fn origins(
     moved: &mut MovedCounts,
 ) -> Vec<FindingOrigin> {
     let mut origins = vec![FindingOrigin::Introduced; statements.len()];
-    // Moved text is counted under the scope of the file's new path.
-    let scope_of = |statement: &Statement| scope(files.get(&statement.file).copied());
     for (statement, origin) in statements.iter().zip(&mut origins) {
         let text = MovedText {
             rule_id: statement.rule_id.clone(),
-            scope: scope_of(statement),
+            scope: head_scope(statement, files),
             quote: statement.identity(),
             secret: statement.value,
         };
@@ -355,12 +353,17 @@ fn origins(
         let is_open = statement.moves && *origin == FindingOrigin::Introduced;
         if is_open
             && !operand.text.is_empty()
-            && moved.take_operand(&operand, scope_of(statement), statement.texts())
+            && moved.take_operand(&operand, head_scope(statement, files), statement.texts())
         {
             *origin = FindingOrigin::PreExisting;
         }
     }
     origins
+}
+
+/// Returns the scope of the file's new path, under which moved text is counted.
+fn head_scope(statement: &Statement, files: &BTreeMap<&RepoPath, &ChangedFile>) -> Scope {
+    scope(files.get(&statement.file).copied())
 }
 
 fn ratchet(rule_id: &str, file: &ChangedFile, judge: &Judge<'_>) -> RatchetEvidence {

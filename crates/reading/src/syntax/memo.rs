@@ -24,7 +24,7 @@ static SCRIPTS: Cache<(), Option<Tree>> = Cache::new(SCRIPTS_WITHIN);
 #[derive(Debug, Clone, Copy)]
 struct Budget {
     bytes: usize,
-    /// Where two texts are kept, which may be the two versions of one file.
+    /// Budget for two texts, so that both versions of a large file stay.
     bytes_of_two: usize,
 }
 

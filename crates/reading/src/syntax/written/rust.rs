@@ -8,7 +8,7 @@ use super::{Budget, import, name};
 const MAX_DEPTH: usize = 50;
 
 pub(super) fn imports(text: &str) -> Option<Vec<Import>> {
-    // Whether it ends a comment is for the parser to say.
+    // A lone carriage return may end a comment; the parser decides.
     if text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n')) {
         return None;
     }
@@ -57,7 +57,7 @@ fn may_be_visible(before: &str) -> bool {
     last_line.contains("//") || ["pub", "crate", ")", "*/"].iter().any(|end| before.ends_with(end))
 }
 
-/// Why a tree is not read.
+/// Reason that a tree is not read.
 enum Stop {
     /// It is none.
     Other,
