@@ -33,7 +33,7 @@ demo: ## Build, then judge a pull request with planted faults and this repositor
 check: ## Formatting, lints, links in comments, licences and advisories
 	scripts/check.sh
 
-test: check ## All of check, all tests, with the image too, and the skill's validation; installs what they need
+test: ## All of check, all tests, with the image too, and the skill's validation; installs what they need
 	scripts/test.sh
 
 image: ## Build the image of the action; STAND_IN=1 does without a registry, as it does where none answers

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image and runs the tests of the action against it, as GitHub's runner would run it. Where no container can
-# run it says so and is content; in a workflow, whose runners have an engine, that is a failure.
+# run it says so and is content; in a workflow, whose runners have an engine, that is a failure. With --install-only it
+# stops before the build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,11 +20,17 @@ if ! docker info > /dev/null 2>&1; then
         cannot "no container can run here"
 fi
 
+status=0
+if [ "${1:-}" = --install-only ]; then
+    "${as_root[@]}" scripts/image.sh --install-only || status=$?
+    [ "$status" -ne 75 ] || cannot "what the image is made of cannot be had"
+    exit "$status"
+fi
+
 cargo=${CARGO:-cargo}
 # shellcheck disable=SC2206 # CARGO_FLAGS is a list of options
 flags=(${CARGO_FLAGS:-} --locked)
 archive=target/image/qa-skill.oci.tar
-status=0
 "${as_root[@]}" scripts/image.sh "$archive" || status=$?
 [ "$status" -ne 75 ] || cannot "what the image is made of cannot be had"
 [ "$status" -eq 0 ]

@@ -4,7 +4,8 @@
 # `scripts/image.sh [--target full] [ARCHIVE]` leaves in target/image/name, or in target/image/name-full, how an engine is
 # told of it. The action's image is left as an archive too, compressed; the full one only where ARCHIVE names one. Where
 # the images that FROM names cannot be pulled, or with STAND_IN=1, what is made of Debian packages and this machine's own
-# toolchain stands in for them. Status 75 says that not even that can be had.
+# toolchain stands in for them. Status 75 says that not even that can be had. With --install-only it stops before the
+# build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +14,11 @@ unavailable() {
     exit 75
 }
 
+install_only=false
+if [ "${1:-}" = --install-only ]; then
+    install_only=true
+    shift
+fi
 target=()
 archive=target/image/qa-skill.oci.tar
 name=localhost/qa-skill:latest
@@ -27,13 +33,13 @@ fi
 archive=${1:-$archive}
 epoch=$(git log -1 --format=%ct 2> /dev/null || echo 0)
 mkdir -p target/image
-rm -f "$name_file"
-if [ -n "$archive" ]; then
-    mkdir -p "$(dirname "$archive")"
-    rm -f "$archive"
+if ! $install_only; then
+    rm -f "$name_file"
+    [ -z "$archive" ] || { mkdir -p "$(dirname "$archive")" && rm -f "$archive"; }
 fi
 
 if [ "${STAND_IN:-}" = "" ] && docker info > /dev/null 2>&1; then
+    ! $install_only || exit 0
     docker build "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" --tag "$name" .
     echo "$name" > "$name_file"
     if [ -n "$archive" ]; then
@@ -107,6 +113,7 @@ if [ ${#target[@]} -gt 0 ] && ! is_pulled "$from"; then
     options+=(--build-context "$from=container-image://$stand_in")
     stands_in=true
 fi
+! $install_only || exit 0
 ! $stands_in || options+=(--volume "$certificates:$certificates:ro")
 "${buildah[@]}" build --isolation chroot --pull-never --layers=false --timestamp "$epoch" \
     "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" "${options[@]}" --tag "$name" .

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests, the validation of the skill, and the image.
+# All checks, all tests, the validation of the skill, and the image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,9 +8,21 @@ cargo=${CARGO:-cargo}
 flags=(${CARGO_FLAGS:-} --locked)
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
+# Packages arrive while the checks compile: the network and the processors have nothing to wait for each other. What
+# both would install comes before.
 scripts/install-tools.sh git strace
-step scripts/foreign.sh --install-only
-PATH=$(scripts/cargo-tool.sh nextest 0.9.148):$PATH
+PATH=$(scripts/cargo-tool.sh deny 0.20.2):$(scripts/cargo-tool.sh nextest 0.9.148):$PATH
+log=$(mktemp)
+(scripts/foreign.sh --install-only && scripts/container.sh --install-only) > "$log" 2>&1 &
+installing=$!
+trap 'kill "$installing" 2> /dev/null || true; rm -f "$log"' EXIT
+scripts/check.sh
+status=0
+wait "$installing" || status=$?
+printf '\n== installed meanwhile\n'
+cat "$log"
+[ "$status" -eq 0 ]
+
 # Twice as many as there are processors: many tests wait for a server, a deadline or the disk.
 step "$cargo" nextest run "${flags[@]}" --workspace --test-threads "$((2 * $(nproc)))"
 step scripts/validate-skill.sh
