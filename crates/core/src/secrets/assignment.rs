@@ -16,6 +16,9 @@ const LONGEST_NAME: usize = 80;
 /// Maximum length of a value, in bytes.
 const LONGEST_VALUE: usize = 1024;
 
+/// Maximum length of what may stand between an operator and a quoted value, in bytes.
+const LONGEST_LAYOUT: usize = 160;
+
 /// Minimum entropy of a random value, in thousandths of a bit for each byte; checked first because it is cheap.
 const LEAST_ENTROPY: u32 = 2200;
 
@@ -133,20 +136,83 @@ fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool) -> Option<bool> {
             if sign.ends_with(b"=~") && cursor.peek() == Some(b'/') {
                 cursor.at -= 1;
             }
+            let is_compared = matches!(sign, b"==" | b"!=");
             cursor.blanks();
             if sign == b">" {
                 cursor.skip(24, |byte| byte.is_ascii_whitespace());
             }
-            (assigns && !(line_end && cursor.peek() == Some(b'\n'))).then_some(sign != b"==" && sign != b"!=")
+            if !assigns {
+                return None;
+            }
+            if layout(cursor) {
+                return Some(false);
+            }
+            let is_scalar = sign == b":" && block_scalar(cursor);
+            (is_scalar || !(line_end && cursor.peek() == Some(b'\n'))).then_some(!is_compared)
         }
         b',' | b'(' => {
             cursor.at += 1;
             cursor.skip(24, |byte| byte.is_ascii_whitespace());
+            layout(cursor);
             Some(false)
         }
         _ if blank_assigns && blanks > 0 => Some(true),
         _ => None,
     }
+}
+
+/// Moves to a quoted value over whatever may stand before it: line breaks, parentheses and comments, as formatters put
+/// them. Returns whether there is one; the cursor stays where it is if not.
+fn layout(cursor: &mut Cursor<'_>) -> bool {
+    let from = cursor.at;
+    let limit = from + LONGEST_LAYOUT;
+    while cursor.at < limit {
+        let rest = cursor.rest();
+        let ends: &[u8] = if rest.starts_with(b"/*") {
+            b"*/"
+        } else if rest.starts_with(b"//") || rest.starts_with(b"#") {
+            b"\n"
+        } else if cursor
+            .skip(LONGEST_LAYOUT, |byte| byte.is_ascii_whitespace() || matches!(byte, b'(' | b'\\'))
+            > 0
+        {
+            continue;
+        } else {
+            break;
+        };
+        let comment = &cursor.bytes[cursor.at..cursor.bytes.len().min(limit)];
+        let Some(length) = comment.windows(ends.len()).position(|window| window == ends) else { break };
+        cursor.at += length + ends.len();
+    }
+    let moved = cursor.at > from;
+    let opened = cursor.at;
+    cursor.skip(2, |byte| byte.is_ascii_alphabetic());
+    let is_quoted = cursor.peek().is_some_and(is_quote) && !is_key(cursor);
+    cursor.at = if moved && is_quoted { opened } else { from };
+    moved && is_quoted
+}
+
+/// Returns whether the quoted text at the cursor is a key of a pair.
+fn is_key(cursor: &Cursor<'_>) -> bool {
+    let quote = cursor.peek();
+    let mut after = Cursor { bytes: cursor.bytes, at: cursor.at + 1 };
+    after.skip(LONGEST_VALUE, |byte| Some(byte) != quote && byte != b'\n');
+    after.at += 1;
+    after.blanks();
+    after.peek() == Some(b':')
+}
+
+/// Moves to the first line of a block scalar of YAML, and returns whether there is one.
+fn block_scalar(cursor: &mut Cursor<'_>) -> bool {
+    let from = cursor.at;
+    let is_header = cursor.skip(1, |byte| matches!(byte, b'|' | b'>')) > 0;
+    cursor.skip(2, |byte| matches!(byte, b'+' | b'-') || byte.is_ascii_digit());
+    let is_header = is_header && cursor.skip(2, |byte| matches!(byte, b'\r' | b'\n')) > 0;
+    let is_indented = is_header && cursor.blanks() > 0;
+    if !is_indented {
+        cursor.at = from;
+    }
+    is_indented
 }
 
 /// Moves over `value` in `name: X, value: Y` and `name="X" value="Y"`.
@@ -217,9 +283,12 @@ fn wrapper(cursor: &mut Cursor<'_>) {
     let call = &cursor.bytes[from..from + length];
     let wraps = length > 0
         && cursor.peek() == Some(b'(')
-        && matches!(cursor.bytes.get(cursor.at + 1), Some(byte) if is_quote(*byte))
         && !READS.iter().any(|word| plausible::contains(call, word.as_bytes()));
-    cursor.at = if wraps { cursor.at + 1 } else { from };
+    cursor.at += 1;
+    let is_quoted = cursor.peek().is_some_and(is_quote) || wraps && layout(cursor);
+    if !wraps || !is_quoted {
+        cursor.at = from;
+    }
 }
 
 /// Parses a value without quotes, which has to reach to the end of the line or of the pair.

@@ -310,9 +310,32 @@ fn assigned_credentials_are_found_in_every_notation() {
         format!("deploy --password {value}"),
         format!("machine a.io login b password {value}"),
         format!("//registry.npmjs.org/:_authToken={value}"),
+        format!("api_key = (\n    \"{value}\"\n)"),
+        format!("const apiKey =\n  '{value}';"),
+        format!("let api_key = /* as agreed */ \"{value}\";"),
+        format!("api_key = (  # as agreed\n    # still\n    \"{value}\"\n)"),
+        format!("api_key = \\\n    \"{value}\""),
+        format!("\"apiKey\" :\n    \"{value}\""),
+        format!("let key = String::from(\n    \"{value}\",\n); // password\nlet password = String::from(\n    \"{value}\")").replacen(&value, "a", 1),
+        format!("set_password(\n    /* new */ \"{value}\",\n)"),
+        format!("db_password: >-\n  {value}\n"),
+        format!("db_password: |\n    {value}\n"),
     ] {
         assert_eq!(detectors(&text), ["generic-credential"], "{text}");
         assert_eq!(masked(&text), text.replace(&value, &"*".repeat(24)), "{text}");
+    }
+}
+
+#[test]
+fn what_follows_on_the_next_line_is_no_value_of_a_name() {
+    let value = alnum(24);
+    for text in [
+        format!("secrets:\n  \"{value}\": yes\n"),
+        format!("password =\nnote = \"{value}\"\n"),
+        format!("password: # as agreed\n  name: \"{value}\"\n"),
+        format!("password = None  # \"as agreed\"\nversion(\"{value}\")\n"),
+    ] {
+        assert_eq!(detectors(&text), [""; 0], "{text}");
     }
 }
 
