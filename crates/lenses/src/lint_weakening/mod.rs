@@ -40,7 +40,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Weakened linters, type checkers and coverage",
     required_by_default: true,

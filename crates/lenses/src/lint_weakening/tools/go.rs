@@ -17,6 +17,8 @@ pub(super) const TOOLS: &[Tool] = &[
         scope: Scope::Nearest,
         settings: &[
             lint(Includes, &["linters enable"]),
+            lint(Includes, &["formatters enable"]),
+            lint(Excludes, &["formatters exclusions paths"]),
             lint(Excludes, &["linters disable"]),
             lint(Off, &["linters disable-all"]),
             lint(Words(&["all", "standard", "fast", "none"]), &["linters default"]),
