@@ -20,7 +20,7 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-cycle",
-    version: "2",
+    version: "3",
     class: LensClass::Architecture,
     title: "Imports that close a cycle",
     required_by_default: true,

@@ -19,7 +19,7 @@ const MOST_ASKED: usize = 200;
 
 static SPEC: LensSpec = LensSpec {
     id: "import-boundary",
-    version: "2",
+    version: "3",
     class: LensClass::Architecture,
     title: "Imports across a boundary",
     required_by_default: true,

@@ -4,6 +4,7 @@
 pub mod codeowners;
 pub mod dockerfile;
 pub mod documents;
+mod escapes;
 mod glob;
 pub mod go_mod;
 pub mod ignore;

@@ -27,8 +27,13 @@ pub fn imports(path: &str, text: &str) -> Vec<PlacedImport> {
 fn outline_of_lines(text: &str) -> ModuleOutline {
     let names = text.lines().map(str::trim).zip(1..);
     let names = names.filter(|(name, _)| !name.is_empty() && name.len() <= MAX_NAME_BYTES);
-    let names =
-        names.map(|(name, line)| PlacedName { name: name.to_owned(), line, start_column: 0, end_column: 0 });
+    let names = names.map(|(name, line)| PlacedName {
+        name: name.to_owned(),
+        written: None,
+        line,
+        start_column: 0,
+        end_column: 0,
+    });
     ModuleOutline { names: names.collect(), imports: Vec::new(), open: true, relocates: true }
 }
 
@@ -118,11 +123,15 @@ impl<'t> Lines<'t> {
     fn name(&self, name: &str, span: Span) -> PlacedName {
         let line = self.starts.partition_point(|start| *start <= span.start);
         let begin = self.starts[line.saturating_sub(1)];
+        // The line's own end is no part of it.
+        let written =
+            self.text.get(span.start..span.end).and_then(|text| text.lines().next()).unwrap_or_default();
         PlacedName {
             name: name.to_owned(),
+            written: (written != name).then(|| written.to_owned()),
             line: saturated(line),
             start_column: self.column(begin, span.start),
-            end_column: self.column(begin, span.end),
+            end_column: self.column(begin, span.start + written.len()),
         }
     }
 

@@ -156,8 +156,11 @@ pub struct RecordedImports {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlacedName {
-    /// Name as the source writes it.
+    /// The name.
     pub name: String,
+    /// The part of the name's line that writes it, where that is not the name itself: with escapes or blanks, or where it
+    /// goes on in the next line.
+    pub written: Option<String>,
     /// The line, from 1.
     pub line: u32,
     /// The first column in characters, from 1.

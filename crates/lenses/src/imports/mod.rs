@@ -225,8 +225,8 @@ impl Change {
         draft.end_line = draft.start_line;
         draft.start_column = start;
         draft.end_column = end;
-        draft.quote.clone_from(&name.name);
-        (start > 0 && end.checked_sub(start)? == name.name.chars().count() as u64).then_some(draft)
+        draft.quote.clone_from(name.written.as_ref().unwrap_or(&name.name));
+        (start > 0).then_some(draft)
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::Code;
 use super::grammar::{Grammar, Role};
 use super::plain::{self, PlainTree};
+use crate::escapes::{code_point, unescaped};
 use crate::syntax::Span;
 
 /// Longest chain of names, strings or operators that is followed.
@@ -473,60 +474,6 @@ pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(decoded + rest)
-}
-
-/// Reads the code point behind `\u`, as four digits or in braces. Returns it with the text that follows.
-fn code_point(text: &str) -> Option<(char, &str)> {
-    let (digits, behind) = match text.strip_prefix('{') {
-        Some(inside) => {
-            let digits = inside.trim_start_matches(|digit: char| digit.is_ascii_hexdigit());
-            (&inside[..inside.len() - digits.len()], digits.strip_prefix('}')?)
-        }
-        None => text.split_at_checked(4)?,
-    };
-    let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
-    Some((character, behind))
-}
-
-fn unescaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(character) = rest.next() {
-        if character != '\\' {
-            out.push(character);
-            continue;
-        }
-        let digits = match rest.next() {
-            Some('n') => {
-                out.push('\n');
-                continue;
-            }
-            Some('t') => {
-                out.push('\t');
-                continue;
-            }
-            // A line that goes on.
-            Some('\n') | None => continue,
-            Some('x') => 2,
-            Some('u') => {
-                if let Some((decoded, behind)) = code_point(rest.as_str()) {
-                    out.push(decoded);
-                    rest = behind.chars();
-                }
-                continue;
-            }
-            Some(other) => {
-                out.push(other);
-                continue;
-            }
-        };
-        let code: String = rest.clone().take(digits).collect();
-        if let Some(decoded) = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32) {
-            out.push(decoded);
-            rest = rest.as_str()[code.len()..].chars();
-        }
-    }
-    out
 }
 
 /// Returns a field of a node.

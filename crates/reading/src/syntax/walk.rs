@@ -7,6 +7,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 use super::kinds::{Kind, Kinds};
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
 use super::{Language, coroutines, ecma, flow, go, java, python, rust};
+use crate::escapes::unescaped;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -110,17 +111,17 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// Returns the text of a string literal without its quotes, and where it stands, if nothing in it is escaped or
-    /// computed.
+    /// Returns the value of a string literal, and where it stands without its quotes, if nothing in it is computed.
     pub(super) fn plain_string(&self, node: Node<'_>) -> Option<(String, Span)> {
         let all = span(node);
         let text = all.of(self.text);
         let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
         let inside = text.strip_prefix(quote)?.strip_suffix(quote)?;
-        let escaped = inside.contains(['\\', quote, '\n']);
+        let escaped = inside.contains('\\');
         let computed = quote == '`' && inside.contains("${");
-        let plain = !(escaped || computed);
-        plain.then(|| (inside.to_owned(), Span { start: all.start + 1, end: all.end - 1 }))
+        let value = if escaped { unescaped(inside) } else { inside.to_owned() };
+        let plain = !computed && !inside.starts_with(quote) && !value.contains([quote, '\n']);
+        plain.then(|| (value, Span { start: all.start + 1, end: all.end - 1 }))
     }
 }
 
