@@ -7,7 +7,8 @@
 A case is a merged commit C that the preset passes, judged twice more as the change C^1...C': with a fault added, and with
 what an honest author would have written in its place. A pair is right when the first does not pass and the second does.
 Findings of the fault's rule at its very lines are counted apart, whether they block or advise. The faults are written as
-people write them, also in ways that the lenses do not know, so that what is missed shows. Conventions are drafted before
+people write them, also in ways that the lenses do not know, so that what is missed shows, and case after case in
+another of four spellings: as written, over more lines, with other blanks, with other quotes or comments. Conventions are drafted before
 all cases and approved as proposed; their kinds apply only where a plain count says that the repository keeps one. With
 --peers other tools are given the same pairs: they are installed into a temporary directory, or skipped. Nothing is
 written to the repositories; what is made up lies in a temporary one that borrows their objects.
@@ -27,7 +28,7 @@ import tempfile
 
 import quality
 import recall_peers
-from recall_kinds import KINDS, Tree
+from recall_kinds import KINDS, Tree, spellings
 from recall_kinds.habits import Habits
 
 
@@ -127,12 +128,16 @@ def cases(options, lab):
             if made == options.cases:
                 break
             case = kind.make(lab.tree(commit), chance)
-            if case is not None:
-                made += 1
-                yield kind, commit, case
+            if case is None:
+                continue
+            # One spelling after the other; a case that has no other is judged as it is written.
+            wanted = options.spellings[made % len(options.spellings)]
+            other = spellings.spelled(case, lab.tree(commit), wanted)
+            made += 1
+            yield kind, commit, other or case, wanted if other else "written"
 
 
-def attempt(options, lab, kind, commit, case):
+def attempt(options, lab, kind, commit, case, spelling):
     """One record for each preset that passes the commit as it is."""
     base, plain = quality.git(lab.path, "rev-parse", f"{commit}^1").decode().strip(), commit
     if case.under:
@@ -145,6 +150,7 @@ def attempt(options, lab, kind, commit, case):
         record = {
             "repository": lab.name, "commit": commit, "kind": kind.name, "group": kind.group, "preset": preset,
             "variant": case.variant, "language": case.language, "path": case.path, "lines": sorted(case.lines),
+            "spelling": spelling,
         }  # fmt: skip
         # An empty change passes nothing, and may still be given something to judge.
         if before["exit"] != 0 and before["findings"] or before["exit"] not in (0, 3):
@@ -207,9 +213,10 @@ def report(records, presets):
         out += table(mine, "kind", [kind.name for kind in KINDS] + ["all"])
         out += table(mine, "group", dict.fromkeys(kind.group for kind in KINDS))
         out += table(mine, "language", sorted({record["language"] for record in mine}))
+        out += table(mine, "spelling", spellings.NAMES)
         out += ["| not right | n |", "|---|---:|"]
         wrong = collections.Counter(
-            f"{r['kind']} {r['language']} {r['variant']}: " + ("found, not blocked" if r["found"] and not r["caught"] else
+            f"{r['kind']} {r['language']} {r['spelling']} {r['variant']}: " + ("found, not blocked" if r["found"] and not r["caught"] else
             "not found" if not r["caught"] else "twin: " + " ".join(r["twinBy"]))
             for r in mine if not is_right(r)
         )  # fmt: skip
@@ -227,6 +234,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="another one gives other cases")
     parser.add_argument("--kinds", nargs="*", default=[], help="kinds or groups of them")
     parser.add_argument("--presets", nargs="*", default=["default", "guarded"])
+    parser.add_argument("--spellings", nargs="*", default=spellings.NAMES, choices=spellings.NAMES, help="in turn")
     parser.add_argument("--peers", nargs="*", default=[], choices=recall_peers.NAMES, help="tools to put beside")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", metavar="FILE", help="where every record goes")

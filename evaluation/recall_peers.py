@@ -139,7 +139,7 @@ def compare(tools, lab, made, place):
     # semgrep leaves out tests and more where no such file says otherwise.
     open(os.path.join(place, ".semgrepignore"), "w", encoding="utf-8").close()
     sides = []
-    for number, ((kind, commit, case), records) in enumerate(made):
+    for number, ((kind, commit, case, _), records) in enumerate(made):
         names = {name for side in (case.fault, case.twin) for name, text in side.items()}
         before = {name: case.under.get(name) or text_of(lab, commit, name) for name in names}
         texts = {"fault": before | case.fault, "twin": before | case.twin, "before": before}

@@ -112,7 +112,8 @@ def removed_in_use(tree, chance):
         everywhere = {path: text for path, text in tree.read_all(everywhere).items() if name in text} if len(everywhere) < 6000 else {}
         if not everywhere or sum(map(len, everywhere.values())) > 4_000_000:
             continue
-        swap = lambda text: re.sub(word(name), new, text)
+        # Not where it is a part of a path.
+        swap = lambda text: re.sub(rf"(?<![/-]){word(name)}(?!\.[cm]?[jt]sx?\b)", new, text)
         twin = {path: swap(text) for path, text in everywhere.items() if swap(text) != text}
         line = line_at(text, definition(text, name, edge.target).start())
         return Case(edge.target, {edge.target: swap(text)}, twin, [line], "renamed", language_of(edge.target))

@@ -75,7 +75,7 @@ def git_source(tree, chance):
     for path in paths:
         pattern, fault_form, twin_form = SOURCES[names(path)]
         text = tree.read(path)
-        found = list(re.finditer(pattern, text))
+        found = [entry for entry in re.finditer(pattern, text) if entry[1] not in ("version", "edition", "resolver")]
         if not found:
             continue
         entry = chance.choice(found)

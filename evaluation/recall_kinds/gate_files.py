@@ -16,6 +16,10 @@ def checking_steps(text):
         while number + 1 == len(places) and end < len(lines) and lines[end].startswith(indent + "  "):
             end += 1
         run = next((line for line in range(at, end) if re.match(r"[\s-]*run: ", lines[line])), None)
+        # A step that begins with a text over more lines has no place for another key below its first line, and one that
+        # sets outputs checks nothing by itself.
+        if re.search(r":\s*[|>][+-]?\s*$", lines[at]) or any("GITHUB_OUTPUT" in line for line in lines[at:end]):
+            continue
         if run is not None and end - at < 30 and any(CHECKS.search(line) for line in lines[run:end]):
             if not any("continue-on-error" in line or re.match(r"\s+(if|timeout-minutes):", line) for line in lines[at:end]):
                 yield at, end, indent, run
