@@ -51,7 +51,7 @@ Exit codes: 0 the command succeeded, 1 it failed, 2 usage error, 3 it was not ru
 
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
-#[command(name = "qa-skill", version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "qa-skill", version = qa_run::keys::BUILD, about, after_help = EXAMPLES, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

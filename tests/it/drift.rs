@@ -101,7 +101,7 @@ fn each_way_of_not_being_the_same_has_its_own_outcome() {
     tamper(&engine, "trace.json", "/configPreimage/engineVersion", "0.0.9".into());
     rekey(&mut engine);
     let mut build = copy(&repo, "build");
-    tamper(&build, "trace.json", "/configPreimage/schemaSetHash", "0".repeat(64).into());
+    tamper(&build, "trace.json", "/configPreimage/sourceHash", "0".repeat(64).into());
     rekey(&mut build);
 
     let edited = copy(&repo, "edited");

@@ -19,6 +19,18 @@ use qa_core::policy::Policy;
 /// The version of this engine.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The digest over the sources of everything that judges; `build.rs` computes it.
+const SOURCE_HASH: &str = env!("QA_SKILL_SOURCE_HASH");
+
+/// The version of this engine, with the digest over its sources.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " (sources ", env!("QA_SKILL_SOURCE_HASH"), ")");
+
+/// Returns the digest over the sources of everything that judges. Builds of the same sources have the same, whatever
+/// they are built for.
+pub fn source_hash() -> Sha256Hex {
+    Sha256Hex::parse(SOURCE_HASH).expect("build.rs prints a digest")
+}
+
 /// Digest over the schemas of a run without titles and descriptions, so that better wording changes no key. A test
 /// computes it again, and writes it under `UPDATE_SCHEMAS=1`.
 const SCHEMA_SET_HASH: &str = include_str!("../../../schemas/run-schemas.sha256");
@@ -61,6 +73,7 @@ fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
     let reports = (&inputs.gates, readers(policy));
     ConfigPreimage {
         engine_version: ENGINE_VERSION.to_owned(),
+        source_hash: source_hash(),
         merge_base_sha: inputs.change_set.merge_base_sha.clone(),
         other_merge_bases: inputs.change_set.other_merge_bases.clone(),
         landing_tree: inputs.change_set.landing_tree.clone(),

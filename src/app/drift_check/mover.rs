@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::store::intact_trace;
 use qa_contracts::v1::{ConfigPreimage, ExecutionKeyPreimage, Mover, SelectedLens};
 use qa_core::masking::sanitize_cut;
-use qa_run::keys::{ENGINE_VERSION, schema_set_hash};
+use qa_run::keys::{ENGINE_VERSION, source_hash};
 
 /// Both preimages of a key.
 #[derive(Clone, Copy)]
@@ -46,8 +46,8 @@ pub(crate) fn other_engine(path: &Path) -> Option<OtherEngine> {
     let version = sanitize_cut(config.get("engineVersion")?.as_str()?, 80);
     let detail = if version != ENGINE_VERSION {
         format!("made by another engine version: {version} → {ENGINE_VERSION}")
-    } else if config.get("schemaSetHash")?.as_str()? != schema_set_hash().as_str() {
-        format!("made by another engine build of version {version}: its schemas differ")
+    } else if config.get("sourceHash").and_then(|hash| hash.as_str()) != Some(source_hash().as_str()) {
+        format!("made by another engine build of version {version}: its sources differ")
     } else {
         return None;
     };
@@ -66,15 +66,9 @@ pub(crate) fn key_cause(recorded: Preimages<'_>, derived: Preimages<'_>) -> Opti
     {
         return Some(Cause::new(Mover::LensVersion, format!("made by another lens version: {versions}")));
     }
-    let built_alike = was.registry_hash == is.registry_hash
-        && was.schema_set_hash == is.schema_set_hash
-        && was.diff_algorithm == is.diff_algorithm
-        && recorded.key.provider_adapter_versions == derived.key.provider_adapter_versions;
-    if !built_alike {
+    if was.source_hash != is.source_hash {
         let version = &is.engine_version;
-        let detail = format!(
-            "made by another engine build of version {version}: its rules, schemas, adapters or diff differ"
-        );
+        let detail = format!("made by another engine build of version {version}: its sources differ");
         return Some(Cause::new(Mover::Engine, detail));
     }
     if was.policy_hash != is.policy_hash {
@@ -135,6 +129,7 @@ mod tests {
         };
         let config = ConfigPreimage {
             engine_version: "1.0.0".to_owned(),
+            source_hash: sha("5"),
             merge_base_sha: commit,
             other_merge_bases: Vec::new(),
             landing_tree: None,
@@ -163,11 +158,10 @@ mod tests {
                 "b 0 → 1",
             ),
             (
-                |_, config| config.registry_hash = config.policy_hash.clone(),
+                |_, config| config.source_hash = config.policy_hash.clone(),
                 Mover::Engine,
                 "another engine build",
             ),
-            (|_, config| config.diff_algorithm = "other".to_owned(), Mover::Engine, "another engine build"),
             (|_, config| config.policy_hash = config.registry_hash.clone(), Mover::Policy, "the policy"),
             (|_, config| config.waivers_hash = config.registry_hash.clone(), Mover::Policy, "the waivers"),
             (|key, _| key.repo_id = "other".to_owned(), Mover::Input, "the commits or options"),

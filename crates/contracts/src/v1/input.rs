@@ -263,6 +263,8 @@ pub struct ExecutionKeyPreimage {
 pub struct ConfigPreimage {
     /// The version of this engine.
     pub engine_version: String,
+    /// The digest over the sources of everything in the engine that judges, the same for all builds of them.
+    pub source_hash: Sha256Hex,
     /// The newest merge base.
     pub merge_base_sha: CommitId,
     /// Merge bases beside it, newest first.
