@@ -73,4 +73,5 @@ recall: ## Add known faults to this repository's recent commits and count what i
 	@scripts/with-binary.sh bash -c 'python3 evaluation/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
 
 registry: ## Write skill/*.json, the inputs of action.yml and the generated pages in docs/ again
+	UPDATE_CORPUS=1 $(CARGO) test $(CARGO_FLAGS) --locked -p qa-lenses --lib behaviour
 	UPDATE_DOCS=1 $(CARGO) test $(CARGO_FLAGS) --locked --lib --test readme generated

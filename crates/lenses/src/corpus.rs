@@ -25,7 +25,7 @@ pub(crate) struct Case {
     pub(crate) title: String,
     rule: String,
     pub(crate) files: Vec<CaseFile>,
-    policy: Option<String>,
+    pub(crate) policy: Option<String>,
     /// Lines `path:line rule`, with ` base` behind those of the base.
     pub(crate) expect: Vec<String>,
 }

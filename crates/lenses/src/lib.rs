@@ -1,5 +1,7 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
+#[cfg(test)]
+mod behaviour;
 mod blocking_call;
 mod calls;
 mod changes;
