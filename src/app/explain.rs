@@ -20,11 +20,15 @@ pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Fa
     }
     let registry = qa_lenses::registry();
     let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
-    let near = rules.min_by_key(|rule| strsim::damerau_levenshtein(rule, subject)).unwrap_or("");
+    let near = rules
+        .map(|rule| (strsim::damerau_levenshtein(rule, subject), rule))
+        .filter(|(distance, _)| *distance <= subject.len() / 3)
+        .min();
+    let suggestion = near.map(|(_, rule)| format!("did you mean `{rule}`? ")).unwrap_or_default();
     let shown = sanitize_cut(subject, 80);
     Err(Failure::usage(
         format!("there is no rule or finding `{shown}`"),
-        format!("did you mean `{near}`? `qa-skill policy-check` lists all rules"),
+        format!("{suggestion}`qa-skill policy-check` lists all rules"),
     ))
 }
 

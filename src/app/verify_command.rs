@@ -101,6 +101,13 @@ fn describe_verdict(verified: &Verified) -> String {
 
 /// Verifies a run directory and prints its statement.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    if !arguments.directory.is_dir() {
+        let directory = sanitize(&arguments.directory.display().to_string());
+        return Err(Failure::usage(
+            format!("there is no directory {directory}"),
+            "pass a run directory: `qa-skill run` prints its path, by default .qa-skill/runs/ and its key",
+        ));
+    }
     let progress = TerminalProgress::new(false);
     let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();

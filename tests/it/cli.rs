@@ -218,6 +218,15 @@ fn every_rule_and_lens_is_explained_and_a_typo_is_corrected() {
     assert!(explained > 10);
     let outcome = qa_skill(["explain", "merge-leftover/conflict-markr"]).run().expect(2);
     assert!(outcome.stderr.contains("did you mean `merge-leftover/conflict-marker`?"), "{}", outcome.stderr);
+    let outcome = qa_skill(["explain", "nope/rule"]).run().expect(2);
+    assert!(!outcome.stderr.contains("did you mean"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_mistyped_run_directory_is_a_mistake_of_the_command_line() {
+    let outcome = qa_skill(["verify", "/nowhere/at/all"]).run().expect(2);
+    assert!(outcome.stderr.contains("there is no directory /nowhere/at/all"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("delete"), "{}", outcome.stderr);
 }
 
 #[test]
