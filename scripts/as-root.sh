@@ -1,10 +1,9 @@
 # Sourced by what runs containers, which want root, as does a workspace that belongs to another user: `as_root` is what
-# to put before a command. `cannot REASON` says that nothing is tested and ends the script, well or, in a workflow, whose
-# runners have an engine, badly.
+# to put before a command. `cannot REASON` says that nothing is tested and ends the script, well or, in CI, badly.
 
 cannot() {
     echo "$(basename "$0" .sh): $1, so the image is not tested" >&2
-    [ -z "${GITHUB_ACTIONS:-}" ]
+    [ -z "${CI:-}${GITHUB_ACTIONS:-}" ]
     exit
 }
 

@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 if [[ " $* " != *" oci-archive:"* ]] && docker info > /dev/null 2>&1; then
     exec docker run --rm --network host "$@"
 fi
-state=$PWD/target/image/podman
+root=$PWD/target/image/podman/root
+# podman takes no longer path here than 50 characters, and a clone may lie anywhere.
+run=/run/qa-skill-$(cksum <<< "$PWD" | cut -d ' ' -f 1)
 # podman reads limits of its own that a container of its own could not raise here.
-exec podman --storage-driver vfs --root "$state/root" --runroot "$state/run" --runtime runc run --rm --quiet \
+exec podman --storage-driver vfs --root "$root" --runroot "$run" --runtime runc run --rm --quiet \
     --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 --network host "$@"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the image and runs the tests of the action against it, as GitHub's runner would run it. Where no container can
-# run it says so and is content; in a workflow, whose runners have an engine, that is a failure. With --install-only it
-# stops before the build.
+# run it says so and is content; in CI that is a failure. With --install-only it stops before the build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

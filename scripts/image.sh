@@ -121,7 +121,7 @@ echo "$name" > "$name_file"
 if [ -z "$archive" ]; then
     # To where scripts/container-run.sh has its containers: an archive of it would be unpacked for each of them.
     store=$PWD/target/image/podman
-    "${buildah[@]}" push --quiet "$name" "containers-storage:[vfs@$store/root+$store/run]$name"
+    "${buildah[@]}" push --quiet "$name" "containers-storage:[vfs@$store/root+/run/qa-skill-$(cksum <<< "$PWD" | cut -d ' ' -f 1)]$name"
     "${buildah[@]}" rmi "$name" > /dev/null
 else
     "${buildah[@]}" push --quiet "$name" "oci-archive:$archive:latest"

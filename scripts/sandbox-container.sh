@@ -21,7 +21,8 @@ state=$PWD/target/sandbox-container
 mkdir -p "$state"
 
 [ -s "$state/base.tar" ] || mmdebstrap --variant=minbase --include=python3-minimal bookworm "$state/base.tar"
-engine=(podman --storage-driver vfs --root "$state/root" --runroot "$state/run" --runtime runc)
+run=/run/qa-skill-sandbox-$(cksum <<< "$PWD" | cut -d ' ' -f 1)
+engine=(podman --storage-driver vfs --root "$state/root" --runroot "$run" --runtime runc)
 image=localhost/qa-skill-sandbox-base
 "${engine[@]}" image exists "$image" || "${engine[@]}" import --quiet "$state/base.tar" "$image" > /dev/null
 
