@@ -39,7 +39,7 @@ enum Closeness {
 impl Closeness {
     /// Returns whether two commands of one text are this close.
     fn is_between(self, old: &Check, new: &Check) -> bool {
-        let same_unit = old.unit == new.unit && old.runner == new.runner;
+        let same_unit = old.unit == new.unit && old.runner == new.runner && is_reached_as_often(old, new);
         let same_effect = old.effect() == new.effect();
         match self {
             Self::UnitAndEffect => same_unit && same_effect,
@@ -175,7 +175,13 @@ fn may_replace(old: &Check, new: &Check) -> bool {
         Runner::Hook => new.runner != Runner::Unknown,
         Runner::Unknown => true,
     };
-    is_runner && (new.reach >= old.reach || new.unit.file == old.unit.file)
+    is_runner && is_reached_as_often(old, new)
+}
+
+/// Returns whether a command at head runs for the events that one of the base ran for. Events that a pipeline itself
+/// loses are reported where they stood.
+fn is_reached_as_often(old: &Check, new: &Check) -> bool {
+    new.reach >= old.reach || new.pipeline == old.pipeline
 }
 
 /// Returns whether a command checks what another one checks.

@@ -56,6 +56,8 @@ pub(super) struct Check {
     pub(super) runner: Runner,
     /// Path of the file by which it runs.
     pub(super) root: Rc<str>,
+    /// Path of that file at head, or at the base where head has it no more.
+    pub(super) pipeline: Rc<str>,
     pub(super) reach: Reach,
     pub(super) does_nothing: bool,
 }
@@ -125,6 +127,7 @@ struct Way {
     places: Vec<Place>,
     runner: Runner,
     root: Rc<str>,
+    pipeline: Rc<str>,
     reach: Reach,
 }
 
@@ -192,7 +195,7 @@ impl<'a> Tree<'a> {
             let runner =
                 if Kind::for_path(path).is_some_and(Kind::is_hook) { Runner::Hook } else { Runner::Ci };
             let reach = source.triggers.reach();
-            let way = Way { marks: Vec::new(), places: Vec::new(), runner, root: path.into(), reach };
+            let way = self.way(path, runner, reach);
             // A workflow that others call runs where they do.
             let is_called = source.triggers.is_callable() && reach == Reach::Nothing;
             for unit in source.units.iter().filter(|unit| !unit.is_called && !is_called) {
@@ -208,13 +211,16 @@ impl<'a> Tree<'a> {
                 let is_visited =
                     self.visited.keys().any(|visit| &*visit.path == path && visit.unit == unit.name);
                 if (is_own || is_hook) && !is_visited {
-                    let (runner, root) = (Runner::Unknown, path.into());
-                    let reach = Reach::Nothing;
-                    let way = Way { marks: Vec::new(), places: Vec::new(), runner, root, reach };
+                    let way = self.way(path, Runner::Unknown, Reach::Nothing);
                     self.visit(path, unit, &way, 0);
                 }
             }
         }
+    }
+
+    fn way(&self, root: &str, runner: Runner, reach: Reach) -> Way {
+        let pipeline = self.name_at_head(root);
+        Way { marks: Vec::new(), places: Vec::new(), runner, root: root.into(), pipeline, reach }
     }
 
     fn visit(&mut self, path: &str, unit: &Unit, way: &Way, depth: usize) -> Outcome {
@@ -259,6 +265,7 @@ impl<'a> Tree<'a> {
             places: places.clone(),
             runner: way.runner,
             root: Rc::clone(&way.root),
+            pipeline: Rc::clone(&way.pipeline),
             reach: way.reach,
             does_nothing: step.does_nothing,
         });
