@@ -183,7 +183,7 @@ fn a_change_after_which_no_policy_could_be_read_blocks() {
 }
 
 #[test]
-fn a_removed_hit_explains_one_with_another_receiver_in_its_file_alone() {
+fn a_removed_hit_explains_one_with_another_receiver_in_its_function_alone() {
     let function = |name: &str| {
         format!(
             "import ssl\n\n\ndef f():\n    {name} = ssl.create_default_context()\n    {name}.check_hostname = False\n    return {name}\n"
@@ -211,6 +211,10 @@ fn a_removed_hit_explains_one_with_another_receiver_in_its_file_alone() {
     ] {
         assert_eq!(blocking(&at("a.py", &base), &at("a.py", &new)), tls, "{name}");
     }
+    let beside = |first: &str, second: &str| format!("{first}\n\n{}", second.replace("def f", "def g"));
+    let base = beside(&old, "def f():\n    return 1\n");
+    let head = beside("def f():\n    return 1\n", &new);
+    assert_eq!(blocking(&at("a.py", &base), &at("a.py", &head)), tls, "another function");
     let base = at("a.py", &others).with("b.py", &old);
     let head = at("a.py", &new).with("b.py", &others);
     assert_eq!(blocking(&base, &head), tls, "another file");
@@ -234,8 +238,10 @@ fn a_removed_suppression_explains_as_many_as_went() {
     let (types, pyright, lint) = ("  # type: ignore[misc]", "  # pyright: ignore", "  # noqa");
     let unexplained = ["suppression/unexplained".to_owned()];
     for (base, head, blocks) in [
-        (["", types, ""], [pyright, "", ""], false),
-        (["", types, ""], [pyright, "", pyright], true),
+        (["", types, ""], ["", pyright, ""], false),
+        (["", types, ""], [pyright, "", ""], true),
+        (["", types, ""], ["", pyright, pyright], true),
+        (["", types, ""], ["", "  # type: ignore[arg-type]", ""], true),
         (["", types, ""], [types, "", types], true),
         (["", types, types], [types, "", ""], false),
         (["", types, ""], [lint, "", ""], true),
@@ -244,4 +250,34 @@ fn a_removed_suppression_explains_as_many_as_went() {
         let expected = if blocks { &unexplained[..] } else { &[] };
         assert_eq!(found, expected, "{base:?} -> {head:?}");
     }
+}
+
+#[test]
+fn a_hit_is_explained_by_the_whole_of_another_expression() {
+    let at = |text: &str| Files::from_texts(&[POLICY, ("z", "z\n")]).with("src/a.js", text);
+    let text = |function: &str, value: &str| {
+        format!("export function {function}(el, a, b) {{\n  el.innerHTML =\n    {value};\n}}\n")
+    };
+    let html = ["dangerous-call/html-injection".to_owned()];
+    let others: String = (0..20).map(|number| format!("f({number});\n")).collect();
+    let base = at(&(text("f", "a + b") + &others));
+    assert_eq!(blocking(&base, &at(&(others.clone() + &text("g", "a + b")))), [""; 0], "the same expression");
+    assert_eq!(
+        blocking(&base, &at(&(others.clone() + &text("g", "b + load(a)")))),
+        html,
+        "another right side"
+    );
+
+    let text = |function: &str, call: &str| format!("\n\ndef {function}(x):\n    return {call}\n");
+    let at = |text: &str| Files::from_texts(&[POLICY, ("z", "z\n")]).with("src/a.py", text);
+    let others: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
+    let base = at(&(text("debug", "eval(x)") + &others));
+    let code = ["dangerous-call/dynamic-code".to_owned()];
+    assert_eq!(
+        blocking(&base, &at(&(others.clone() + &text("handle", "exec(x)")))),
+        code,
+        "another function"
+    );
+    let (old, new) = (others.clone() + &text("f", "eval(x)"), others + &text("f", "exec(x)"));
+    assert_eq!(blocking(&at(&old), &at(&new)), [""; 0], "the same place");
 }

@@ -35,9 +35,8 @@ pub struct Statement {
     /// Disambiguates findings at the same place: a test's name, a tool's message, a convention. Empty where the quote is
     /// enough.
     pub subject: String,
-    /// Part of the quote that stays when the receiver or the function of a call is replaced; empty where only the same
-    /// text is the same fault.
-    pub operand: String,
+    /// Absent where only the same text is the same fault.
+    pub operand: Option<Operand>,
     pub summary: String,
     pub detail: BTreeMap<String, Value>,
     /// Reason why it cannot block, whatever its rule says: `EVIDENCE_UNVERIFIED` where the quote was not found at the
@@ -50,7 +49,7 @@ impl Statement {
     /// message about another file is another finding.
     pub fn identity(&self) -> String {
         match (self.quote.is_empty(), self.subject.is_empty()) {
-            (false, _) | (true, true) => normalized(&self.quote),
+            (false, _) | (true, true) => identity(&self.quote, self.detail.get(EXPRESSION)),
             (true, false) => normalized(&format!("{}: {}", self.file, self.subject)),
         }
     }
@@ -65,6 +64,16 @@ pub const UNLISTED: &str = "unlisted";
 
 /// Evidence member with the further lines of a file that a finding stands for.
 pub const ALSO_ON_LINES: &str = "alsoOnLines";
+
+/// Evidence member with the whole expression at fault, where the quote is only a part of it.
+pub const EXPRESSION: &str = "expression";
+
+/// Returns the text that identifies a hit when it is re-indented or wrapped: the whole expression where the draft has it,
+/// else the quote; without white space, and without the commas that formatters add.
+pub fn identity(quote: &str, expression: Option<&Value>) -> String {
+    let text = normalized(expression.and_then(Value::as_str).unwrap_or(quote));
+    [')', ']', '}'].iter().fold(text, |text, end| text.replace(&format!(",{end}"), &end.to_string()))
+}
 
 /// Returns the number of texts that a draft stands for, by its [`ALSO_ON_LINES`].
 pub fn texts(also_on_lines: Option<&Value>) -> usize {
@@ -93,12 +102,17 @@ pub struct MovedText {
     pub secret: Option<u32>,
 }
 
-/// A text of removed lines without the name of its receiver or function, in the file that it was removed from.
+/// Part of a hit that stays when its receiver or its function is replaced, with its place: the same text in another
+/// function is about something else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operand {
     pub rule_id: String,
     /// Path at head.
     pub file: RepoPath,
+    /// Position of the hunk in the file.
+    pub hunk: usize,
+    /// Names of the definitions around it, outermost first.
+    pub definition: String,
     pub text: String,
 }
 
@@ -326,7 +340,7 @@ fn by_rule(strength: Strength, ratchet: Option<&RatchetEvidence>) -> bool {
 }
 
 /// Returns the origin of each statement. Each removed text explains one added text, not two: the same text anywhere in
-/// the change, and then one in the same file that has the same operand.
+/// the change, and then one with the same operand in the same hunk of the same function.
 fn origins(
     statements: &[Statement],
     files: &BTreeMap<&RepoPath, &ChangedFile>,
@@ -345,15 +359,10 @@ fn origins(
         }
     }
     for (statement, origin) in statements.iter().zip(&mut origins) {
-        let operand = Operand {
-            rule_id: statement.rule_id.clone(),
-            file: statement.file.clone(),
-            text: statement.operand.clone(),
-        };
         let is_open = statement.moves && *origin == FindingOrigin::Introduced;
         if is_open
-            && !operand.text.is_empty()
-            && moved.take_operand(&operand, head_scope(statement, files), statement.texts())
+            && let Some(operand) = &statement.operand
+            && moved.take_operand(operand, head_scope(statement, files), statement.texts())
         {
             *origin = FindingOrigin::PreExisting;
         }

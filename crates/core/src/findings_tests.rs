@@ -78,11 +78,17 @@ fn statement(rule: &str, line: u64, quote: &str) -> Statement {
         quote: quote.to_owned(),
         value: None,
         subject: String::new(),
-        operand: String::new(),
+        operand: None,
         summary: String::new(),
         detail: BTreeMap::new(),
         doubt: None,
     }
+}
+
+/// The operand `y` in the first hunk of a file.
+fn operand(rule: &str, file: &str) -> Operand {
+    let (definition, text) = ("f".to_owned(), "y".to_owned());
+    Operand { rule_id: rule.to_owned(), file: path(file), hunk: 0, definition, text }
 }
 
 #[derive(Default)]
@@ -130,7 +136,7 @@ impl World {
         }
         for (rule, scope, text, file) in &self.moved_operands {
             let (rule_id, quote) = ((*rule).to_owned(), (*text).to_owned());
-            let operand = Operand { rule_id: rule_id.clone(), file: path(file), text: "y".to_owned() };
+            let operand = operand(rule, file);
             moved.add(MovedText { rule_id, scope: *scope, quote, secret: None }, Some(operand), 1);
         }
         let mut context = Judge {
@@ -303,10 +309,11 @@ fn a_text_that_was_removed_explains_one_that_was_added() {
 }
 
 #[test]
-fn a_removed_hit_of_the_rule_explains_one_of_its_operand_in_its_file() {
+fn a_removed_hit_of_the_rule_explains_one_of_its_operand_in_its_hunk_and_function() {
     let in_a = (RULE, Scope::Product, "b.y", "a.py");
     let calls = || {
-        let call = |line, quote| Statement { operand: "y".to_owned(), ..statement(RULE, line, quote) };
+        let call =
+            |line, quote| Statement { operand: Some(operand(RULE, "a.py")), ..statement(RULE, line, quote) };
         vec![call(1, "a.y"), call(2, "c.y"), call(3, "b.y")]
     };
     let blocking =
@@ -330,7 +337,21 @@ fn a_removed_hit_of_the_rule_explains_one_of_its_operand_in_its_file() {
     ] {
         assert_eq!(blocking(&with(&[other])), [true, true, true], "{other:?}");
     }
-    let act = Statement { moves: false, operand: "y".to_owned(), ..statement(RULE, 1, "a.y") };
+    for other in [
+        Operand { hunk: 1, ..operand(RULE, "a.py") },
+        Operand { definition: "g".to_owned(), ..operand(RULE, "a.py") },
+    ] {
+        let elsewhere = Statement { operand: Some(other.clone()), ..statement(RULE, 1, "a.y") };
+        assert!(with(&[in_a]).blocks(elsewhere), "{other:?}");
+    }
+    for other in [
+        Operand { hunk: 1, ..operand(RULE, "a.py") },
+        Operand { definition: "g".to_owned(), ..operand(RULE, "a.py") },
+    ] {
+        let elsewhere = Statement { operand: Some(other.clone()), ..statement(RULE, 1, "a.y") };
+        assert!(with(&[in_a]).blocks(elsewhere), "{other:?}");
+    }
+    let act = Statement { moves: false, ..calls().remove(0) };
     assert!(with(&[in_a]).blocks(act));
     assert!(with(&[in_a]).blocks(statement(RULE, 1, "a.y")));
 }

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use super::contract::{Draft, DraftExt, Fact, Inspection, Need};
 use qa_contracts::v1::{ChangedFile, FileText};
-use qa_core::findings::normalized;
+use qa_core::canonical;
+use qa_core::findings::{EXPRESSION, identity, normalized};
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Code, Definition, Grammar, Match, ParsedText, Pattern, Patterns, Words};
 use qa_reading::syntax::Span;
@@ -109,7 +110,7 @@ impl Calls {
         for CallMatch { rule, found } in &found.matches {
             let Some((line, quote)) = lines.added_line_of(rule.quoted, found, text) else { continue };
             if !drafts.iter().any(|draft| draft.rule == rule.id && draft.start_line == line.number) {
-                drafts.push(Draft::on_line(rule.id, packet, line, quote, rule.summary));
+                drafts.push(draft(rule, packet, line, quote, found, text));
             }
         }
         let unread = (!found.is_complete).then(Fact::unread);
@@ -170,12 +171,39 @@ impl Calls {
     }
 }
 
+/// Longer expressions are compared by their digest.
+const LONGEST_EXPRESSION: usize = 1000;
+
+/// Returns a draft about a match, with the whole expression where the quote is a part of it: another expression may
+/// begin with the same line.
+fn draft(
+    rule: &'static CallRule,
+    packet: &Packet<'_>,
+    line: &Line<'_>,
+    quote: std::ops::Range<usize>,
+    found: &Match,
+    text: &str,
+) -> Draft {
+    let draft = Draft::on_line(rule.id, packet, line, quote, rule.summary);
+    let expression = identity(found.span.of(text), None);
+    if expression == identity(&draft.quote, None) {
+        return draft;
+    }
+    let is_short = expression.len() <= LONGEST_EXPRESSION;
+    let expression = if is_short { expression } else { canonical::sha256(expression.as_bytes()).to_string() };
+    draft.with(EXPRESSION, expression)
+}
+
 /// Returns the part of a call or an assignment that stays when the receiver or the function is replaced: the arguments
 /// with their parentheses, or the last name with the value. `ctx.verify = False` and `context.verify = False` share
-/// `verify=False`; `dill.load(file)` and `pickle.load(file)` share `(file)`. A quote that is cut at its line has none.
-pub(crate) fn operand(quote: &str) -> Option<String> {
-    let quote = normalized(quote);
-    let (callee, rest) = quote.split_at(quote.find(|character| !is_callee(character))?);
+/// `verify=False`; `dill.load(file)` and `pickle.load(file)` share `(file)`. An argument that is quoted by itself is one.
+pub(crate) fn operand(draft: &Draft) -> Option<String> {
+    let argument = normalized(&draft.quote);
+    let whole = identity(&draft.quote, draft.detail.get(EXPRESSION));
+    if is_argument(&argument, &whole) {
+        return Some(argument);
+    }
+    let (callee, rest) = whole.split_at(whole.find(|character| !is_callee(character))?);
     if !is_whole(rest) {
         return None;
     }
@@ -185,6 +213,16 @@ pub(crate) fn operand(quote: &str) -> Option<String> {
     let last = callee.rfind(['.', '>', ':']).map(|at| &callee[at + 1..])?;
     let is_assigned = rest.starts_with('=') && !rest.starts_with("==");
     (is_assigned && !last.is_empty()).then(|| format!("{last}{rest}"))
+}
+
+/// Returns whether a text is a named argument or a member inside of an expression.
+fn is_argument(text: &str, expression: &str) -> bool {
+    text.contains(['=', ':'])
+        && is_whole(text)
+        && expression.match_indices(text).any(|(at, _)| {
+            let (before, after) = (&expression[..at], &expression[at + text.len()..]);
+            before.ends_with(['(', ',', '{']) && after.starts_with([')', ',', '}'])
+        })
 }
 
 fn is_callee(character: char) -> bool {

@@ -12,7 +12,7 @@ use qa_contracts::v1::{
     RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
 pub use qa_contracts::v1::{Draft, Fact};
-use qa_core::findings::ALSO_ON_LINES;
+use qa_core::findings::{ALSO_ON_LINES, EXPRESSION, identity};
 use qa_core::packet::{Line, Packet, column};
 pub(crate) use qa_core::plan::Need;
 use qa_core::policy::Policy;
@@ -164,10 +164,10 @@ pub trait Lens: Sync {
         None
     }
 
-    /// Returns the part of a quote that stays when its receiver or its function is replaced, or `None` where only the
-    /// same text is the same fault. A finding whose rule had one with the same part on a removed line of the same file
-    /// is pre-existing.
-    fn operand(&self, _rule: &str, _quote: &str) -> Option<String> {
+    /// Returns the part of a hit that stays when its receiver or its function is replaced, or `None` where only the same
+    /// text is the same fault. A finding whose rule had one with the same part on a removed line of the same hunk and
+    /// function is pre-existing.
+    fn operand(&self, _draft: &Draft) -> Option<String> {
         None
     }
 
@@ -287,7 +287,10 @@ pub(crate) enum Alike {
 impl Alike {
     /// Returns what the drafts have in common that become one with this one.
     fn key(self, draft: &Draft) -> (RepoPath, String) {
-        let quote = if self == Self::Quote { draft.quote.clone() } else { String::new() };
+        let quote = match self {
+            Self::Quote => identity(&draft.quote, draft.detail.get(EXPRESSION)),
+            Self::Rule => String::new(),
+        };
         (draft.file.clone(), quote)
     }
 }

@@ -16,6 +16,7 @@ pub mod keys;
 pub mod landing;
 pub mod lookup;
 pub mod mining;
+mod operands;
 pub mod parts;
 pub mod plans;
 pub mod ports;

@@ -9,10 +9,12 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileText, LensPlan, Severity, Side};
 use qa_core::crosscheck::stands_in;
 use qa_core::escape::harmless;
-use qa_core::findings::{Statement, UNLISTED};
+use qa_core::findings::{Operand, Statement, UNLISTED};
 use qa_core::packet::{Line, Packet};
 use qa_core::plan::included_hunks;
 use qa_lenses::contract::{Draft, Lens};
+
+use super::operands::Places;
 
 /// Returns a statement for each draft. `texts` has the text of every file that a draft is about. A draft whose quote is
 /// not on a line that the plan includes has a doubt and cannot block.
@@ -25,23 +27,28 @@ pub(super) fn checked_statements(
 ) -> Vec<Statement> {
     let included = included_hunks(plan, files);
     // Drafts come file by file, and the lines of one are looked up many times.
-    let mut last: Option<(usize, TouchedLines<'_>)> = None;
+    let mut last: Option<(usize, TouchedLines<'_>, Places<'_>)> = None;
     let mut statements = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let Some(position) = find_file(files, draft) else {
-            statements.push(statement(lens, draft, draft.file.clone(), false));
+            statements.push(statement(lens, draft, draft.file.clone(), None, false));
             continue;
         };
         let file = &files[position];
-        let lines = match last.take() {
-            Some((known, lines)) if known == position => lines,
+        let (lines, places) = match last.take() {
+            Some((known, lines, places)) if known == position => (lines, places),
             _ => {
                 let included = included[position].as_deref().unwrap_or(&[]);
-                TouchedLines::new(&Packet { file, text: &texts[&file.path], included })
+                let text = &texts[&file.path];
+                (TouchedLines::new(&Packet { file, text, included }), Places::new(file, text))
             }
         };
-        statements.push(statement(lens, draft, file.path.clone(), lines.show(draft)));
-        last = Some((position, lines));
+        let operand = match draft.side {
+            Side::Head => places.operand(lens, draft, &file.path),
+            Side::Base => None,
+        };
+        statements.push(statement(lens, draft, file.path.clone(), operand, lines.show(draft)));
+        last = Some((position, lines, places));
     }
     statements
 }
@@ -57,7 +64,13 @@ pub(super) fn find_file(files: &[ChangedFile], draft: &Draft) -> Option<usize> {
     }
 }
 
-fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> Statement {
+fn statement(
+    lens: &dyn Lens,
+    draft: &Draft,
+    file: RepoPath,
+    operand: Option<Operand>,
+    verified: bool,
+) -> Statement {
     let rule = lens.spec().rules.iter().find(|rule| rule.id == draft.rule);
     let (fix, moves, severity) = match rule {
         Some(rule) => (rule.fix, rule.moves, rule.severity),
@@ -77,7 +90,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
         quote: harmless(&draft.quote),
         value: draft.value,
         subject: String::new(),
-        operand: lens.operand(&draft.rule, &draft.quote).unwrap_or_default(),
+        operand,
         summary: harmless(&draft.summary),
         detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
         doubt: (!verified || rule.is_none()).then_some(Code::EvidenceUnverified),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::bounds::{PER_FILE, PER_RULE, bounded};
 use super::gather::Texts;
+use super::operands::Places;
 use super::ports::{Cancellation, PortError, Progress};
 use super::reach::Reach;
 use super::workers;
@@ -18,7 +19,9 @@ use qa_contracts::v1::{ChangeSet, LensPlan, Rubric, Scope};
 use qa_core::canonical;
 use qa_core::coverage::InspectedHunks;
 use qa_core::crosscheck::SelfTest;
-use qa_core::findings::{ALSO_ON_LINES, MovedCounts, MovedText, Operand, normalized, texts};
+use qa_core::findings::{
+    ALSO_ON_LINES, EXPRESSION, MovedCounts, MovedText, Operand, identity, normalized, texts,
+};
 use qa_core::packet::{Packet, reversed};
 use qa_core::plan::included_hunks;
 use qa_core::policy::Policy;
@@ -291,6 +294,7 @@ impl Sweep<'_> {
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
                 let path = &self.change_set.files[position].path;
+                let places = Places::new(&file, &text);
                 let removed = assignments.iter().zip(&has_quote).map(|(assignment, has_quote)| {
                     let drafts = match has_quote {
                         true => self.run_lens(assignment.lens, &packet).unwrap_or_default().drafts,
@@ -298,7 +302,7 @@ impl Sweep<'_> {
                     };
                     let texts = drafts
                         .into_iter()
-                        .map(|draft| removed_text(assignment.lens, draft, path, file.scope));
+                        .map(|draft| removed_text(assignment.lens, draft, path, &places, file.scope));
                     texts.collect::<Vec<RemovedText>>()
                 });
                 Ok(removed.collect::<Vec<_>>())
@@ -385,17 +389,19 @@ struct RemovedText {
 }
 
 /// Returns the text of a draft about the reversed change; `path` is the file's at head.
-fn removed_text(lens: &dyn Lens, draft: Draft, path: &RepoPath, scope: Scope) -> RemovedText {
-    let operand = lens.operand(&draft.rule, &draft.quote).map(|text| Operand {
-        rule_id: draft.rule.to_string(),
-        file: path.clone(),
-        text,
-    });
+fn removed_text(
+    lens: &dyn Lens,
+    draft: Draft,
+    path: &RepoPath,
+    places: &Places<'_>,
+    scope: Scope,
+) -> RemovedText {
+    let operand = places.operand(lens, &draft, path);
     let times = texts(draft.detail.get(ALSO_ON_LINES));
     let text = MovedText {
         rule_id: draft.rule.into_owned(),
         scope,
-        quote: normalized(&draft.quote),
+        quote: identity(&draft.quote, draft.detail.get(EXPRESSION)),
         secret: draft.value,
     };
     RemovedText { text, operand, times }

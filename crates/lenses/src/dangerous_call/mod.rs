@@ -8,7 +8,7 @@ mod shell;
 mod trust;
 
 use super::calls::{CallRule, Calls, Quoted, operand};
-use super::contract::{Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::contract::{Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileClass, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity,
@@ -32,7 +32,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "3",
+    version: "4",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -185,8 +185,8 @@ impl Lens for DangerousCall {
         inspection
     }
 
-    fn operand(&self, _rule: &str, quote: &str) -> Option<String> {
-        operand(quote)
+    fn operand(&self, draft: &Draft) -> Option<String> {
+        operand(draft)
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
@@ -198,6 +198,8 @@ impl Lens for DangerousCall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use qa_contracts::v1::Side;
+    use qa_core::findings::EXPRESSION;
 
     #[test]
     fn every_pattern_compiles() {
@@ -221,8 +223,24 @@ mod tests {
             ("el.innerHTML = a +", None),
             ("eval(str(x)", None),
         ] {
-            assert_eq!(operand(quote).as_deref(), expected, "{quote}");
+            assert_eq!(operand(&quoting(quote)).as_deref(), expected, "{quote}");
         }
+        for (quote, expression, expected) in [
+            ("verify=False", "requests.get(url,verify=False)", Some("verify=False")),
+            ("rejectUnauthorized: false", "{rejectUnauthorized:false}", Some("rejectUnauthorized:false")),
+            ("subprocess.run(", "subprocess.run(f'{x}',shell=True,)", Some("(f'{x}',shell=True)")),
+            ("el.innerHTML =", "el.innerHTML=a+b", Some("innerHTML=a+b")),
+            ("el.innerHTML = a", "el.innerHTML=a.b()", Some("innerHTML=a.b()")),
+            ("f", "f.eval(a)", Some("(a)")),
+        ] {
+            let draft = quoting(quote).with(EXPRESSION, expression);
+            assert_eq!(operand(&draft).as_deref(), expected, "{expression}");
+        }
+    }
+
+    fn quoting(quote: &str) -> Draft {
+        let path = RepoPath::from_bytes(b"a.py").unwrap();
+        Draft { quote: quote.to_owned(), ..Draft::on_file(TLS, &path, Side::Head, "") }
     }
 
     #[test]

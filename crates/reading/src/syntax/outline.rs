@@ -147,3 +147,38 @@ pub struct Outline {
     /// Set where the file is a module by the language's own rules, and not a script or a declaration for all files.
     pub(crate) module: bool,
 }
+
+impl Outline {
+    /// Returns the names of the definitions around a place, outermost first, as in `Session.send`; empty at the top of a
+    /// file, or `None` where the text could not be parsed. A variable is one where it holds the function around the place.
+    pub fn definitions_around(&self, at: usize) -> Option<String> {
+        let here = Span { start: at, end: at + 1 };
+        if self.broken.iter().any(|broken| broken.touches(here)) {
+            return None;
+        }
+        let contains = |span: Span| span.start <= at && at < span.end;
+        let around = self.symbols.iter().filter(|symbol| contains(symbol.span));
+        let defining = around.filter(|symbol| match symbol.kind {
+            SymbolKind::Class
+            | SymbolKind::Function
+            | SymbolKind::Macro
+            | SymbolKind::Method
+            | SymbolKind::Module
+            | SymbolKind::Trait => true,
+            SymbolKind::Constant | SymbolKind::Field | SymbolKind::Variable => {
+                self.functions.iter().any(|function| {
+                    contains(*function)
+                        && symbol.name_span.end <= function.start
+                        && function.end <= symbol.span.end
+                })
+            }
+            SymbolKind::Enum
+            | SymbolKind::Imported
+            | SymbolKind::Interface
+            | SymbolKind::Struct
+            | SymbolKind::Type => false,
+        });
+        let names: Vec<&str> = defining.map(|symbol| symbol.name.as_str()).collect();
+        Some(names.join("."))
+    }
+}

@@ -159,7 +159,7 @@ impl<'a> Features<'a> {
             quote: String::new(),
             value: None,
             subject: harmless(&format!("feature {}{number}: {}", step.feature, step.text)),
-            operand: String::new(),
+            operand: None,
             summary: headline(&format!("feature {}{number} is not shown: {why}", step.feature)),
             detail: BTreeMap::from([("step".to_owned(), step.step.into())]),
             doubt: None,

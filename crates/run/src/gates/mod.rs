@@ -442,7 +442,7 @@ fn empty_statement(
         quote: String::new(),
         value: None,
         subject: String::new(),
-        operand: String::new(),
+        operand: None,
         summary: String::new(),
         detail: BTreeMap::from([
             ("report".to_owned(), origin.from.clone().into()),

@@ -482,7 +482,7 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> St
         quote: qa_core::escape::harmless(&quote),
         value: None,
         subject,
-        operand: String::new(),
+        operand: None,
         summary,
         detail: BTreeMap::new(),
         doubt: match (is_late, answers < quorum.agree) {

@@ -1,24 +1,30 @@
 //! Comments and attributes that silence a linter or exclude code from coverage.
 
+mod idioms;
+mod rules;
+
 use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use super::contract::{
+use crate::contract::{
     Alike, Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, text_rule,
 };
-use super::idioms::{Idiom, Place, Table, code};
-use super::parsed::{self, Parsed};
-use super::pattern::Pattern;
-use super::scan::{self, Kind, Parts};
+use crate::idioms::Table;
+use crate::parsed::{self, Parsed};
+use crate::pattern::Pattern;
+use crate::scan::{self, Kind, Parts};
+
+use idioms::{BLANKETS, SUPPRESSIONS, UNCOVERED};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
 };
 use qa_core::classify;
+use qa_core::findings::EXPRESSION;
 use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::Span;
+use rules::Silenced;
 
 const SUPPRESSION: &str = "suppression/added";
 const COVERAGE: &str = "suppression/coverage-excluded";
@@ -37,13 +43,13 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "3",
+    version: "4",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
     triggers: &["**"],
     trigger_symbols: &[],
-    page: include_str!("../../../tests/corpus/lenses/suppression.md"),
+    page: include_str!("../../../../tests/corpus/lenses/suppression.md"),
     rules: &[
         text_rule(
             SUPPRESSION,
@@ -110,13 +116,6 @@ impl Lens for Suppression {
         seen
     }
 
-    /// Returns the checker that the mark silences, if several marks silence it.
-    fn operand(&self, rule: &str, quote: &str) -> Option<String> {
-        let is_mark = rule == SUPPRESSION || rule == UNEXPLAINED;
-        let family = FAMILIES.iter().find(|(_, words)| words.iter().any(|word| quote.contains(word)));
-        family.filter(|_| is_mark).map(|(name, _)| (*name).to_owned())
-    }
-
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == SUPPRESSION { complies(file, text) } else { None }
     }
@@ -132,100 +131,12 @@ fn is_code(file: &ChangedFile) -> bool {
     is_own && file.language.is_some() && !scan::is_prose(&file.path)
 }
 
-const fn comment(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
-    Idiom { languages, literal, pattern, place: Place::Comment }
-}
-
-const JS: &[&str] = &["javascript", "typescript", "html", "css"];
-
-/// For a whole file, or for every rule.
-static BLANKET_IDIOMS: &[Idiom] = &[
-    comment(JS, "eslint-disable", r"(/\*\s*eslint-disable\s*(?:\*/|--|$|\s+[\w@]))"),
-    comment(JS, "@ts-nocheck", r"(@ts-nocheck)\b"),
-    comment(JS, "oxlint-disable", r"(/\*\s*oxlint-disable\s*\*/)"),
-    comment(JS, "biome-ignore-all", r"(biome-ignore-all)\b"),
-    comment(&["python"], "noqa", r"(#\s*(?:flake8|ruff):\s*noqa)\b"),
-    comment(&["python"], "mypy:", r"(#\s*mypy:\s*ignore-errors)\b"),
-    comment(&["python"], "pylint:", r"(#\s*pylint:\s*(?:skip-file|disable=all))\b"),
-    comment(&["python"], "pyright:", r"^\s*(#\s*pyright:\s*(?:ignore|basic|off)\b)"),
-    comment(&["python"], "type:", r"^(#\s*type:\s*ignore)\s*$"),
-    code(&["rust"], "#![allow", r"(#!\[allow\((?:warnings|clippy::all|clippy::pedantic|unused|dead_code)\b)"),
-    comment(&["php"], "phpcs:ignoreFile", r"(phpcs:ignoreFile)"),
-    comment(&["ruby"], "rubocop:disable all", r"(rubocop:disable all)\b"),
-    comment(&["swift"], "swiftlint:disable all", r"(swiftlint:disable all)\b"),
-    comment(&["go"], "nolint", r"^\s*(//\s*nolint(?::all)?)\s*$"),
-    code(&["java", "kotlin"], "all", r#"(@SuppressWarnings\(\s*"all"\s*\)|@Suppress\(\s*"all"\s*\))"#),
-    code(&["c#"], "#pragma", r"^\s*(#pragma\s+warning\s+disable)\s*$"),
-];
-static BLANKETS: LazyLock<Table> = LazyLock::new(|| Table::new(BLANKET_IDIOMS));
-
-/// For one place and one rule.
-static SUPPRESSION_IDIOMS: &[Idiom] = &[
-    comment(JS, "lint-disable-", r"((?:es|ox|style)lint-disable-(?:next-)?line)\b"),
-    comment(JS, "@ts-", r"(@ts-(?:ignore|expect-error))\b"),
-    comment(JS, "biome-ignore", r"(biome-ignore)\s"),
-    comment(JS, "flint-ignore", r"(tslint:disable|flint-ignore)"),
-    comment(&["python"], "noqa", r"(#\s*noqa)\b"),
-    comment(&["python"], "ignore", r"(#\s*(?:type|ty|pyright|pyre|mypy):\s*ignore)\b"),
-    comment(&["python"], "pylint", r"(#\s*pylint:\s*disable)"),
-    comment(&["python"], "nosec", r"(#\s*nosec)\b"),
-    code(&["rust"], "allow(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?allow\()"),
-    code(&["rust"], "expect(", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?expect\()"),
-    comment(&["go"], "nolint", r"(//\s*nolint)\b"),
-    comment(&["go"], "#nosec", r"(#nosec)\b"),
-    code(
-        &["java", "kotlin", "scala"],
-        "@Suppress",
-        r"(@(?:Suppress|SuppressWarnings|SuppressLint|SuppressFBWarnings))\b",
-    ),
-    comment(&[], "NOSONAR", r"(NOSONAR)\b"),
-    comment(&["c", "c++", "objective-c"], "NOLINT", r"(NOLINT\w*)\b"),
-    code(
-        &["c", "c++", "objective-c"],
-        "diagnostic ignored",
-        r"(#pragma\s+(?:GCC|clang)\s+diagnostic\s+ignored)\b",
-    ),
-    code(&["c#"], "#pragma", r"(#pragma\s+warning\s+disable)\b"),
-    code(&["c#"], "SuppressMessage", r"(\[(?:assembly:\s*)?SuppressMessage)\b"),
-    comment(&["ruby"], "rubocop:disable", r"(rubocop:(?:disable|todo))\b"),
-    comment(&["php"], "ignore", r"(@?phpstan-ignore[\w-]*|@psalm-suppress|phpcs:ignore)\b"),
-    comment(&["swift"], "swiftlint:disable", r"(swiftlint:disable)\b"),
-    comment(&["kotlin"], "ktlint-disable", r"(ktlint-disable)\b"),
-    comment(&["dart"], "ignore", r"(//\s*ignore(?:_for_file)?:)"),
-    comment(&["shell"], "shellcheck disable", r"(shellcheck disable)\b"),
-    comment(&["elixir"], "credo:disable", r"(credo:disable)"),
-];
-static SUPPRESSIONS: LazyLock<Table> = LazyLock::new(|| Table::new(SUPPRESSION_IDIOMS));
-
-/// Marks that silence a checker of one kind.
-const FAMILIES: &[(&str, &[&str])] = &[
-    ("types of Python", &["type: ignore", "ty: ignore", "pyright: ignore", "pyre: ignore", "mypy: ignore"]),
-    ("lint of Python", &["noqa", "pylint"]),
-    ("types of TypeScript", &["@ts-ignore", "@ts-expect-error"]),
-    ("lint of JavaScript", &["lint-disable", "biome-ignore", "tslint:disable", "flint-ignore"]),
-    ("lint of Rust", &["allow(", "expect("]),
-];
-
-static UNCOVERED_IDIOMS: &[Idiom] = &[
-    comment(&["python"], "pragma", r"(#\s*pragma:\s*no\s*(?:cover|branch))\b"),
-    comment(JS, "ignore", r"((?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable))\b"),
-    comment(&["c", "c++", "rust", "go"], "LCOV_EXCL", r"(LCOV_EXCL_\w+)"),
-    code(&["rust"], "coverage", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?coverage\(off\))"),
-    comment(&["go", "dart"], "cov", r"(coverage:\s?ignore[\w-]*|//\s*coverage-ignore)"),
-    comment(&["php"], "@codeCoverageIgnore", r"(@codeCoverageIgnore\w*)"),
-    comment(&["ruby"], ":nocov:", r"(:nocov:)"),
-    code(&["c#"], "ExcludeFromCodeCoverage", r"(\[ExcludeFromCodeCoverage)"),
-    code(&["java", "kotlin"], "Generated", r"^\s*(@(?:ExcludeFromJacocoGeneratedReport|JacocoGenerated))\b"),
-    comment(&["swift", "scala"], "overage", r"(\$COVERAGE-OFF\$)"),
-];
-static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));
-
 /// Code that only exists for readers and type checkers, or that no test can run.
 static NEVER_RUN: Pattern = Pattern::new(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
 );
 
-/// Comments and attributes that come without another going from the same hunk.
+/// Comments and attributes that come without one going from the same hunk that silences as much.
 fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let language = packet.file.language.as_deref();
     let product = packet.file.scope == Scope::Product;
@@ -249,10 +160,12 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         }
         let mut old = LazyCell::new(|| {
             let removed = units(scan::removed(language, hunk), base.as_ref());
-            let counts = tables.iter().map(|(_, table, _)| {
-                removed.iter().filter(|unit| unit.find(table, language).is_some()).count()
+            let silenced = tables.iter().map(|(_, table, _)| {
+                let found =
+                    removed.iter().filter_map(|unit| Some(unit.silenced(unit.find(table, language)?)));
+                found.collect::<Vec<Silenced>>()
             });
-            counts.collect::<Vec<usize>>()
+            silenced.collect::<Vec<_>>()
         });
         let added = units(scan::added(language, hunk), head.as_ref());
         for (at, unit) in added.iter().enumerate() {
@@ -267,16 +180,16 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
                         } else {
                             (*rule, *summary)
                         };
-                    if old[position] > 0 {
-                        old[position] -= 1;
+                    let silenced = unit.silenced(span.clone());
+                    if let Some(replaced) = old[position].iter().position(|old| old.covers(&silenced)) {
+                        old[position].swap_remove(replaced);
                     } else {
-                        seen.drafts.push(Draft::on_line(
-                            rule,
-                            packet,
-                            &unit.line,
-                            unit.quoted(span),
-                            summary,
-                        ));
+                        let quoted = unit.quoted(span);
+                        let draft = Draft::on_line(rule, packet, &unit.line, quoted, summary);
+                        seen.drafts.push(match silenced.text == draft.quote {
+                            true => draft,
+                            false => draft.with(EXPRESSION, silenced.text),
+                        });
                     }
                     break;
                 }
@@ -300,6 +213,12 @@ struct Unit<'a> {
 impl Unit<'_> {
     fn find(&self, table: &Table, language: Option<&str>) -> Option<Range<usize>> {
         table.find(language, &self.text, &self.parts)
+    }
+
+    /// Returns what a mark in it silences.
+    fn silenced(&self, mark: Range<usize>) -> Silenced {
+        let is_comment = self.parts.kind_at(mark.start) == Kind::Comment;
+        Silenced::new(&self.text, mark, is_comment)
     }
 
     /// Returns the part of the first line that a finding quotes.
@@ -375,7 +294,7 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
         // These take the names of any number of rules, and a reason only behind this mark.
         after.split_once("--").map(|(_, reason)| reason)
     } else {
-        Some(behind_rules(after))
+        Some(rules::behind_rules(after))
     };
     if beside.is_some_and(has_words) {
         return true;
@@ -413,21 +332,6 @@ fn comment_above(added: &[Unit<'_>], at: usize, language: Option<&str>) -> Strin
     }
     lines.reverse();
     lines.join(" ")
-}
-
-/// Returns the text behind the names of rules that a suppression lists.
-fn behind_rules(after: &str) -> &str {
-    let rest = after.trim_start();
-    let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };
-    loop {
-        rest = rest.trim_start();
-        let name_end = rest.find(|character: char| character.is_whitespace() || ",;)]#".contains(character));
-        rest = &rest[name_end.unwrap_or(rest.len())..];
-        match rest.trim_start().strip_prefix(',') {
-            Some(next) => rest = next,
-            None => return rest,
-        }
-    }
 }
 
 /// Returns the argument of an attribute that is meant for a reason.

@@ -1,0 +1,143 @@
+//! Rules that a suppression names: one that silences less than another is no new suppression in its place.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A suppression with the rules that it silences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Silenced {
+    /// The mark with its rules, which tells it from others.
+    pub(super) text: String,
+    /// Checker that reads the mark: its first word.
+    tool: String,
+    /// Names of the rules; empty for all of them.
+    rules: BTreeSet<String>,
+}
+
+/// Checkers of one kind, which take over from each other under other names of rules.
+const FAMILIES: &[&[&str]] = &[
+    &["type", "ty", "pyright", "basedpyright", "pyre", "pytype", "mypy"],
+    &["noqa", "pylint", "ruff"],
+    &["eslint", "oxlint", "biome", "tslint", "flint", "deno"],
+];
+
+/// Words that are no rules: of attributes, of conditions, and of the mark itself.
+const NO_RULES: &[&str] = &["value", "reason", "justification"];
+
+impl Silenced {
+    /// Reads the rules behind a mark.
+    pub(super) fn new(text: &str, mark: Range<usize>, is_comment: bool) -> Self {
+        let (own, after) = (&text[mark.clone()], &text[mark.end..]);
+        let listed = list(own, after, is_comment);
+        let names = listed.split(|sign: char| !sign.is_alphanumeric() && !"_-/@:.".contains(sign));
+        let names = names.map(|name| name.trim_matches([':', '.', '-']).to_owned());
+        let rules =
+            names.filter(|name| !name.is_empty() && !NO_RULES.contains(&name.to_lowercase().as_str()));
+        let rules: BTreeSet<String> = rules.collect();
+        let tool = if is_comment { first_word(own) } else { "attribute".to_owned() };
+        let text = format!("{own}{}", listed.trim_end());
+        Self { text, tool, rules }
+    }
+
+    /// Returns whether what this silenced includes what another one does, or another checker takes over.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        if self.tool == other.tool {
+            return self.rules.is_empty() || !other.rules.is_empty() && other.rules.is_subset(&self.rules);
+        }
+        FAMILIES.iter().any(|tools| [self, other].iter().all(|own| tools.contains(&own.tool.as_str())))
+    }
+}
+
+/// Returns the list of rules behind a mark, as it is written.
+fn list<'t>(mark: &str, after: &'t str, is_comment: bool) -> &'t str {
+    if !is_comment {
+        // An attribute's arguments end with its bracket, its reason is none of them.
+        let end =
+            ["reason", "justification", "Justification", ")"].iter().filter_map(|end| after.find(end)).min();
+        return &after[..end.unwrap_or(after.len())];
+    }
+    let lists_by_blanks = ["lint-disable", "lint-ignore", "biome-ignore", "rubocop", "swiftlint", "lint:"];
+    if mark.ends_with("eslint") || lists_by_blanks.iter().any(|tool| mark.contains(tool)) {
+        let end = ["--", "*/", ": "].iter().filter_map(|end| after.find(end)).min();
+        // A list of settings has colons of its own.
+        let end = if mark.ends_with("eslint") { after.find("*/") } else { end };
+        return &after[..end.unwrap_or(after.len())];
+    }
+    match after.trim_start().starts_with([':', '=', '(', '[']) {
+        true => &after[..after.len() - behind_rules(after).len()],
+        false => "",
+    }
+}
+
+fn first_word(mark: &str) -> String {
+    let word = mark.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    let end = word.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(word.len());
+    word[..end].to_lowercase()
+}
+
+/// Returns the text behind the names of rules that a suppression lists.
+pub(super) fn behind_rules(after: &str) -> &str {
+    let rest = after.trim_start();
+    let Some(mut rest) = rest.strip_prefix([':', '=', '(', '[']) else { return rest };
+    loop {
+        rest = rest.trim_start();
+        let name_end = rest.find(|character: char| character.is_whitespace() || ",;)]#".contains(character));
+        rest = &rest[name_end.unwrap_or(rest.len())..];
+        match rest.trim_start().strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return rest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mark ends where its rules or its reason begin.
+    fn silenced(text: &str, mark: &str) -> Silenced {
+        let start = text.find(mark).expect("the mark");
+        Silenced::new(text, start..start + mark.len(), !mark.contains(['[', '@']) || mark.starts_with("@ts"))
+    }
+
+    #[test]
+    fn a_suppression_is_told_from_others_by_its_rules() {
+        for (text, mark, expected) in [
+            ("x  # noqa: F401, E402  # why", "# noqa", "E402 F401"),
+            ("x  # noqa", "# noqa", ""),
+            ("x  # type: ignore[misc] it lags behind", "# type: ignore", "misc"),
+            ("// eslint-disable-next-line no-eval, a/b -- why", "eslint-disable-next-line", "a/b no-eval"),
+            ("/* eslint-disable */", "eslint-disable", ""),
+            ("//nolint:gosec,lll // why", "//nolint", "gosec lll"),
+            ("// @ts-ignore it lags", "@ts-ignore", ""),
+            ("// biome-ignore lint/a/b: why", "biome-ignore", "lint/a/b"),
+            ("#[allow(dead_code, clippy::x, reason = \"a\")]", "#[allow(", "clippy::x dead_code"),
+            ("@SuppressWarnings(value = {\"a\", \"b\"})", "@SuppressWarnings", "a b"),
+        ] {
+            let rules: Vec<String> = silenced(text, mark).rules.into_iter().collect();
+            assert_eq!(rules.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_that_silences_less_is_covered() {
+        for (old, new, mark, expected) in [
+            ("# noqa: A, B", "# noqa: A", "# noqa", true),
+            ("# noqa", "# noqa: A", "# noqa", true),
+            ("# noqa: A", "# noqa: B", "# noqa", false),
+            ("# noqa: A", "# noqa", "# noqa", false),
+        ] {
+            assert_eq!(silenced(old, mark).covers(&silenced(new, mark)), expected, "{old} {new}");
+        }
+        let old = silenced("# type: ignore[misc]", "# type: ignore");
+        assert!(old.covers(&silenced("# pyright: ignore", "# pyright: ignore")));
+        assert!(!old.covers(&silenced("# noqa", "# noqa")));
+        let old = silenced("#[allow(a)]", "#[allow(");
+        assert!(old.covers(&silenced("#[expect(a)]", "#[expect(")));
+        assert!(!old.covers(&silenced("#[expect(b)]", "#[expect(")));
+        assert!(
+            silenced("// @ts-ignore", "@ts-ignore")
+                .covers(&silenced("// @ts-expect-error", "@ts-expect-error"))
+        );
+    }
+}
