@@ -45,10 +45,27 @@ pub fn is_collected(path: &RepoPath) -> bool {
 
 fn is_collected_name(parts: &Parts) -> bool {
     let is_known = match parts.extension.as_str() {
-        "go" => parts.name.ends_with("_test.go"),
+        "go" => parts.name.ends_with("_test.go") && !parts.name.starts_with(['_', '.']),
         extension => language_of_extension(extension).is_some(),
     };
-    is_known && is_test_name(parts)
+    is_known && is_test_name(parts) && !is_left_out(parts)
+}
+
+/// Returns whether a directory of the path is one that the language's runners leave out by default.
+fn is_left_out(parts: &Parts) -> bool {
+    let is_left_out = |directory: &str| match parts.extension.as_str() {
+        "go" => directory == "testdata" || directory == "vendor" || directory.starts_with(['_', '.']),
+        "py" => {
+            matches!(directory, "build" | "cvs" | "dist" | "node_modules" | "venv" | "_darcs")
+                || directory.starts_with('.')
+                || directory.ends_with(".egg")
+        }
+        "cjs" | "cts" | "js" | "jsx" | "mjs" | "mts" | "ts" | "tsx" => {
+            matches!(directory, "dist" | "node_modules") || directory.starts_with('.')
+        }
+        _ => false,
+    };
+    parts.directories.iter().any(|directory| is_left_out(directory))
 }
 
 /// What rules and tools hold a file to by its path.

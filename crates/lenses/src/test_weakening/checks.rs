@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gone_tests::{Found, stem};
+use super::gone_tests::{Found, stem, words};
 use super::names::{self, Test};
-use super::tests_by_hunk::{self, Side};
+use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side};
 use super::{TEST_EMPTIED, skips, symbols, whole};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
@@ -17,6 +17,9 @@ static ASSERTION: Pattern = Pattern::new(
     r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
 );
 
+/// A function or method that a line calls.
+static CALLED: Pattern = Pattern::new(r"([A-Za-z_]\w+)!?\s*\(");
+
 /// An assertion that holds whatever the code does.
 static TRIVIAL: Pattern = Pattern::new(concat!(
     r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
@@ -24,6 +27,13 @@ static TRIVIAL: Pattern = Pattern::new(concat!(
     r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
     r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
     r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
+    r#"|\bassert\s+(?:\d+|"[^"]+"|'[^']+')(?:\s*==\s*(?:\d+|"[^"]*"|'[^']*'))?\s*(?:$|#|,)"#,
+    r#"|\bexpect\s*\(\s*(?:\d+|"[^"]*"|'[^']*')\s*\)\s*\.[\w.]+\(\s*(?:\d+|"[^"]*"|'[^']*')?\s*\)"#,
+    r#"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:\d+|"[^"]*"|'[^']*')\s*,\s*(?:\d+|"[^"]*"|'[^']*')\s*[,)]"#,
+    r"|\bexpect\.(?:assertions|hasAssertions|extend)\b",
+    r"|\bassert\b.*\bor\s+(?:True|1)\s*(?:$|#|,)|\bassert!\s*\(.*\|\|\s*true\s*[,)]",
+    // A tuple that is not empty.
+    r#"|\bassert\s*\([^()]*(?:\([^()]*\)[^()]*)*,\s*f?["'][^"']*["']\s*,?\s*\)\s*$"#,
 ));
 
 /// Returns whether a file may have to be compared as a whole: one that both versions have, since the hunks of the
@@ -137,17 +147,19 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
             continue;
         }
-        let is_checking = head.body(position).iter().any(|line| is_assertion(line));
-        let was_checking = base.body(old_position).iter().any(|line| is_assertion(line));
+        let (new_body, old_body) = (head.body(position), base.body(old_position));
+        let is_checking = new_body.iter().any(|line| is_assertion(line));
+        let was_checking = old_body.iter().any(|line| is_assertion(line));
+        // A function that the test did not call before may check in words that are not known.
+        let before = words(old_body.iter().copied());
+        let mut others = new_body.iter().filter(|line| !is_trivial(line) && !is_assertion(line));
+        let may_check = others.any(|line| calls_another(line, &before));
+        if is_checking && !may_check && base.certainty(old_position).is_certain {
+            drafts.extend(guarded(packet, &head.certainty(position), head, &own, &gone));
+        }
         if is_checking || !was_checking {
             continue;
         }
-        // A call that the test did not make before may check in words that are not known.
-        let before: BTreeSet<&str> = base.body(old_position).iter().map(|line| line.trim()).collect();
-        let may_check = head
-            .body(position)
-            .iter()
-            .any(|line| line.contains('(') && !is_trivial(line) && !before.contains(line.trim()));
         let trivial = own.iter().find(|line| is_trivial(line.text));
         let removed = gone.iter().find(|line| is_assertion(line.text));
         let (line, summary) = if let Some(line) = early_return {
@@ -168,6 +180,42 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         drafts.push(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary));
     }
     drafts
+}
+
+/// Returns whether a line calls a function that some words do not name, and that may check something.
+fn calls_another(line: &str, known: &BTreeSet<&str>) -> bool {
+    const NO_CHECKS: &[&str] = &[
+        "Err", "Ok", "Some", "await", "catch", "elif", "except", "for", "function", "if", "in", "int", "len",
+        "match", "not", "or", "and", "print", "println", "range", "return", "str", "switch", "typeof",
+        "while", "with",
+    ];
+    let called = CALLED.captures_all(line);
+    called.iter().filter_map(|called| called.get(1)).any(|name| {
+        let is_defined =
+            ["def ", "fn ", "func ", "function "].iter().any(|word| line[..name.start()].ends_with(word));
+        !is_defined && !NO_CHECKS.contains(&name.as_str()) && !known.contains(name.as_str())
+    })
+}
+
+/// Returns the draft of a test whose assertions all stand behind a condition.
+fn guarded(
+    packet: &Packet<'_>,
+    certainty: &Certainty,
+    head: &Side<'_>,
+    own: &[&Line<'_>],
+    gone: &[&Line<'_>],
+) -> Option<Draft> {
+    let guard = certainty.guard.filter(|_| !certainty.is_certain)?;
+    let summary = "assertions of a test run only under a condition, or their failure is caught";
+    let number = head.number_at(guard.start);
+    let line = own.iter().find(|line| line.number == number).or(own.first());
+    match (line, gone.first()) {
+        (Some(line), _) => Some(Draft::on_line(TEST_EMPTIED, packet, line, whole(line.text), summary)),
+        (None, Some(line)) => {
+            Some(Draft::on_base_line(TEST_EMPTIED, packet, line, whole(line.text), summary))
+        }
+        (None, None) => None,
+    }
 }
 
 /// Returns whether a line asserts what holds whatever the code does.

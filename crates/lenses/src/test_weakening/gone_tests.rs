@@ -49,8 +49,8 @@ pub(super) const TELLING: usize = 3;
 pub(super) struct Shape {
     pub(super) path: String,
     pub(super) name: String,
-    /// Set where it has a known assertion.
-    pub(super) asserts: bool,
+    /// Number of lines with a known assertion.
+    pub(super) assertions: usize,
     /// Set where nothing in it can check anything.
     pub(super) hollow: bool,
     /// Set where its whole file is deleted.
@@ -257,7 +257,7 @@ impl<'a> Change<'a> {
             .added
             .iter()
             .map(|new| new.shape)
-            .filter(|test| test.asserts && test.is_collected && !test.skipped && !test.paired);
+            .filter(|test| test.assertions > 0 && test.is_collected && !test.skipped && !test.paired);
         strict.for_each(|test| *by_file.entry(&test.path).or_insert(0) += 1);
         !about.is_empty()
             && by_file.iter().any(|(path, tests)| {
@@ -317,7 +317,7 @@ impl<'a> Change<'a> {
 impl Shape {
     /// A test of the same name may check through calls; one that is empty or switched off is no longer the same.
     fn may_be(&self, removed: &Self) -> bool {
-        (!self.hollow || !removed.asserts) && self.runs_as(removed)
+        (!self.hollow || removed.assertions == 0) && self.runs_as(removed)
     }
 
     /// One that is switched off, or in a file that no runner collects, is no longer the same.
@@ -325,9 +325,11 @@ impl Shape {
         (!self.skipped || removed.skipped) && (self.is_collected || !removed.is_collected)
     }
 
-    /// A test without checks replaces none that checked something, and one that is switched off none that ran.
+    /// A test with far fewer checks replaces no other, and one that is switched off none that ran. Of a test that is split
+    /// in two or three, each has a part.
     fn may_stand_for(&self, removed: &Self) -> bool {
-        (self.asserts || !removed.asserts) && self.runs_as(removed)
+        (self.table && self.assertions > 0 || self.assertions * 3 >= removed.assertions)
+            && self.runs_as(removed)
     }
 }
 

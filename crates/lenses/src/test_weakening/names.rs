@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::idioms::{Idiom, Place, Table};
 use crate::pattern::Pattern;
 use crate::scan::{Kind, Scanner};
-use qa_reading::syntax::Span;
+use qa_reading::syntax::{Branch, Span};
 
 /// A test and the lines up to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub(super) struct Test {
     pub(super) off: Option<Span>,
     /// The marks that skip its subtests.
     pub(super) nested: Vec<Span>,
+    /// Place of its statements in the text; empty where its lines alone are known.
+    pub(super) body: Span,
+    /// Parts that need not run for the test to pass.
+    pub(super) branches: Vec<Branch>,
 }
 
 const fn by_name(languages: &'static [&'static str], literal: &'static str, pattern: &'static str) -> Idiom {
@@ -39,7 +43,7 @@ static NAMED: &[Idiom] = &[
     ),
     // The end of a table and the name behind it.
     by_name(&["javascript", "typescript"], "(", r#"^\s*(?:\]\s*\)|`)\s*\(\s*["'`]([^"'`]+)"#),
-    by_name(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)\w*)\s*\("),
+    by_name(&["go"], "func ", r"^func\s+((?:Test|Fuzz|Example)(?:[^a-z\W]\w*)?)\s*\("),
     by_name(&["java", "scala", "kotlin"], "void test", r"^\s*public\s+void\s+(test\w*)\s*\("),
     by_name(&["ruby"], "it ", r#"^\s*[xf]?(?:it|specify|scenario)\s+["']([^"']+)"#),
     by_name(&["ruby"], "it(", r#"^\s*[xf]?it\(\s*["']([^"']+)"#),
@@ -144,7 +148,17 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
                 last.end = at;
             }
             let mark = mark_of_name.unwrap_or(at);
-            found.push(Test { name, at, mark, end: at + 1, cut: None, off: None, nested: Vec::new() });
+            found.push(Test {
+                name,
+                at,
+                mark,
+                end: at + 1,
+                cut: None,
+                off: None,
+                nested: Vec::new(),
+                body: Span::default(),
+                branches: Vec::new(),
+            });
         }
     }
     if let Some(last) = found.last_mut() {

@@ -25,8 +25,9 @@ static SKIP_IDIOMS: &[Idiom] = &[
         ".",
         r#"(?:^|[^.\w])((?:describe|it|test|context|suite|specify|bench|Deno\.test)(?:\.\w+)*\.(?:skip|todo|fixme|ignore|failing|fails))(?:\.\w+)*(?:\.each\s*[(`]|\s*(?:[<`]|\(\s*(?:["'`)]|$)))"#,
     ),
-    code(JS, ":", r#"[{,]\s*((?:skip|ignore|todo)\s*:\s*(?:true\b|["'`]))"#),
-    code(JS, "If(", r"\b((?:skipIf\(\s*true|runIf\(\s*false)\s*\))"),
+    code(JS, ":", r#"[{,]\s*((?:skip|ignore|todo)\s*:\s*(?:true\b|1\b|!0|["'`]))"#),
+    code(JS, "skip(", r"^\s*(skip\(\s*\))"),
+    code(JS, "If(", r"\b((?:skipIf\(\s*(?:true|1|!0)|runIf\(\s*(?:false|0|!1))\s*\))"),
     code(JS, "(", r"^\s*((?:describe|it|test)\.(?:skip|fixme)\s*\(\s*(?:true\b|!0|\)))"),
     code(JS, "skip(", r"(?:^|[\s;{])((?:this|t|ctx|test\.info\(\))\.skip\s*\()"),
     code(JS, "exit(", r"^\s*(process\.exit\(0?\))"),
@@ -107,6 +108,9 @@ static TRAILING: Pattern = Pattern::new(r"\s(?:if|unless)\s");
 
 /// Returns whether a mark switches off what it belongs to, on every platform.
 pub(super) fn switches_off(language: Option<&str>, mark: &Mark, text: &str) -> bool {
+    if mark.kind == MarkKind::Uncollected {
+        return true;
+    }
     let joined = joined(mark, text);
     if language == Some("go") && mark.kind == MarkKind::Attribute && joined.starts_with("//") {
         return excludes(&joined);
@@ -178,9 +182,12 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
             places.extend(ignoring_hook(head.text).map(|hook| (hook, hook)));
         }
     }
-    let summary = "test is skipped";
     let mut drafts = Vec::new();
     for (mark, whole) in places {
+        let summary = match find_skip(language, mark.of(head.text)) {
+            Some(_) => "test is skipped",
+            None => "test is no longer collected",
+        };
         let line = added
             .lines_on(head.text, mark)
             .find(|line| find_skip(language, line.text).is_some())

@@ -17,6 +17,7 @@ use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use qa_contracts::v1::ChangeKind;
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::{Branch, Span};
 
 /// One body for many cases.
 static TABLE: Pattern = Pattern::new(
@@ -36,6 +37,8 @@ const COMMON_WORDS: &str = "\
 /// A file at base or at head, as far as it is known.
 pub(super) struct Side<'a> {
     language: Option<&'a str>,
+    /// The text without comments and code that never runs.
+    live: &'a str,
     pub(super) lines: Vec<&'a str>,
     pub(super) tests: Vec<Test>,
     /// Set where the tests come from the syntax tree, which has the begin and end of each.
@@ -44,9 +47,54 @@ pub(super) struct Side<'a> {
     words: Vec<OnceCell<TestWords<'a>>>,
 }
 
+/// The assertions of a test that run in any case, and those that do not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Certainty {
+    /// Set where an assertion runs whenever the test does.
+    pub(super) is_certain: bool,
+    /// What decides over the first other one.
+    pub(super) guard: Option<Span>,
+}
+
+/// A statement that fails a test.
+static FAILS: Pattern = Pattern::new(
+    r"\b[tb]b?\.(?:Error|Fatal|Fail)\w*\(|\b(?:pytest\.|self\.)?fail\(|\braise\b|\bpanic!|\bthrow\b|\bunreachable!|\bassert\s+False\b",
+);
+
+/// A condition by which a test looks at the platform it runs on.
+static PLATFORM: Pattern = Pattern::new(
+    r"(?i)sys\.|os\.name|platform|runtime\.|process\.(?:version|env)|cfg!|testing\.Short|windows|win32|linux|macos|darwin|pypy|\bPY\d",
+);
+
+/// Returns the branches without which an assertion goes unnoticed: those that fail otherwise, or are themselves a check,
+/// and those of platforms are left out.
+fn guarding_branches<'b>(text: &str, branches: &'b [Branch]) -> Vec<&'b Branch> {
+    let is_guarding = |branch: &&Branch| {
+        let otherwise = branch.otherwise.of(text);
+        let mut direct = branch.then.of(text).to_owned();
+        let inner = branches.iter().filter(|inner| {
+            inner.then != branch.then
+                && branch.then.start <= inner.then.start
+                && inner.then.end <= branch.then.end
+        });
+        for inner in inner {
+            let (start, end) = (inner.then.start - branch.then.start, inner.then.end - branch.then.start);
+            if direct.is_char_boundary(start) && direct.is_char_boundary(end) {
+                direct.replace_range(start..end, &" ".repeat(end - start));
+            }
+        }
+        !FAILS.is_match(otherwise)
+            && !otherwise.lines().any(is_assertion)
+            && !FAILS.is_match(&direct)
+            && !PLATFORM.is_match(branch.condition.of(text))
+    };
+    branches.iter().filter(is_guarding).collect()
+}
+
 /// The words of a test.
 struct TestWords<'a> {
-    asserts: bool,
+    /// Number of lines with a known assertion.
+    assertions: usize,
     /// Set where nothing in it can check anything: no known assertion and no call that could have one.
     is_hollow: bool,
     is_skipped: bool,
@@ -60,17 +108,17 @@ impl<'a> Side<'a> {
         let lines: Vec<&str> = version.live.split('\n').map(|line| line.trim_end_matches('\r')).collect();
         let (tests, is_parsed) = (version.tests.clone(), version.is_parsed);
         let words = tests.iter().map(|_| OnceCell::new()).collect();
-        Self { language, lines, tests, is_parsed, words }
+        Self { language, live: &version.live, lines, tests, is_parsed, words }
     }
 
     fn words_of(&self, position: usize) -> &TestWords<'a> {
         self.words[position].get_or_init(|| {
             let (test, body) = (&self.tests[position], self.body(position));
-            let asserts = body.iter().any(|line| is_assertion(line));
+            let assertions = body.iter().filter(|line| is_assertion(line)).count();
             let calls = body.iter().any(|line| line.contains('(') && !is_trivial(line));
             TestWords {
-                asserts,
-                is_hollow: !asserts && !calls,
+                assertions,
+                is_hollow: assertions == 0 && !calls,
                 is_skipped: test.off.is_some()
                     || !self.is_parsed && is_skipped(self.language, &self.lines[self.extent(position)]),
                 words: words(body.iter().copied()),
@@ -80,12 +128,47 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the lines of a test; the line of its name only where it has more than the name.
-    pub(super) fn body(&self, position: usize) -> &[&'a str] {
+    pub(super) fn body(&self, position: usize) -> Vec<&'a str> {
         let test = &self.tests[position];
+        if test.body != Span::default() {
+            return test.body.of(self.live).lines().collect();
+        }
         let name = self.lines[test.at].trim_end();
         let opens =
             name.ends_with(['{', ':', '(', ',', ')', '=']) || name.ends_with("do") || name.ends_with("=>");
-        &self.lines[test.at + usize::from(opens)..test.end]
+        self.lines[test.at + usize::from(opens)..test.end].to_vec()
+    }
+
+    /// Returns whether a test has assertions that run whenever it does, and others that need not run.
+    pub(super) fn certainty(&self, position: usize) -> Certainty {
+        let test = &self.tests[position];
+        let branches = guarding_branches(self.live, &test.branches);
+        let mut certainty = Certainty::default();
+        let mut start = test.body.start;
+        for line in test.body.of(self.live).split_inclusive('\n') {
+            if is_assertion(line) {
+                let text = start + line.len() - line.trim_start().len();
+                // A condition may stand on the line of what it decides.
+                let guard = branches.iter().find(|branch| {
+                    let end = start + line.len();
+                    let begins_here = start <= branch.then.start && branch.then.start < end;
+                    let before =
+                        if begins_here { Span { start, end: branch.then.start } } else { Span::default() };
+                    let at = if begins_here && !is_assertion(before.of(self.live)) {
+                        branch.then.start
+                    } else {
+                        text
+                    };
+                    branch.then.start <= at && at < branch.then.end
+                });
+                match guard {
+                    Some(branch) => certainty.guard = certainty.guard.or(Some(branch.condition)),
+                    None => certainty.is_certain = true,
+                }
+            }
+            start += line.len();
+        }
+        certainty
     }
 
     /// Returns a test with what is written above it, up to what is written above the next.
@@ -130,6 +213,16 @@ impl<'a> Side<'a> {
         lines.find(|&at| self.lines[at].trim_start().starts_with(['@', '#']))
     }
 
+    /// Returns the number of assertions of some tests.
+    fn assertions(&self, tests: impl Iterator<Item = usize>) -> usize {
+        tests.map(|position| self.words_of(position).assertions).sum()
+    }
+
+    /// Returns the number of the line of an offset.
+    pub(super) fn number_at(&self, offset: usize) -> u64 {
+        self.live[..offset.min(self.live.len())].matches('\n').count() as u64 + 1
+    }
+
     fn counts(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
         for test in &self.tests {
@@ -167,7 +260,7 @@ impl<'a> Side<'a> {
             path: packet.path().to_text().into_owned(),
             name: self.tests[position].name.clone(),
             is_collected: is_collected(packet, self.language),
-            asserts: read.asserts,
+            assertions: read.assertions,
             table,
             skipped: read.is_skipped,
             file_gone: packet.file.kind == ChangeKind::Deleted,
@@ -188,7 +281,7 @@ fn telling<'w, 'a>(words: &'w BTreeSet<&'a str>) -> impl Iterator<Item = &'a str
 fn is_collected(packet: &Packet<'_>, language: Option<&str>) -> bool {
     let path = packet.path().to_text();
     match language {
-        Some("go" | "python") => classify::is_collected(packet.path()),
+        Some("go" | "php" | "python" | "ruby") => classify::is_collected(packet.path()),
         Some("javascript" | "typescript") => {
             classify::is_collected(packet.path())
                 || path.split('/').any(|part| matches!(part, "__tests__" | "test" | "tests" | "spec"))
@@ -285,18 +378,31 @@ fn places<'a>(packet: &Packet<'a>, base: &Side<'_>, head: &Side<'_>) -> Vec<Plac
 pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>, seen: &mut Inspection) {
     let (base_names, head_names) = (base.counts(), head.counts());
     let (staying, grown) = (OnceCell::new(), OnceCell::new());
+    let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, count) in &base_names {
+        let left = head_names.get(name).copied().unwrap_or_default();
+        missing.insert(name, count.saturating_sub(left));
+    }
     for place in places(packet, base, head) {
         let new = place
             .come
             .into_iter()
             .filter(|position| is_fewer(&head.tests[*position].name, &head_names, &base_names));
         let mut come: Vec<NewTest> = new.map(|position| NewTest { position, is_paired: false }).collect();
+        let gone = place.gone.iter().map(|gone| gone.position);
+        let gone: BTreeSet<usize> =
+            gone.filter(|position| is_fewer(&base.tests[*position].name, &base_names, &head_names)).collect();
+        let is_thinner =
+            head.assertions(come.iter().map(|new| new.position)) < base.assertions(gone.into_iter());
         for PlacedLine { position, line } in place.gone {
             let name = &base.tests[position].name;
             if !is_fewer(name, &base_names, &head_names) {
                 continue;
             }
-            if let Some(nearest) = nearest(base, position, head, &come) {
+            if let Some(missing) = missing.get_mut(name.as_str()) {
+                *missing = missing.saturating_sub(1);
+            }
+            if let Some(nearest) = nearest(base, position, head, &come, is_thinner) {
                 come[nearest].is_paired = true;
                 continue;
             }
@@ -325,11 +431,45 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
             Fact::new(&Found::Added(shape), None)
         }));
     }
+    if base.is_parsed && head.is_parsed {
+        swallowed(packet, base, &missing, seen);
+    }
+}
+
+/// Reports tests whose lines stay and are part of a comment or of a string from now on.
+fn swallowed(packet: &Packet<'_>, base: &Side<'_>, missing: &BTreeMap<&str, usize>, seen: &mut Inspection) {
+    let added: BTreeSet<u64> = packet.added().map(|line| line.number).collect();
+    let removed: BTreeSet<u64> = packet.removed().map(|line| line.number).collect();
+    let mut missing = missing.clone();
+    for (position, test) in base.tests.iter().enumerate() {
+        let Some(left) = missing.get_mut(test.name.as_str()).filter(|left| **left > 0) else { continue };
+        if removed.contains(&number_of(test.at))
+            || removed.contains(&number_of(test.mark))
+            || added.is_empty()
+        {
+            continue;
+        }
+        *left -= 1;
+        let shape = base.shape(packet, position, &BTreeSet::new());
+        let draft = packet.added().find(|line| !line.text.trim().is_empty()).map(|line| {
+            let span = super::whole(line.text);
+            Draft::on_line(TEST_REMOVED, packet, &line, span, "test is removed and not moved")
+                .with("test", test.name.clone())
+        });
+        seen.facts.push(Fact::new(&Found::Removed(shape), draft));
+    }
 }
 
 /// Returns the new test most like an old one by name, of those that no other is taken for, that have something in
 /// common with it, and that check something and run; the last of those that are alike as much.
-fn nearest(base: &Side<'_>, old: usize, head: &Side<'_>, come: &[NewTest]) -> Option<usize> {
+/// In a place that asserts less than before, a test with less than half of the assertions is no renamed one.
+fn nearest(
+    base: &Side<'_>,
+    old: usize,
+    head: &Side<'_>,
+    come: &[NewTest],
+    is_thinner: bool,
+) -> Option<usize> {
     let old_words = base.words_of(old);
     let own: BTreeSet<&str> = telling(&old_words.words).collect();
     let name = &base.tests[old].name;
@@ -339,7 +479,9 @@ fn nearest(base: &Side<'_>, old: usize, head: &Side<'_>, come: &[NewTest]) -> Op
         unpaired.map(|(at, new)| (alike(name, &head.tests[new.position].name), at)).collect();
     while let Some((_, at)) = nearest.pop() {
         let new = head.words_of(come[at].position);
-        let is_weaker = old_words.asserts && new.is_hollow || !old_words.is_skipped && new.is_skipped;
+        let is_weaker = old_words.assertions > 0 && new.is_hollow
+            || !old_words.is_skipped && new.is_skipped
+            || is_thinner && new.assertions * 2 < old_words.assertions;
         let is_related = !old_words.parts_of_name.is_disjoint(&new.parts_of_name)
             || own.len() < TELLING
             || share(&own, &new.words) * 3 >= ENOUGH;

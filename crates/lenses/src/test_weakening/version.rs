@@ -47,6 +47,8 @@ impl<'t> Version<'t> {
                 cut,
                 off: own.first().map(|mark| mark.span),
                 nested: nested.iter().map(|mark| mark.span).collect(),
+                body: case.body,
+                branches: case.branches.clone(),
             });
         }
         // What a macro is given has no tree.

@@ -1,5 +1,6 @@
 //! Outline of a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
+mod branches;
 mod coroutines;
 mod ecma;
 mod flow;
@@ -15,9 +16,11 @@ mod outline;
 mod pieces;
 mod python;
 mod rust;
+mod test_calls;
 mod test_cases;
 #[cfg(test)]
 mod tests;
+mod uncollected;
 mod walk;
 mod written;
 
@@ -25,6 +28,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
+pub use branches::Branch;
 pub use memo::parse_once;
 pub(crate) use memo::{parse_script_once, parse_tree_once};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};

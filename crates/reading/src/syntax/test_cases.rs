@@ -1,8 +1,17 @@
 //! The tests of a file: each with what marks it, what it runs first, and what of it never runs.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+
 use tree_sitter::Node;
 
+use super::branches::{Branch, branches};
+
 use super::outline::Span;
+use super::test_calls::function_of;
+use super::uncollected::{
+    head, hiding_definition, idle_function, is_disabling_decorator, is_empty, overwritten,
+};
 use super::walk::{children, span};
 use super::{Language, parse_tree_once};
 
@@ -24,6 +33,8 @@ pub struct TestCase {
     pub marks: Vec<Mark>,
     /// Statement that ends the test before others of its body.
     pub cut: Option<Span>,
+    /// Parts that need not run for the test to pass.
+    pub branches: Vec<Branch>,
 }
 
 /// Something that may switch tests off.
@@ -42,6 +53,8 @@ pub enum MarkKind {
     Statement,
     /// A statement of a loop or of a function that the test hands on, or a table: it concerns some cases of the test.
     Nested,
+    /// The head of a definition in which no runner looks for tests, a table without cases, or what takes the test's name.
+    Uncollected,
 }
 
 /// The tests of a file, in the order of the text.
@@ -62,10 +75,14 @@ impl TestFile {
         if root.has_error() {
             return None;
         }
-        let mut reader = Reader { language, text, file: Self::default() };
+        let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
+        let mut reader = Reader { language, text, file: Self::default(), idle, words: OnceCell::new() };
         let marks = reader.marks_of_body(root);
         reader.file.marks.clone_from(&marks);
         reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
+        if language == Language::Python {
+            reader.note_overwritten(root);
+        }
         Some(reader.file)
     }
 }
@@ -78,37 +95,19 @@ struct Visited<'v, 'n> {
     above: &'v [Node<'n>],
 }
 
-struct Reader<'t> {
-    language: Language,
-    text: &'t str,
+pub(super) struct Reader<'t> {
+    pub(super) language: Language,
+    pub(super) text: &'t str,
     file: TestFile,
+    /// Functions at the top of the file that do nothing.
+    pub(super) idle: BTreeSet<&'t str>,
+    /// Number of times that each word occurs in the file, counted when first asked for.
+    words: OnceCell<BTreeMap<&'t str, usize>>,
 }
 
-/// Words of test frameworks in JavaScript, without the letter that switches them on or off.
-const CASES: &[&str] = &["it", "test", "specify", "bench", "Deno.test"];
-const GROUPS: &[&str] = &["describe", "context", "suite"];
 /// Annotations of tests in Java.
 const JAVA_TESTS: &[&str] =
     &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "Property", "TestTemplate"];
-/// Words of Ginkgo in Go.
-const GO_CASES: &[&str] = &["It", "Specify", "Entry"];
-const GO_GROUPS: &[&str] = &["Describe", "Context", "When", "DescribeTable"];
-/// Members of a framework's function that make no test.
-const NO_CASES: &[&str] = &[
-    "after",
-    "afterAll",
-    "afterEach",
-    "before",
-    "beforeAll",
-    "beforeEach",
-    "expect",
-    "extend",
-    "info",
-    "setTimeout",
-    "slow",
-    "step",
-    "use",
-];
 /// Functions that run before the tests of a group.
 const SETUPS: &[&str] = &[
     "setUp",
@@ -126,7 +125,7 @@ const SETUPS: &[&str] = &[
 ];
 
 impl<'t> Reader<'t> {
-    fn text_of(&self, node: Node<'_>) -> &'t str {
+    pub(super) fn text_of(&self, node: Node<'_>) -> &'t str {
         span(node).of(self.text)
     }
 
@@ -139,11 +138,24 @@ impl<'t> Reader<'t> {
             "call_expression" => self.call(node, marks),
             "function_definition" | "function_item" | "function_declaration" | "method_declaration" => {
                 self.function(visited, marks);
-                None
+                return self.visit_hidden(node, marks, depth);
             }
-            "class_definition" | "class_declaration" | "mod_item" => Some((node, self.attributes(visited))),
+            "variable_declarator" => return self.visit_hidden(node, marks, depth),
+            "class_definition" | "class_declaration" | "mod_item" => {
+                let mut own: Vec<Mark> = self.uncollected(node).into_iter().collect();
+                own.extend(self.attributes(visited));
+                Some((node, own))
+            }
             "if_statement" | "if_expression" => {
                 self.note_dead(node);
+                None
+            }
+            "while_statement" | "while_expression" if self.constant(node) == Some(false) => {
+                self.file.dead.extend(node.child_by_field_name("body").map(span));
+                None
+            }
+            "for_statement" | "for_in_statement" | "expression_statement" => {
+                self.note_idle(node);
                 None
             }
             kind if kind.ends_with("comment") => {
@@ -159,6 +171,59 @@ impl<'t> Reader<'t> {
                 self.visit_children(node, &own, depth + 1);
             }
             None => self.visit_children(node, marks, depth + 1),
+        }
+    }
+
+    /// Visits a definition; no runner finds the tests inside of some.
+    fn visit_hidden(&mut self, node: Node<'_>, marks: &[Mark], depth: usize) {
+        let mut own: Vec<Mark> = self.uncollected(node).into_iter().collect();
+        own.extend_from_slice(marks);
+        self.visit_children(node, &own, depth + 1);
+    }
+
+    /// Returns the mark of a definition that hides the tests inside of it.
+    fn uncollected(&self, node: Node<'_>) -> Option<Mark> {
+        let hidden = hiding_definition(self.language, self.text, node).or_else(|| self.uncalled(node))?;
+        Some(Mark { kind: MarkKind::Uncollected, span: hidden })
+    }
+
+    /// Returns the head of a function of JavaScript that nothing names and no other file can import.
+    fn uncalled(&self, node: Node<'_>) -> Option<Span> {
+        let is_function = node.kind() == "function_declaration"
+            || node.child_by_field_name("value").is_some_and(|value| value.kind().contains("function"));
+        let is_ecma =
+            !matches!(self.language, Language::Go | Language::Java | Language::Python | Language::Rust);
+        let name = node.child_by_field_name("name").filter(|_| is_function && is_ecma)?;
+        if self.is_named_elsewhere(self.text_of(name)) {
+            return None;
+        }
+        let is_exported = std::iter::successors(node.parent(), Node::parent)
+            .take(2)
+            .any(|parent| parent.kind() == "export_statement");
+        (!is_exported).then(|| head(node))
+    }
+
+    /// Returns whether a name occurs in the file beside its definition.
+    fn is_named_elsewhere(&self, name: &str) -> bool {
+        let words = self.words.get_or_init(|| {
+            let mut words = BTreeMap::new();
+            let is_part = |sign: char| sign.is_alphanumeric() || "_$".contains(sign);
+            for word in self.text.split(|sign: char| !is_part(sign)).filter(|word| !word.is_empty()) {
+                *words.entry(word).or_insert(0) += 1;
+            }
+            words
+        });
+        words.get(name).is_some_and(|count| *count > 1)
+    }
+
+    /// Marks tests of Python whose name something else takes further down.
+    fn note_overwritten(&mut self, root: Node<'_>) {
+        for statement in children(root) {
+            let Some(name) = overwritten(self.text, statement) else { continue };
+            let place = span(statement);
+            let own =
+                self.file.cases.iter_mut().filter(|case| case.name == name && case.span.end <= place.start);
+            own.for_each(|case| case.marks.push(Mark { kind: MarkKind::Uncollected, span: place }));
         }
     }
 
@@ -186,6 +251,22 @@ impl<'t> Reader<'t> {
         self.file.dead.extend(branch.map(span));
     }
 
+    /// Notes the body of a loop over nothing, and an expectation that expects nothing.
+    fn note_idle(&mut self, node: Node<'_>) {
+        let looped = node.child_by_field_name("right").filter(|list| is_empty(self.text, *list));
+        if looped.is_some() {
+            self.file.dead.extend(node.child_by_field_name("body").map(span));
+        }
+        let call = node.named_child(0).filter(|call| call.kind() == "call_expression");
+        let Some(function) = call.and_then(|call| call.child_by_field_name("function")) else { return };
+        let is_over_nothing = function
+            .child_by_field_name("object")
+            .is_some_and(|list| list.kind() == "array" && is_empty(self.text, list));
+        if self.text_of(function) == "expect" || is_over_nothing {
+            self.file.dead.push(span(node));
+        }
+    }
+
     /// Returns what a condition is, where it is written out.
     fn constant(&self, node: Node<'_>) -> Option<bool> {
         let condition = node.child_by_field_name("condition")?;
@@ -207,8 +288,11 @@ impl<'t> Reader<'t> {
             Language::Python => text.starts_with("test"),
             Language::Go => {
                 let is_method = node.kind() == "method_declaration";
-                ["Test", "Fuzz", "Example"].iter().any(|word| text.starts_with(word))
-                    && text != "TestMain"
+                let words = ["Test", "Fuzz", "Example"];
+                // The word may not go on in small letters.
+                words.iter().any(|word| {
+                    text.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_lowercase))
+                }) && text != "TestMain"
                     && (!is_method
                         || node
                             .child_by_field_name("parameters")
@@ -227,6 +311,11 @@ impl<'t> Reader<'t> {
         if !is_test {
             return;
         }
+        let mut attributes = attributes;
+        let modifiers = children(node).find(|child| child.kind() == "modifiers");
+        let hidden =
+            modifiers.filter(|all| self.text_of(*all).split_whitespace().any(|word| word == "private"));
+        attributes.extend(hidden.map(|all| Mark { kind: MarkKind::Uncollected, span: span(all) }));
         let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function.
         let above = attributes.first().filter(|_| self.language == Language::Rust);
@@ -237,7 +326,7 @@ impl<'t> Reader<'t> {
         self.case(text.to_owned(), span(name), whole, node.child_by_field_name("body"), attributes, marks);
     }
 
-    fn case(
+    pub(super) fn case(
         &mut self,
         name: String,
         name_span: Span,
@@ -250,12 +339,15 @@ impl<'t> Reader<'t> {
         own.extend(body.map(|body| self.nested_marks(body, 0)).unwrap_or_default());
         own.extend_from_slice(around);
         let cut = body.and_then(|body| self.cut(body));
+        let is_called = |name: &str| self.is_named_elsewhere(name);
+        let branches =
+            body.map(|body| branches(self.language, self.text, body, &is_called)).unwrap_or_default();
         let end = body.map(|body| body.end_byte());
         if let (Some(cut), Some(end)) = (cut, end) {
             self.file.dead.push(Span { start: cut.end, end });
         }
         let body = body.map(span).unwrap_or_default();
-        self.file.cases.push(TestCase { name, name_span, span: whole, body, marks: own, cut });
+        self.file.cases.push(TestCase { name, name_span, span: whole, body, marks: own, cut, branches });
     }
 
     /// Finds the statement that leaves a body, where others come behind it.
@@ -304,9 +396,12 @@ impl<'t> Reader<'t> {
         }
         let marks = nodes.into_iter().map(|node| {
             // A table may skip some of its cases.
-            let kind = match self.text_of(node).contains("parametrize") {
-                true => MarkKind::Nested,
-                false => MarkKind::Attribute,
+            let kind = if self.language == Language::Python && is_disabling_decorator(self.text, node) {
+                MarkKind::Uncollected
+            } else if self.text_of(node).contains("parametrize") {
+                MarkKind::Nested
+            } else {
+                MarkKind::Attribute
             };
             Mark { kind, span: span(node) }
         });
@@ -420,102 +515,6 @@ impl<'t> Reader<'t> {
         let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
         call.is_some_and(|call| self.framework_word(call).is_some() && function_of(call).is_some())
     }
-
-    /// Notes a call that is a test, and returns what groups tests with its marks.
-    fn call<'n>(&mut self, node: Node<'n>, marks: &[Mark]) -> Option<(Node<'n>, Vec<Mark>)> {
-        let is_group = self.framework_word(node)?;
-        let arguments =
-            node.child_by_field_name("arguments").filter(|node| node.kind().starts_with("argument"))?;
-        let function = node.child_by_field_name("function")?;
-        let body = function_of(node);
-        let mut own = vec![Mark { kind: MarkKind::Attribute, span: callee(self.text, function, arguments) }];
-        let options = children(arguments).filter(|child| child.kind() == "object");
-        own.extend(options.map(|node| Mark { kind: MarkKind::Attribute, span: span(node) }));
-        if is_group {
-            return Some((body?, own));
-        }
-        let first = children(arguments).find(|child| !child.kind().ends_with("comment"))?;
-        let (name, place) = self.title(first)?;
-        self.case(name, place, span(node), body, own, marks);
-        None
-    }
-
-    /// Returns whether a call is one of a group of tests; `None` where it is none of a framework.
-    fn framework_word(&self, call: Node<'_>) -> Option<bool> {
-        if matches!(self.language, Language::Python | Language::Rust | Language::Java) {
-            return None;
-        }
-        let text = squashed(self.text_of(call.child_by_field_name("function")?));
-        let path: &str = text.split(['(', '`']).next().unwrap_or(&text);
-        let path = if path.starts_with("test.describe") { "describe" } else { path };
-        let root = match path.strip_prefix("Deno.test") {
-            Some(_) => "Deno.test",
-            None => path.split('.').next().unwrap_or(path),
-        };
-        if path.split('.').any(|part| NO_CASES.contains(&part)) {
-            return None;
-        }
-        let (cases, groups) =
-            if self.language == Language::Go { (GO_CASES, GO_GROUPS) } else { (CASES, GROUPS) };
-        let plain = root.strip_prefix(['x', 'f', 'P', 'X', 'F']).unwrap_or(root);
-        if cases.contains(&root) || cases.contains(&plain) {
-            Some(false)
-        } else if groups.contains(&root) || groups.contains(&plain) {
-            Some(true)
-        } else {
-            None
-        }
-    }
-
-    /// Returns the title that a call is given, or that its options name.
-    fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
-        let node = match first.kind() {
-            "object" => children(first)
-                .filter(|pair| pair.child_by_field_name("key").is_some_and(|key| self.text_of(key) == "name"))
-                .find_map(|pair| pair.child_by_field_name("value"))?,
-            _ => first,
-        };
-        let place = span(node);
-        let text = place.of(self.text);
-        let name = text.strip_prefix(['"', '\'', '`'])?;
-        Some((name.trim_end_matches(['"', '\'', '`']).to_owned(), place))
-    }
-}
-
-/// Returns the callee of a test, without the table that it may be given, and what its arguments begin with.
-fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
-    const TABLE: &str = ".each";
-    let start = function.start_byte();
-    if let Some(at) = span(function).of(text).find(TABLE) {
-        return Span { start, end: start + at + TABLE.len() + 1 };
-    }
-    let end = match arguments.named_child(0) {
-        Some(first) => arguments.end_byte().min(first.start_byte() + 1),
-        None => arguments.end_byte(),
-    };
-    Span { start, end }
-}
-
-/// Returns the body of the function among an object's members.
-fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
-    children(object).find_map(|member| {
-        let value = member.child_by_field_name("value");
-        let is_function = value.is_some_and(|value| value.kind().contains("function"));
-        if member.kind() != "method_definition" && !is_function {
-            return None;
-        }
-        member.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"))
-    })
-}
-
-/// Returns the body of the function that a call is given.
-fn function_of(call: Node<'_>) -> Option<Node<'_>> {
-    let arguments = call.child_by_field_name("arguments")?;
-    let given = children(arguments).filter_map(|argument| match argument.kind() {
-        "object" => body_in_options(argument),
-        _ => argument.child_by_field_name("body"),
-    });
-    given.last()
 }
 
 /// Returns the statements of a body; an expression is one by itself.
@@ -531,57 +530,10 @@ fn statements(body: Node<'_>) -> Vec<Node<'_>> {
         .collect()
 }
 
-fn squashed(text: &str) -> String {
+pub(super) fn squashed(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tests_are_found_in_each_language() {
-        let cases: &[(Language, &str, &[&str])] = &[
-            (
-                Language::Python,
-                "class TestA:\n    @mark\n    async def test_a(self):\n        pass\ndef helper():\n    pass\n",
-                &["test_a"],
-            ),
-            (
-                Language::TypeScript,
-                "describe('g', () => {\n  it.skip(\n    'does a',\n    () => {},\n  );\n});\ntest.each([1])('b %d', f);\nmodel.test('c');\n",
-                &["does a", "b %d"],
-            ),
-            (
-                Language::JavaScript,
-                "Deno.test({ name: 'd', fn() {} });\ntest.describe('g', () => { test('e', f); });\n",
-                &["d", "e"],
-            ),
-            (
-                Language::Go,
-                "package a\n\nfunc TestA(t *testing.T) {}\nfunc (s *S) TestB() {}\nfunc helper() {}\n",
-                &["TestA", "TestB"],
-            ),
-            (
-                Language::Rust,
-                "#[test]\n#[ignore]\nfn a() {}\nfn b() {}\n#[tokio::test]\nasync fn c() {}\n",
-                &["a", "c"],
-            ),
-            (Language::Java, "class A {\n  @Test\n  void a() {}\n  void b() {}\n}\n", &["a"]),
-        ];
-        for (language, text, expected) in cases {
-            let file = TestFile::parse(*language, text).expect("it parses");
-            let names: Vec<&str> = file.cases.iter().map(|case| case.name.as_str()).collect();
-            assert_eq!(names, *expected, "{language:?}");
-        }
-    }
-
-    #[test]
-    fn code_that_never_runs_is_dead() {
-        let text = "def test_a():\n    x = a()\n    return\n    assert x\ndef test_b():\n    if False:\n        assert b()\n";
-        let file = TestFile::parse(Language::Python, text).expect("it parses");
-        let dead: Vec<&str> = file.dead.iter().map(|span| span.of(text).trim()).collect();
-        assert_eq!(dead, ["assert x", "assert b()"]);
-        assert_eq!(file.cases[0].cut.map(|cut| cut.of(text)), Some("return"));
-    }
-}
+#[path = "test_cases_tests.rs"]
+mod tests;

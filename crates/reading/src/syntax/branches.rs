@@ -1,0 +1,150 @@
+//! Parts of a test that run only if something holds, or whose failure is caught.
+
+use tree_sitter::Node;
+
+use super::Language;
+use super::outline::Span;
+use super::walk::{children, span};
+
+/// Deeper branches are not looked at.
+const MAX_DEPTH: usize = 60;
+
+/// A part of a test that may be left out without the test failing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branch {
+    /// What decides: a condition, the head of a function, or a handler.
+    pub condition: Span,
+    /// The part.
+    pub then: Span,
+    /// What runs instead of it; empty where nothing does.
+    pub otherwise: Span,
+}
+
+/// Collects the branches of a body. `is_called` tells whether a function is named outside of its definition.
+pub(super) fn branches(
+    language: Language,
+    text: &str,
+    body: Node<'_>,
+    is_called: &dyn Fn(&str) -> bool,
+) -> Vec<Branch> {
+    let mut found = Vec::new();
+    let reader = Reader { language, text, is_called };
+    reader.visit(body, &mut found, 0);
+    found
+}
+
+struct Reader<'t> {
+    language: Language,
+    text: &'t str,
+    is_called: &'t dyn Fn(&str) -> bool,
+}
+
+impl Reader<'_> {
+    fn visit(&self, node: Node<'_>, found: &mut Vec<Branch>, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match node.kind() {
+            "if_statement" | "if_expression" => found.extend(condition(node)),
+            "try_statement" => found.extend(self.caught(node)),
+            "with_statement" => found.extend(self.suppressed(node)),
+            "expression_statement" => found.extend(self.short_circuit(node)),
+            "function_definition" | "function_declaration" | "let_declaration" | "variable_declarator" => {
+                found.extend(self.uncalled(node));
+            }
+            _ => {}
+        }
+        let inside: Vec<Node<'_>> = children(node).collect();
+        for (at, child) in inside.iter().enumerate() {
+            let rest = inside.get(at + 1).zip(inside.last());
+            if let Some((next, last)) = rest {
+                found.extend(
+                    self.early_return(*child, Span { start: next.start_byte(), end: last.end_byte() }),
+                );
+            }
+            self.visit(*child, found, depth + 1);
+        }
+    }
+
+    /// Returns what follows a condition that leaves the test.
+    fn early_return(&self, statement: Node<'_>, rest: Span) -> Option<Branch> {
+        let inner = match statement.kind() {
+            "expression_statement" => statement.named_child(0)?,
+            _ => statement,
+        };
+        let branch = condition(inner).filter(|branch| branch.otherwise == Span::default())?;
+        let last = branch.then.of(self.text).trim_end_matches(['}', ';', ' ', '\n', '\t']);
+        let last = last.rsplit(['\n', '{', ';']).next().unwrap_or(last).trim();
+        let leaves = last == "return" || last.starts_with("return ");
+        leaves.then_some(Branch { then: rest, otherwise: branch.then, ..branch })
+    }
+
+    /// Returns a body whose failed assertions are caught.
+    fn caught(&self, node: Node<'_>) -> Option<Branch> {
+        let body = node.child_by_field_name("body")?;
+        let handler = children(node).find(|child| {
+            let head = span(*child).of(self.text);
+            let head = head.split([':', '{']).next().unwrap_or(head);
+            match (self.language, child.kind()) {
+                (Language::Python, "except_clause") => {
+                    head.trim() == "except"
+                        || ["Exception", "AssertionError"].iter().any(|name| head.contains(name))
+                }
+                (Language::Java, "catch_clause") => {
+                    ["Throwable", "AssertionError", "Error "].iter().any(|name| head.contains(name))
+                }
+                (Language::JavaScript | Language::Tsx | Language::TypeScript, "catch_clause") => true,
+                _ => false,
+            }
+        })?;
+        Some(Branch { condition: span(handler), then: span(body), otherwise: span(handler) })
+    }
+
+    /// Returns a body whose failed assertions `contextlib.suppress` drops.
+    fn suppressed(&self, node: Node<'_>) -> Option<Branch> {
+        let body = node.child_by_field_name("body")?;
+        let head = Span { start: node.start_byte(), end: body.start_byte() };
+        let text = head.of(self.text);
+        let drops = text.contains("suppress(")
+            && ["Exception", "AssertionError"].iter().any(|name| text.contains(name));
+        drops.then_some(Branch { condition: head, then: span(body), otherwise: Span::default() })
+    }
+
+    /// Returns the right side of `x && f()`.
+    fn short_circuit(&self, statement: Node<'_>) -> Option<Branch> {
+        let operation = statement.named_child(0)?;
+        let operator = operation.child_by_field_name("operator")?;
+        let decides = matches!(span(operator).of(self.text), "&&" | "||" | "??" | "and" | "or");
+        let (left, right) = (operation.child_by_field_name("left")?, operation.child_by_field_name("right")?);
+        decides.then(|| Branch { condition: span(left), then: span(right), otherwise: Span::default() })
+    }
+
+    /// Returns the body of a function that nothing calls.
+    fn uncalled(&self, node: Node<'_>) -> Option<Branch> {
+        let body = node.child_by_field_name("body").or_else(|| {
+            let value = node.child_by_field_name("value")?;
+            value.child_by_field_name("body")
+        })?;
+        let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("pattern"));
+        let name = name.filter(|name| matches!(name.kind(), "_" | "identifier"))?;
+        let condition = Span { start: node.start_byte(), end: body.start_byte() };
+        let is_called = (self.is_called)(span(name).of(self.text));
+        (!is_called).then_some(Branch { condition, then: span(body), otherwise: Span::default() })
+    }
+}
+
+fn condition(node: Node<'_>) -> Option<Branch> {
+    if !matches!(node.kind(), "if_statement" | "if_expression") {
+        return None;
+    }
+    let mut cursor = node.walk();
+    let others: Vec<Node<'_>> = node.children_by_field_name("alternative", &mut cursor).collect();
+    let otherwise = others.first().zip(others.last());
+    Some(Branch {
+        condition: span(node.child_by_field_name("condition")?),
+        then: span(node.child_by_field_name("consequence")?),
+        otherwise: otherwise
+            .map(|(first, last)| Span { start: first.start_byte(), end: last.end_byte() })
+            .unwrap_or_default(),
+    })
+}

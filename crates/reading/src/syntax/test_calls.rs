@@ -1,0 +1,153 @@
+//! Calls that are tests or groups of tests: of frameworks of JavaScript, and of Ginkgo.
+
+use tree_sitter::Node;
+
+use super::Language;
+use super::outline::Span;
+use super::test_cases::{Mark, MarkKind, Reader, squashed};
+use super::uncollected::is_empty;
+use super::walk::{children, span};
+
+/// Words of test frameworks in JavaScript, without the letter that switches them on or off.
+const CASES: &[&str] = &["it", "test", "specify", "bench", "Deno.test"];
+const GROUPS: &[&str] = &["describe", "context", "suite"];
+/// Words of Ginkgo in Go.
+const GO_CASES: &[&str] = &["It", "Specify", "Entry"];
+const GO_GROUPS: &[&str] = &["Describe", "Context", "When", "DescribeTable"];
+/// Members of a framework's function that make no test.
+const NO_CASES: &[&str] = &[
+    "after",
+    "afterAll",
+    "afterEach",
+    "before",
+    "beforeAll",
+    "beforeEach",
+    "expect",
+    "extend",
+    "info",
+    "setTimeout",
+    "slow",
+    "step",
+    "use",
+];
+
+impl Reader<'_> {
+    /// Notes a call that is a test, and returns what groups tests with its marks.
+    pub(super) fn call<'n>(&mut self, node: Node<'n>, marks: &[Mark]) -> Option<(Node<'n>, Vec<Mark>)> {
+        let is_group = self.framework_word(node)?;
+        let arguments =
+            node.child_by_field_name("arguments").filter(|node| node.kind().starts_with("argument"))?;
+        let function = node.child_by_field_name("function")?;
+        let body = function_of(node);
+        let mut own = vec![Mark { kind: MarkKind::Attribute, span: callee(self.text, function, arguments) }];
+        let options = children(arguments).filter(|child| child.kind() == "object");
+        own.extend(options.map(|node| Mark { kind: MarkKind::Attribute, span: span(node) }));
+        let root = self.text_of(function);
+        let root = root.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or(root);
+        let table = function.child_by_field_name("arguments").and_then(|cases| cases.named_child(0));
+        let is_table_empty = table.is_some_and(|cases| cases.kind() == "array" && is_empty(self.text, cases));
+        if is_table_empty
+            || self.idle.contains(root)
+            || !is_group && body.is_none() && self.is_pending(arguments)
+        {
+            own.push(Mark { kind: MarkKind::Uncollected, span: span(function) });
+        }
+        if is_group {
+            return Some((body?, own));
+        }
+        let first = children(arguments).find(|child| !child.kind().ends_with("comment"))?;
+        let (name, place) = self.title(first)?;
+        self.case(name, place, span(node), body, own, marks);
+        None
+    }
+
+    /// Returns whether a test is given a title and nothing to run.
+    fn is_pending(&self, arguments: Node<'_>) -> bool {
+        let given: Vec<Node<'_>> = children(arguments).filter(|given| given.kind() != "comment").collect();
+        match given.as_slice() {
+            [title] => title.kind() != "object",
+            [_, function] => {
+                let text = self.text_of(*function);
+                matches!(text, "null" | "undefined") || self.idle.contains(text)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether a call is one of a group of tests; `None` where it is none of a framework.
+    pub(super) fn framework_word(&self, call: Node<'_>) -> Option<bool> {
+        if matches!(self.language, Language::Python | Language::Rust | Language::Java) {
+            return None;
+        }
+        let text = squashed(self.text_of(call.child_by_field_name("function")?));
+        let path: &str = text.split(['(', '`']).next().unwrap_or(&text);
+        let path = if path.starts_with("test.describe") { "describe" } else { path };
+        let root = match path.strip_prefix("Deno.test") {
+            Some(_) => "Deno.test",
+            None => path.split('.').next().unwrap_or(path),
+        };
+        if path.split('.').any(|part| NO_CASES.contains(&part)) {
+            return None;
+        }
+        let (cases, groups) =
+            if self.language == Language::Go { (GO_CASES, GO_GROUPS) } else { (CASES, GROUPS) };
+        let plain = root.strip_prefix(['x', 'f', 'P', 'X', 'F']).unwrap_or(root);
+        if cases.contains(&root) || cases.contains(&plain) {
+            Some(false)
+        } else if groups.contains(&root) || groups.contains(&plain) {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the title that a call is given, or that its options name.
+    fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
+        let node = match first.kind() {
+            "object" => children(first)
+                .filter(|pair| pair.child_by_field_name("key").is_some_and(|key| self.text_of(key) == "name"))
+                .find_map(|pair| pair.child_by_field_name("value"))?,
+            _ => first,
+        };
+        let place = span(node);
+        let text = place.of(self.text);
+        let name = text.strip_prefix(['"', '\'', '`'])?;
+        Some((name.trim_end_matches(['"', '\'', '`']).to_owned(), place))
+    }
+}
+
+/// Returns the callee of a test, without the table that it may be given, and what its arguments begin with.
+fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
+    const TABLE: &str = ".each";
+    let start = function.start_byte();
+    if let Some(at) = span(function).of(text).find(TABLE) {
+        return Span { start, end: start + at + TABLE.len() + 1 };
+    }
+    let end = match arguments.named_child(0) {
+        Some(first) => arguments.end_byte().min(first.start_byte() + 1),
+        None => arguments.end_byte(),
+    };
+    Span { start, end }
+}
+
+/// Returns the body of the function among an object's members.
+fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
+    children(object).find_map(|member| {
+        let value = member.child_by_field_name("value");
+        let is_function = value.is_some_and(|value| value.kind().contains("function"));
+        if member.kind() != "method_definition" && !is_function {
+            return None;
+        }
+        member.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"))
+    })
+}
+
+/// Returns the body of the function that a call is given.
+pub(super) fn function_of(call: Node<'_>) -> Option<Node<'_>> {
+    let arguments = call.child_by_field_name("arguments")?;
+    let given = children(arguments).filter_map(|argument| match argument.kind() {
+        "object" => body_in_options(argument),
+        _ => argument.child_by_field_name("body"),
+    });
+    given.last()
+}
