@@ -35,6 +35,8 @@ pub(super) struct Mark {
 pub(super) enum Effect {
     /// A part of it is left out, as `-DskipTests` does for a build.
     Partial,
+    /// Its failure is what passes, which a new check may be for.
+    Inverted,
     /// Its failure passes for a success.
     Ignored,
     /// It does not run.
@@ -181,11 +183,16 @@ impl Reader<'_> {
                 !self.script.commands.iter().any(|other| other.program() == Some(name.as_str()))
             }
             Surrounding::Branch => {
-                let words: Vec<&str> = span.of(self.text).split([' ', ';', '\n']).take(2).collect();
-                words == ["if", "false"]
+                let condition = span.of(self.text).strip_prefix("if ").unwrap_or_default();
+                constant(condition.split([';', '\n']).next().unwrap_or_default()) == Some(false)
             }
-            Surrounding::OrRight => matches!(first_word(span.of(self.text)), "true" | ":" | "echo" | "exit"),
-            Surrounding::AndRight => matches!(first_word(span.of(self.text)), "false" | "exit"),
+            Surrounding::OrRight | Surrounding::AndRight if span.of(self.text).starts_with("exit") => true,
+            Surrounding::OrRight => constant(span.of(self.text)) == Some(true),
+            Surrounding::AndRight => constant(span.of(self.text)) == Some(false),
+            Surrounding::LoopBody => {
+                let mut words = span.of(self.text).split_whitespace();
+                words.next() == Some("for") && words.nth(1).is_some_and(|word| word == "in;")
+            }
             Surrounding::Pipeline { .. }
             | Surrounding::AndLeft
             | Surrounding::OrLeft
@@ -193,11 +200,29 @@ impl Reader<'_> {
             | Surrounding::Background
             | Surrounding::IfCondition
             | Surrounding::LoopCondition
-            | Surrounding::LoopBody
             | Surrounding::Subshell
             | Surrounding::Substitution
             | Surrounding::Interpreted => false,
         })
+    }
+
+    /// Returns the function of the script that a command calls by the name of a program, where it checks nothing.
+    fn idle_function(&self, command: &Command) -> Option<Span> {
+        let name = command.program()?;
+        let inside = |own: &Command| {
+            let around = self.script.surroundings(own);
+            around.into_iter().find_map(|(surrounding, span)| match surrounding {
+                Surrounding::Function(own) if own == name => Some(span),
+                _ => None,
+            })
+        };
+        let is_idle = |own: &&Command| {
+            let words: Vec<&str> = own.effective().iter().map(Word::text).collect();
+            HARMLESS.is_match(&words.join(" "))
+        };
+        let own: Vec<&Command> = self.script.commands.iter().filter(|own| inside(own).is_some()).collect();
+        let function = own.first().and_then(|first| inside(first))?;
+        (inside(command).is_none() && own.iter().all(is_idle)).then_some(function)
     }
 
     fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
@@ -211,6 +236,7 @@ impl Reader<'_> {
         if self.is_unreachable(command) {
             marks.push(Mark { effect: Effect::Never, span: command.span });
         }
+        marks.extend(self.idle_function(command).map(|span| Mark { effect: Effect::Never, span }));
         let Some(lost) = command.lost else { return marks };
         if HARMLESS.is_match(&step.text) {
             return marks;
@@ -223,13 +249,16 @@ impl Reader<'_> {
             | Loss::Condition
             | Loss::Followed
             | Loss::ErrexitIgnored
+            | Loss::LoopCondition
+            | Loss::Negated
+            | Loss::Pipe
             | Loss::Substitution => is_check,
             // Another attempt at the same check is no way around it.
             Loss::Fallback => is_check && names_of_checks(lost.span.of(self.text)).is_empty(),
-            Loss::Pipe | Loss::Negated | Loss::LoopCondition => false,
         };
+        let effect = if lost.loss == Loss::Negated { Effect::Inverted } else { Effect::Ignored };
         if is_soft {
-            marks.push(Mark { effect: Effect::Ignored, span: lost.span });
+            marks.push(Mark { effect, span: lost.span });
         }
         marks
     }
@@ -399,8 +428,29 @@ pub(super) fn shell_of(interpreter: Interpreter) -> Option<Options> {
     }
 }
 
-fn first_word(text: &str) -> &str {
-    text.split_whitespace().next().unwrap_or_default()
+/// Returns whether a command always succeeds or always fails, where it is written out.
+fn constant(text: &str) -> Option<bool> {
+    let text = text.trim();
+    let (inverted, text) = match text.strip_prefix("! ") {
+        Some(rest) => (true, rest.trim()),
+        None => (false, text),
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_plain = !text.contains(['$', '`', '*', '?']);
+    let result = match words.as_slice() {
+        ["true" | ":" | "echo", ..] => true,
+        ["false", ..] => false,
+        ["[" | "[[", inner @ .., "]" | "]]"] | ["test", inner @ ..] if is_plain => match inner {
+            [left, "=" | "==" | "-eq", right] => left == right,
+            [left, "!=" | "-ne", right] => left != right,
+            [word] => !word.trim_matches(['"', '\'']).is_empty(),
+            ["-n", word] => !word.trim_matches(['"', '\'']).is_empty(),
+            ["-z", word] => word.trim_matches(['"', '\'']).is_empty(),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(result != inverted)
 }
 
 #[cfg(test)]
@@ -446,7 +496,23 @@ mod tests {
             ("cargo test || rc=0\nexit $rc", "rc=0"),
             ("cargo test --no-verify-access", ""),
             ("cargo test || cargo test", ""),
-            ("cargo test | tee log", ""),
+            ("cargo test | tee log", "tee log"),
+            ("set -o pipefail\ncargo test | tee log", ""),
+            ("cargo test | tee log\nexit ${PIPESTATUS[0]}", ""),
+            ("cargo test | tee log\necho ${PIPESTATUS[0]}", "tee log"),
+            ("cargo test | tee log\nrc=${PIPESTATUS[0]}\nexit $rc", ""),
+            ("! cargo test", "!"),
+            ("until cargo test; do sleep 1; done", ""),
+            ("until cargo test; do break; done", "until cargo test; do break; done"),
+            ("[ 1 = 1 ] || cargo test", "cargo test"),
+            ("[ 1 = 2 ] || cargo test", ""),
+            ("if [ a = b ]; then cargo test; fi", "cargo test"),
+            ("cargo() { :; }\ncargo test", "cargo() { :; }"),
+            ("cargo() { command cargo \"$@\"; }\ncargo test", ""),
+            ("cargo test\nif [ $? -ne 0 ]; then echo no; fi", ""),
+            ("set +e\ncargo test\nif [ $? -ne 0 ]; then echo no; fi", "set +e"),
+            ("set +e\ncargo test\nif [ $? -ne 0 ]; then exit 1; fi", ""),
+            ("set +e\ncargo test\nprintf $?", "set +e"),
             ("cargo test\nexit 0", "exit 0"),
             ("grep -q x y || true", ""),
             ("npx vitest --passWithNoTests", "--passWithNoTests"),

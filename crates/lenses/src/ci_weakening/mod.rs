@@ -173,6 +173,7 @@ impl ChangeSet<'_> {
                     for mark in marks {
                         let summary = match mark.effect {
                             commands::Effect::Never => "CI check no longer runs",
+                            commands::Effect::Inverted => "CI failure now counts as a success",
                             commands::Effect::Ignored | commands::Effect::Partial => {
                                 "CI failure is now ignored"
                             }

@@ -147,7 +147,7 @@ fn what_fails_as_before_is_no_finding() {
         "      - {run: cargo test}\n      - {\"run\": \"./x.sh\"}\n",
         "      - run: |\n          ./x.sh\n          cargo test\n",
         "      - run: |\n          set +e\n          cargo test\n          status=$?\n          echo done\n          exit $status\n      - run: ./x.sh\n",
-        "      - run: cargo test | tee log\n      - run: ./x.sh\n",
+        "      - run: cargo test | tee log\n        shell: bash\n      - run: ./x.sh\n",
         "      - run: cargo test || { echo failed; exit 1; }\n      - run: ./x.sh\n",
         "      - run: cargo test || cargo test\n      - run: ./x.sh\n",
         "      - run: cargo test --no-run\n      - run: cargo test\n      - run: ./x.sh\n",

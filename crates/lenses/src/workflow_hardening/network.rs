@@ -187,12 +187,19 @@ fn substituted_from<'s>(parsed: &'s ParsedRun, command: &Command) -> Option<&'s 
     if !runs_text {
         return None;
     }
-    let operand = command.arguments().iter().find(|word| !word.text().starts_with('-'))?;
+    let operand = command.arguments().iter().find(|word| !word.text().starts_with('-'));
+    let input = command.redirections.iter().find(|redirection| redirection.operator == "<<<");
+    let operand = operand.or(input.map(|input| &input.target))?;
     if !operand.text().starts_with(['$', '`', '<']) {
         return None;
     }
+    fetched_in(parsed, operand)
+}
+
+/// Returns the download that an expansion of a word makes.
+fn fetched_in<'s>(parsed: &'s ParsedRun, word: &Word) -> Option<&'s Command> {
     parsed.script.commands.iter().find(|other| {
-        let mut expansions = operand.expansions.iter();
+        let mut expansions = word.expansions.iter();
         is_fetch(other)
             && expansions
                 .any(|expansion| expansion.start <= other.span.start && other.span.end <= expansion.end)
@@ -206,6 +213,12 @@ fn follow(
     files: &mut BTreeMap<String, Download>,
     found: &mut Vec<Found>,
 ) {
+    for assignment in &command.assignments {
+        if let Some(fetch) = fetched_in(parsed, &assignment.value) {
+            let download = Download { place: parsed.template.place(fetch.span), words: words_of(fetch) };
+            files.insert(format!("${}", assignment.name), download);
+        }
+    }
     let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
     let Some(first) = words.first() else { return };
     let program = first.rsplit('/').next().unwrap_or(first);
@@ -237,12 +250,13 @@ fn run_file<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
     let interprets = SHELLS.contains(&program)
         || INTERPRETERS.contains(&program)
         || is_python(program)
-        || matches!(program, "source" | ".");
+        || matches!(program, "source" | "." | "eval");
     if !interprets {
         return words.first().copied().filter(|word| word.contains('/'));
     }
-    if words.iter().skip(1).any(|word| matches!(*word, "-c" | "-m")) {
-        return None;
+    if let Some(at) = words.iter().position(|word| matches!(*word, "-c" | "-m")) {
+        // A variable with what was downloaded is the program itself.
+        return words.get(at + 1).copied().filter(|word| word.starts_with('$'));
     }
     words.iter().skip(1).copied().find(|word| !word.starts_with(['-', '+']))
 }

@@ -1,5 +1,7 @@
 //! Programs that run other programs, and the shells that run a script.
 
+use std::collections::BTreeMap;
+
 use super::words::{Decoded, Word, joined};
 use super::{Command, Options};
 
@@ -162,8 +164,55 @@ pub(super) struct Inner {
     pub(super) options: Options,
 }
 
-/// Returns the scripts that a command hands to a shell: by `-c`, `eval`, a heredoc or a here-string.
-pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
+/// Texts that commands before handed on, by where a shell finds them.
+#[derive(Debug, Default)]
+pub(super) struct Handed {
+    /// Text that the stage before in a pipeline prints.
+    pub(super) piped: Option<Decoded>,
+    /// Texts of files that the script writes itself.
+    pub(super) files: BTreeMap<String, Decoded>,
+}
+
+impl Handed {
+    /// Keeps the text of a file that a command writes.
+    pub(super) fn note_file(&mut self, command: &Command) {
+        let Some(text) = printed(command) else { return };
+        let redirected = command
+            .redirections
+            .iter()
+            .filter(|redirection| matches!(redirection.operator.as_str(), ">" | ">>" | ">|"))
+            .map(|redirection| &redirection.target);
+        let is_tee = command.program() == Some("tee");
+        let named = command.arguments().iter().filter(|word| is_tee && !word.text().starts_with('-'));
+        for file in redirected.chain(named).filter_map(Word::constant) {
+            self.files.insert(file.trim_start_matches("./").to_owned(), text.clone());
+        }
+    }
+
+    /// Returns the text of the file that a command runs: `sh file`, `. file`, `./file`.
+    fn file_of(&self, command: &Command) -> Option<&Decoded> {
+        let name = command.program()?;
+        let file = match SHELLS.contains(&name) || matches!(name, "." | "source") {
+            true => command.arguments().iter().find(|word| !word.text().starts_with(['-', '+']))?,
+            false => command.effective().first().filter(|word| word.text().contains('/'))?,
+        };
+        self.files.get(file.constant()?.trim_start_matches("./"))
+    }
+}
+
+/// Returns the text that a command prints as it is written: a heredoc of `cat`, the argument of `echo`.
+pub(super) fn printed(command: &Command) -> Option<Decoded> {
+    let is_plain = |word: &&Word| !word.text().starts_with('-') && !word.text().starts_with('%');
+    match command.program()? {
+        "cat" | "tee" => input(command),
+        "echo" | "printf" => command.arguments().iter().rfind(is_plain).map(|word| word.decoded.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the scripts that a command hands to a shell: by `-c`, `eval`, a heredoc, a here-string, a pipe, or a file
+/// that the script writes.
+pub(super) fn inner_scripts(command: &Command, handed: &Handed) -> Vec<Inner> {
     let mut found = Vec::new();
     let words = command.effective();
     match command.program() {
@@ -179,6 +228,9 @@ pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
             return found;
         }
         Some(_) | None => {}
+    }
+    if let Some(text) = handed.file_of(command) {
+        return vec![Inner { text: text.clone(), options: Options::default() }];
     }
     for at in 0..words.len() {
         let name = base_name(&words[at]);
@@ -200,7 +252,8 @@ pub(super) fn inner_scripts(command: &Command) -> Vec<Inner> {
             }
             // `bash -s a b` and `bash <<EOF` read their input; `bash file` does not.
             file if file.is_none() || flags.contains(&"-s") => {
-                found.extend(input(command).map(|text| Inner { text, options }));
+                let read = input(command).or_else(|| handed.piped.clone());
+                found.extend(read.map(|text| Inner { text, options }));
             }
             Some(_) | None => {}
         }

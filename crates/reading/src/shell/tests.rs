@@ -92,7 +92,27 @@ fn a_failure_that_ends_nothing_is_lost() {
         ("if ! make; then :; fi", ERREXIT, &["make | Condition if ! make; then :; fi", ":"]),
         ("if ! make; then exit 1; fi", ERREXIT, &["make", "exit 1"]),
         ("if make; then :; else exit 1; fi", ERREXIT, &["make", ":", "exit 1"]),
-        ("while ! make; do :; done", ERREXIT, &["make | LoopCondition while ! make; do :; done", ":"]),
+        ("while ! make; do :; done", ERREXIT, &["make", ":"]),
+        ("until make; do :; done", ERREXIT, &["make", ":"]),
+        ("while make; do :; done", ERREXIT, &["make | LoopCondition while make; do :; done", ":"]),
+        (
+            "until make; do break; done",
+            ERREXIT,
+            &["make | LoopCondition until make; do break; done", "break"],
+        ),
+        ("make | tee x\nexit ${PIPESTATUS[0]}", ERREXIT, &["make", "tee x", "exit ${PIPESTATUS[0]}"]),
+        ("make | tee x\n[ ${PIPESTATUS[0]} = 0 ]", ERREXIT, &["make", "tee x", "[ ${PIPESTATUS[0]} = 0 ]"]),
+        (
+            "make | tee x\necho ${PIPESTATUS[0]}",
+            ERREXIT,
+            &["make | Pipe tee x", "tee x", "echo ${PIPESTATUS[0]}"],
+        ),
+        (
+            "make | tee x\ns=${PIPESTATUS[0]}\necho $s",
+            ERREXIT,
+            &["make | Pipe tee x", "tee x", "s=${PIPESTATUS[0]}", "echo $s"],
+        ),
+        ("make | tee x\necho $?", ERREXIT, &["make | Pipe tee x", "tee x", "echo $?"]),
         ("make &\necho", ERREXIT, &["make | Background make", "echo"]),
         ("make &\nwait $!", ERREXIT, &["make", "wait $!"]),
         ("! make", ERREXIT, &["make | Negated !"]),
@@ -135,6 +155,14 @@ fn scripts_inside_of_scripts_are_commands_at_their_places() {
         "bash <<'EOF'\nmake test\nEOF\n",
         "bash -s <<-EOF\n\tmake test\n\tEOF\n",
         "sh <<< 'make test'",
+        "cat <<EOF | sh\nmake test\nEOF\n",
+        "cat <<'EOF' | sudo bash -s\nmake test\nEOF\n",
+        "echo 'make test' | sh",
+        "printf '%s' 'make test' | bash",
+        "cat > a.sh <<'EOF'\nmake test\nEOF\nsh a.sh",
+        "cat <<EOF > a.sh\nmake test\nEOF\nchmod +x a.sh\n./a.sh",
+        "tee a.sh <<EOF\nmake test\nEOF\n. ./a.sh",
+        "echo 'make test' > a.sh && bash a.sh",
         "bash -c \"bash -c 'make test'\"",
         "bash -c \"bash -c \\\"make test\\\"\"",
     ] {
@@ -152,6 +180,12 @@ fn scripts_inside_of_scripts_are_commands_at_their_places() {
         &["bash -c make; true | OrElse :", "make | Followed true", "true | OrElse :", ":"],
     );
     assert_eq!(Script::parse("bash build.sh <<< x", NONE).commands.len(), 1);
+    for text in
+        ["cat <<EOF | sort\nmake test\nEOF\n", "cat > a.sh <<EOF\nmake test\nEOF\nsh b.sh", "cat x | sh"]
+    {
+        let script = Script::parse(text, NONE);
+        assert!(script.commands.iter().all(|command| command.interpreted_by.is_none()), "{text}");
+    }
 }
 
 #[test]

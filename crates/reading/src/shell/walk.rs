@@ -41,6 +41,7 @@ pub(super) fn parse(text: &str, options: Options, expansions: &[Span], level: us
         level,
         searches: 0,
         trap: None,
+        handed: programs::Handed::default(),
     };
     walker.script.broken = faults(tree.root_node());
     walker.block(tree.root_node(), Context::TOP);
@@ -106,6 +107,8 @@ pub(super) struct Walker<'t> {
     searches: usize,
     /// Place of `trap 'exit 0' EXIT`.
     pub(super) trap: Option<Span>,
+    /// Texts that the script writes and hands to shells.
+    pub(super) handed: programs::Handed,
 }
 
 /// Returns whether a statement reads a variable: `$name`, `${name…}`, or its name in arithmetic.
@@ -116,6 +119,19 @@ fn has_variable(statement: &str, name: &str) -> bool {
         let is_named = before.ends_with('$') || before.ends_with("${");
         !after.starts_with(is_name_part) && (is_named || is_arithmetic && !before.ends_with(is_name_part))
     })
+}
+
+/// Returns whether a statement may end a script with a failure.
+fn may_end(statement: &str) -> bool {
+    let words: Vec<&str> = statement.split(|sign: char| sign.is_whitespace() || sign == ';').collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let word = word.trim_matches(|bracket| "{}()".contains(bracket));
+        matches!(word, "exit" | "return" | "false") && words.get(at + 1) != Some(&"0")
+    })
+}
+
+fn is_test(statement: &str) -> bool {
+    ["[ ", "[[ ", "((", "test ", "case "].iter().any(|sign| statement.contains(sign))
 }
 
 fn is_name_part(character: char) -> bool {
@@ -182,10 +198,29 @@ impl Walker<'_> {
         if !first.contains("$?") && !first.contains("PIPESTATUS") {
             return false;
         }
-        if node.kind() != "variable_assignment" {
-            return !first.trim_start().starts_with("echo ");
+        match node.kind() {
+            "variable_assignment" => self.is_kept(node),
+            "if_statement" => may_end(text),
+            _ => may_end(text) || is_test(text),
         }
-        self.is_kept(node)
+    }
+
+    /// Returns whether the next statement about the stages of a pipeline makes something of their status.
+    fn reads_pipe_status(&mut self, end: usize) -> bool {
+        if !self.is_later(end, "PIPESTATUS") {
+            return false;
+        }
+        let rest = self.decoder.text.get(end..).unwrap_or_default();
+        let at = rest.find("PIPESTATUS").expect("it stands behind the place");
+        let start = rest[..at].rfind(['\n', ';']).map(|before| before + 1).unwrap_or_default();
+        let statement = rest[start..].trim_start();
+        let line = statement.split(['\n', ';']).next().unwrap_or_default();
+        let name: &str = line.split('=').next().unwrap_or_default();
+        if !name.is_empty() && name.len() < line.len() && name.chars().all(is_name_part) {
+            return self.is_kept_as(name, end + at);
+        }
+        let is_condition = line.starts_with("if ");
+        may_end(if is_condition { statement } else { line }) || !is_condition && is_test(line)
     }
 
     /// Returns whether the script's status hangs on the value of an assignment: it ends with the value, or tests it and
@@ -193,11 +228,16 @@ impl Walker<'_> {
     fn is_kept(&mut self, assignment: Node<'_>) -> bool {
         let text = span_of(assignment).of(self.decoder.text);
         let Some((name, value)) = text.split_once('=') else { return false };
-        if value == "0" || self.searches >= MAX_SEARCHES {
+        value != "0" && self.is_kept_as(name, assignment.end_byte())
+    }
+
+    /// Returns whether the script's status hangs on a variable that is set before a place.
+    fn is_kept_as(&mut self, name: &str, from: usize) -> bool {
+        if self.searches >= MAX_SEARCHES {
             return false;
         }
         self.searches += 1;
-        let rest = self.decoder.text.get(assignment.end_byte()..).unwrap_or_default();
+        let rest = self.decoder.text.get(from..).unwrap_or_default();
         let mut is_tested = false;
         for statement in rest.split(['\n', ';']) {
             let statement = statement.trim_start();
@@ -205,14 +245,8 @@ impl Walker<'_> {
             if !is_read && statement.starts_with(&format!("{name}=")) {
                 return is_tested;
             }
-            let words: Vec<&str> = statement.split_whitespace().collect();
-            let ends = words.iter().enumerate().any(|(at, word)| {
-                let word = word.trim_matches(|bracket| "{}()".contains(bracket));
-                matches!(word, "exit" | "return" | "false") && words.get(at + 1) != Some(&"0")
-            });
-            let is_test = ["[ ", "[[ ", "((", "test ", "case "].iter().any(|sign| statement.contains(sign));
-            is_tested |= is_read && is_test;
-            if ends && (is_read || is_tested) {
+            is_tested |= is_read && is_test(statement);
+            if may_end(statement) && (is_read || is_tested) {
                 return true;
             }
         }
@@ -309,13 +343,18 @@ impl Walker<'_> {
         let whole = context.fate(self.options);
         let Some(last) = stages.last() else { return };
         let piped = Lost { loss: Loss::Pipe, span: span_of(last.node) };
-        let reads = self.is_later(last.node.end_byte(), "PIPESTATUS");
+        let reads = self.reads_pipe_status(last.node.end_byte());
         for (index, stage) in stages.iter().enumerate() {
             let is_last = index + 1 == stages.len();
             let fate = if is_last || self.options.pipefail || reads { whole } else { Some(piped) };
+            let begin = self.script.commands.len();
             self.inside(Surrounding::Pipeline { last: is_last }, span_of(last.node), |walker| {
                 walker.scoped(|walker| walker.stage(stage, context.subshell(fate)));
             });
+            self.handed.piped = match &self.script.commands[begin..] {
+                [only] if !is_last => programs::printed(only),
+                _ => None,
+            };
         }
     }
 
@@ -398,7 +437,13 @@ impl Walker<'_> {
         let span = span_of(node);
         let mut cursor = node.walk();
         let conditions: Vec<Node<'_>> = node.children_by_field_name("condition", &mut cursor).collect();
-        let lost = Some(Lost { loss: Loss::LoopCondition, span });
+        let text = span.of(self.decoder.text);
+        let negated =
+            conditions.first().is_some_and(|node| span_of(*node).of(self.decoder.text).starts_with('!'));
+        // Such a loop goes on until the command succeeds.
+        let repeats = text.starts_with("until") != negated
+            && !["break", "exit 0", "return 0"].iter().any(|end| text.contains(end));
+        let lost = if repeats { None } else { Some(Lost { loss: Loss::LoopCondition, span }) };
         self.inside(Surrounding::LoopCondition, span, |walker| {
             let tested = Context { success: Some(lost), ..context.tested(lost, span) };
             walker.statements(&conditions, tested);
@@ -467,7 +512,9 @@ impl Walker<'_> {
     pub(super) fn interpret(&mut self, index: usize, fate: Fate) {
         let command = &self.script.commands[index];
         let (span, frame) = (command.span, command.frame);
-        let inner = programs::inner_scripts(command);
+        let inner = programs::inner_scripts(command, &self.handed);
+        self.handed.piped = None;
+        self.handed.note_file(command);
         if self.level >= MAX_INTERPRETERS && !inner.is_empty() {
             self.script.broken.push(span);
             return;
