@@ -97,6 +97,8 @@ pub(super) const ROWS: &[Definition] = &[
         .with(&[RUN, NO_LIST, ON])
         .reporting("shell"),
     Definition::new(PY, &["$F($X, ...)"]).with(&[SYSTEM, NO_LIST]),
+    Definition::new(PY, &["$F([$SHELL, $FLAG, $X, ...], ...)"]).with(&[RUN, SHELL, FLAG, COMMAND]),
+    Definition::new(JS, &["$F($SHELL, [$FLAG, $X, ...], ...)"]).with(&[SPAWN, SHELL, FLAG, COMMAND]),
     Definition::new(JS, &["$F($X, ...)"]).with(&[EXEC, COMMAND]),
     Definition::new(JS, &["exec($X, ...)"]).with(&[Variable::computed("X")
         .matching(r#"^(?:`|"[^"]*"\s*\+|'[^']*'\s*\+)"#)

@@ -16,6 +16,8 @@ pub(super) const ROWS: &[Definition] = &[
             "Reflect.set($E, 'innerHTML', $X, ...)",
             "Reflect.set($E, 'outerHTML', $X, ...)",
             "$E.insertAdjacentHTML($P, $X)",
+            "$E.setHTMLUnsafe($X)",
+            "$E.srcdoc = $X",
             "$R.createContextualFragment($X)",
             "document.write(..., $X, ...)",
             "document.writeln(..., $X, ...)",

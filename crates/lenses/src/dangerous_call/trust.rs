@@ -3,7 +3,8 @@
 use super::{CS, GO, JAVA, JS, JVM, KOTLIN, PHP, PY, RUBY, RUST, THIS_MACHINE};
 use qa_reading::patterns::{Definition, Variable};
 
-const OFF: Variable = Variable::any("V").matching("^(?:False|0)$");
+/// A value that switches the check off, also at the end of a chain of assignments.
+const OFF: Variable = Variable::any("V").matching(r"(?:^|[^=!<>]=\s*)(?:False|0|bool\(0?\))$");
 const METHOD: Variable = Variable::one_of(
     "M",
     &[
@@ -81,7 +82,33 @@ pub(super) const ROWS: &[Definition] = &[
     off(Definition::new(PY, &["$O.$M(..., verify=$V)"]).with(&[METHOD, OFF]).reporting("verify")),
     off(Definition::new(PY, &["$F(..., verify=$V)"]).with(&[FUNCTION, OFF]).reporting("verify")),
     off(Definition::new(PY, &["$S.verify = $V"])
+        .with(&[Variable::any("S").matching(r"(?i)(?:^|[._])(?:requests|sess|session|client|s)(?:\(.*\))?$"), OFF])),
+    off(Definition::new(PY, &["setattr($S, 'verify', $V)"])
         .with(&[Variable::any("S").matching(r"(?i)(?:^|[._])(?:requests|sess|session|client|s)$"), OFF])),
+    off(Definition::new(
+        PY,
+        &[
+            "setattr($C, 'check_hostname', $V)",
+            "setattr($C, 'verify_ssl', $V)",
+            "$C.__setattr__('check_hostname', $V)",
+            "object.__setattr__($C, 'check_hostname', $V)",
+        ],
+    )
+    .with(&[OFF])),
+    off(Definition::new(
+        PY,
+        &[
+            "setattr($C, 'verify_mode', $V)",
+            "$C.__setattr__('verify_mode', $V)",
+            "object.__setattr__($C, 'verify_mode', $V)",
+        ],
+    )
+    .with(&[Variable::any("V").matching(r"(?:^|\.)CERT_NONE$")])),
+    off(Definition::new(PY, &["$P($F, ..., verify=$V)"])
+        .with(&[Variable::one_of("P", &["functools.partial", "partial"]), FUNCTION, OFF])
+        .reporting("verify")),
+    off(Definition::new(PY, &["os.environ.PYTHONHTTPSVERIFY = $V"])
+        .with(&[Variable::any("V").matching("^0$")])),
     off(Definition::new(
         PY,
         &[
@@ -105,10 +132,33 @@ pub(super) const ROWS: &[Definition] = &[
         JS,
         &["rejectUnauthorized: false", "$O.rejectUnauthorized = false", "strictSSL: false", "$O.strictSSL = false"],
     )),
-    off(Definition::new(JS, &["process.env.NODE_TLS_REJECT_UNAUTHORIZED = $V"])
-        .with(&[Variable::any("V").matching("^0$")])),
+    off(Definition::new(JS, &["$O.rejectUnauthorized = $V"])
+        .with(&[Variable::any("V").matching(r"[^=!<>]=\s*false$")])),
+    off(Definition::new(
+        JS,
+        &[
+            "$F($O, 'rejectUnauthorized', { value: false, ... })",
+            "$F($O, 'strictSSL', { value: false, ... })",
+        ],
+    )
+    .with(&[Variable::one_of("F", &["Object.defineProperty", "Reflect.defineProperty"])])),
+    off(Definition::new(
+        JS,
+        &[
+            "rejectUnauthorized: { value: false, ... }",
+            "Reflect.set($O, 'rejectUnauthorized', false, ...)",
+            "Reflect.set($O, 'strictSSL', false, ...)",
+        ],
+    )),
+    off(Definition::new(
+        JS,
+        &["$O.NODE_TLS_REJECT_UNAUTHORIZED = $V", "NODE_TLS_REJECT_UNAUTHORIZED: $V"],
+    )
+    .with(&[Variable::any("V").matching("^0$")])),
     off(Definition::new(JS, &["checkServerIdentity: $L", "$O.checkServerIdentity = $L"])
-        .with(&[Variable::any("L").matching(r"^\([\w\s,:]*\)\s*=>\s*(?:undefined|null|void 0|\{\s*\})$")])),
+        .with(&[Variable::any("L").matching(
+            r"^(?:\([\w\s,:]*\)\s*=>\s*(?:undefined|null|void 0|\{\s*\})|function\s*\w*\([\w\s,:]*\)\s*\{\s*(?:return(?:\s+undefined|\s+null)?;?)?\s*\})$",
+        )])),
     off(Definition::new(GO, &["InsecureSkipVerify: true", "$C.InsecureSkipVerify = true"])),
     off(Definition::new(GO, &["ssh.InsecureIgnoreHostKey()"]).using(&["import \"golang.org/x/crypto/ssh\""])),
     off(Definition::new(RUST, &["$C.$M(true)"]).with(&[Variable::one_of(
