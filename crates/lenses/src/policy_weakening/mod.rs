@@ -16,6 +16,7 @@ use qa_core::policy::Policy;
 
 const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
 const LOCKFILE: &str = "policy-weakening/lockfile-removed";
+const REPLACED: &str = "policy-weakening/lockfile-replaced";
 const POLICY_CHANGED: &str = "policy-weakening/policy-file-changed";
 const POLICY_REMOVED: &str = "policy-weakening/policy-file-removed";
 const POLICY_UNREADABLE: &str = "policy-weakening/policy-unreadable";
@@ -33,7 +34,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -54,6 +55,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::Medium,
             GUARDED,
             "Restore the lock file, so that builds use the reviewed versions.",
+        ),
+        rule(
+            REPLACED,
+            "Lock file is replaced by that of another tool",
+            Severity::Low,
+            NOTICE,
+            "Compare the versions and checksums of both files, or switch in a change of its own.",
         ),
         rule(
             POLICY_CHANGED,
@@ -106,10 +114,8 @@ enum Found {
     Owners(Change),
     /// The policy changed; the draft is on the line that names its rubric.
     Policy,
-    LockGone {
-        folder: String,
-    },
-    LockAdded,
+    LockGone(locks::Lock),
+    LockAdded(locks::Lock),
     /// A manifest is deleted or moved away.
     ManifestGone {
         folder: String,
@@ -169,7 +175,7 @@ impl Lens for PolicyWeakening {
                     let draft = fact.draft.as_ref();
                     drafts.extend(draft.and_then(|draft| rubric::swapped(draft, policy, lookups)));
                 }
-                Some(Found::LockGone { .. } | Found::LockAdded | Found::ManifestGone { .. }) | None => {}
+                Some(Found::LockGone(_) | Found::LockAdded(_) | Found::ManifestGone { .. }) | None => {}
             }
         }
         if !changes.is_empty() {
