@@ -334,6 +334,9 @@ fn what_follows_on_the_next_line_is_no_value_of_a_name() {
         format!("password =\nnote = \"{value}\"\n"),
         format!("password: # as agreed\n  name: \"{value}\"\n"),
         format!("password = None  # \"as agreed\"\nversion(\"{value}\")\n"),
+        format!("client_secret =\n{value}"),
+        format!("if api_key == (\n    {value})"),
+        format!("token:\n  {value}"),
     ] {
         assert_eq!(detectors(&text), [""; 0], "{text}");
     }
