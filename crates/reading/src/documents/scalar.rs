@@ -166,6 +166,9 @@ impl<'s> Walk<'s> {
                 return Some(1);
             } else if next.is_ascii_whitespace() {
                 self.at += 1;
+            } else if wanted == '\n' && self.at == 0 {
+                // An INI value that begins below its name.
+                return Some(0);
             } else {
                 return None;
             }
