@@ -120,13 +120,18 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
     let mut marked: Option<usize> = None;
     let mut mark_of_name = None;
     let mut count = 0;
-    for (at, line) in lines.enumerate() {
+    let lines: Vec<&str> = lines.collect();
+    for (at, line) in lines.iter().copied().enumerate() {
         count = at + 1;
         let parts = scanner.line(line);
         let first = line.len() - line.trim_start().len();
         let plain = parts.kind_at(first) == Kind::Code && !line.is_empty();
         let mut name =
             plain.then(|| NAMES.find(language, line, &parts).map(|span| line[span].to_owned())).flatten();
+        if plain && name.is_none() && line.contains("TEST") {
+            let joined = joined_macro(language, &lines[at..]);
+            name = joined.and_then(|line| Some(line[NAMES.find(language, &line, &parts)?].to_owned()));
+        }
         if let Some((_, literal, mark, names)) = own {
             let name_may_come = plain && marked.is_some();
             if let Some(captures) = name_may_come.then(|| names.captures(line)).flatten() {
@@ -165,6 +170,13 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
         last.end = count;
     }
     found
+}
+
+/// Returns the first of some lines with the next, where the arguments of a macro of C++ go on there.
+fn joined_macro(language: Option<&str>, lines: &[&str]) -> Option<String> {
+    let [first, next, ..] = lines else { return None };
+    let goes_on = matches!(language, Some("c" | "c++")) && first.trim_end().ends_with(['(', ',']);
+    goes_on.then(|| format!("{} {}", first.trim_end(), next.trim_start()))
 }
 
 /// Returns the words of a name, without those that are in any test's name.
@@ -254,6 +266,7 @@ mod tests {
             ("java", "@Test\npublic void a() {\n}\nvoid b() {", &["a"]),
             ("ruby", "it \"does a\" do\ndef test_b", &["does a", "test_b"]),
             ("c++", "TEST(Suite, Name) {", &["Suite, Name"]),
+            ("c++", "TEST_F(Suite,\n       Name) {\n  f(TEST,\n    1);", &["Suite, Name"]),
         ];
         for (language, text, expected) in cases {
             let found: Vec<String> =

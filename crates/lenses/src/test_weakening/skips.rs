@@ -125,9 +125,20 @@ pub(super) fn switches_off(language: Option<&str>, mark: &Mark, text: &str) -> b
     is_own && !(language == Some("python") && is_for_a_platform(&joined[found.end..], ""))
 }
 
-/// Returns the text of a mark on one line.
+/// Returns the text of a mark on one line, without comments of Python and Ruby.
 fn joined(mark: &Mark, text: &str) -> String {
-    mark.span.of(text).lines().map(str::trim).collect()
+    mark.span.of(text).lines().map(|line| without_comment(line).trim()).collect()
+}
+
+/// Cuts a line at a number sign behind a blank and outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let begins = |at: usize| {
+        let before = &line[..at];
+        let is_quoted = ['"', '\'', '`'].iter().any(|quote| before.matches(*quote).count() % 2 == 1);
+        before.ends_with([' ', '\t', '(']) && !is_quoted
+    };
+    let comment = line.match_indices('#').map(|(at, _)| at).find(|at| begins(*at));
+    &line[..comment.unwrap_or(line.len())]
 }
 
 /// Returns whether a build constraint of Go excludes a file unless its word is given; those of platforms do not.
@@ -219,11 +230,24 @@ fn ignoring_hook(text: &str) -> Option<Span> {
     let first = lines.next().unwrap_or_default();
     let body: Vec<&str> =
         lines.take_while(|line| line.is_empty() || line.starts_with([' ', '\t', ')'])).collect();
-    let conditions = body.iter().filter_map(|line| line.trim_start().strip_prefix("if "));
+    let conditions: Vec<String> = (0..body.len()).filter_map(|at| condition_at(&body[at..])).collect();
     let is_for_platforms =
-        conditions.clone().count() > 0 && { conditions }.all(|condition| PLATFORM.is_match(condition));
+        !conditions.is_empty() && conditions.iter().all(|condition| PLATFORM.is_match(condition));
     let leaves_out = LEAVES_OUT.is_match(first) || body.iter().any(|line| LEAVES_OUT.is_match(line));
     (leaves_out && !is_for_platforms).then_some(Span { start, end: start + first.len() })
+}
+
+/// Returns the condition of an `if` on the first of some lines, up to its colon and without an opening parenthesis.
+fn condition_at(lines: &[&str]) -> Option<String> {
+    let first = lines.first()?.trim_start().strip_prefix("if ")?;
+    let mut condition = first.trim_start_matches('(').to_owned();
+    for line in &lines[1..] {
+        if condition.contains(':') {
+            break;
+        }
+        condition.push_str(line.trim());
+    }
+    Some(condition)
 }
 
 /// Counts the tests of each name that are not switched off.
@@ -310,6 +334,7 @@ pub(super) fn by_line(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> 
 
 /// Returns whether a mark holds on some platforms or versions only; its condition may stand on the line below.
 fn is_for_a_platform(rest: &str, next: &str) -> bool {
+    let rest = without_comment(rest);
     let condition = if rest.trim().is_empty() { next } else { rest };
     PLATFORM.is_match(condition) && !condition.split("reason").next().unwrap_or("").contains("True")
 }
