@@ -13,8 +13,10 @@ SCRIPTS = {"python", "javascript", "typescript"}
 def first_import(text, language):
     """The line, from 0, before which an import may stand."""
     pattern = {"python": r"^(?:from|import) (?!__future__)", "go": r'^import "|^\t"|^import \(', "rust": r"^use "}.get(language, r"^import ")
-    match = re.search(pattern, text, re.M)
-    return text.count("\n", 0, match.start()) if match else None
+    found = re.finditer(pattern, text, re.M)
+    # Prose in a docstring may begin like an import.
+    starts = [match.start() for match in found if text.count('"""', 0, match.start()) % 2 == 0]
+    return text.count("\n", 0, starts[0]) if starts else None
 
 
 def directory(path):

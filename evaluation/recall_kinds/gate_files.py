@@ -118,6 +118,10 @@ def laid_linter(tree, chance, unchanged):
             continue
         if isinstance(addition, dict):
             path, text = next(iter(addition.items()))
+            # Another file of the same tool may win over it.
+            stem = path.rsplit(".", 1)[0]
+            if any(each.rsplit(".", 1)[0] == stem for each in tree.paths):
+                continue
         else:
             path, text = manifest, tree.read(manifest).rstrip("\n") + "\n" + addition
             if "[tool.mypy]" in tree.read(manifest) or "[lints" in tree.read(manifest):

@@ -66,12 +66,12 @@ def with_blanks(text, language):
 
 
 def with_comments(text, language):
-    """A comment behind the first bracket of each call."""
+    """A comment behind the first bracket of each call; it has no word, which would be a reason for what it stands in."""
     out = []
     for token in TOKEN.finditer(text):
         part = token[0]
         if part == "(" and is_call(text, token.start()) and not re.search(r"\bdef\s+\w+$", text[: token.start()]):
-            part += "  # as agreed\n        " if language == "python" else " /* as agreed */ "
+            part += "  # --\n        " if language == "python" else " /* -- */ "
         out.append(part)
     return "".join(out)
 
@@ -85,7 +85,7 @@ def value_spelled(text, spelling, language):
         return ASSIGNED.sub(r" (\n    \1\n)\2", text)
     if spelling == "quoted" and language in ("python", "javascript", "typescript"):
         return ASSIGNED.sub(lambda match: " '" + match[1][1:-1] + "'" + match[2] if "'" not in match[1][1:-1] else match[0], text)
-    return ASSIGNED.sub(r"  /* as agreed */  \1\2" if spelling == "quoted" else r"   \1\2", text)
+    return ASSIGNED.sub(r"  /* -- */  \1\2" if spelling == "quoted" else r"   \1\2", text)
 
 
 CODE = {"broken": with_breaks, "spaced": with_blanks, "quoted": with_comments}
