@@ -98,10 +98,9 @@ fn catches(search: &mut Search<'_>) {
         let value = if body.is_empty() {
             "swallowed"
         } else if code[open + 1..close]
-            .trim_start()
             .split(';')
             .next()
-            .is_some_and(|first| first.trim_end().ends_with(".printStackTrace()"))
+            .is_some_and(|first| first.split_whitespace().collect::<String>().ends_with(".printStackTrace()"))
         {
             "printed"
         } else {

@@ -27,6 +27,11 @@ fn handlers_that_drop_errors_are_told_from_those_that_do_not() {
             "class A { void f() { try { g(); } catch (E e) { e.printStackTrace(); } } }",
             "printed catch (E e)",
         ),
+        (
+            "A.java",
+            "class A { void f() { try { g(); } catch (E e) { e\n  .printStackTrace( /* */ ); } } }",
+            "printed catch (E e)",
+        ),
         ("a.go", "package a\n\nfunc f() {\n\terr := g()\n\t_ = err\n}\n", "swallowed _ = err"),
         (
             "a.go",
