@@ -12,6 +12,7 @@ use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
     r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|equal|true|deepequal)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
@@ -85,12 +86,20 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         (ChangeKind::Added, ..) => {
             let text = only_side(packet);
             if may_tell(packet, &[&text]) {
-                compare(packet, &Version::default(), &Version::parse(&path, language, &text), &mut seen);
+                compare(
+                    packet,
+                    &Version::default(),
+                    &Version::parse(&path, language, &text, None),
+                    &mut seen,
+                );
             }
         }
         (_, Some(base), Some(head)) if may_tell(packet, &[base, head]) => {
-            let base = Version::parse(&old_path, language, base);
-            compare(packet, &base, &Version::parse(&path, language, head), &mut seen);
+            let hunks = &packet.file.hunks;
+            let [older, newer] =
+                [(base, false), (head, true)].map(|(text, is_newer)| OtherVersion { text, hunks, is_newer });
+            let base = Version::parse(&old_path, language, base, Some(&newer));
+            compare(packet, &base, &Version::parse(&path, language, head, Some(&older)), &mut seen);
         }
         // No changed line is about a test, or no version has one.
         _ => {}

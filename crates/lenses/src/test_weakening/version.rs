@@ -4,7 +4,7 @@ use super::names::{self, Test};
 use super::skips;
 use qa_contracts::v1::ChangeKind;
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::{Language, Mark, MarkKind, Span, TestFile};
+use qa_reading::syntax::{Language, Mark, MarkKind, OtherVersion, Span, TestFile};
 
 /// A text with its tests.
 #[derive(Debug, Default)]
@@ -20,8 +20,14 @@ pub(super) struct Version<'t> {
 }
 
 impl<'t> Version<'t> {
-    pub(super) fn parse(path: &str, language: Option<&str>, text: &'t str) -> Self {
-        match Language::from_path(path).and_then(|grammar| TestFile::parse(grammar, text)) {
+    /// Parses a text, by its own path; beside another version of it where there is one.
+    pub(super) fn parse(
+        path: &str,
+        language: Option<&str>,
+        text: &'t str,
+        other: Option<&OtherVersion<'_>>,
+    ) -> Self {
+        match Language::from_path(path).and_then(|grammar| TestFile::parse(grammar, text, other)) {
             Some(file) => Self::by_tree(file, language, text),
             None => {
                 let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));

@@ -25,9 +25,12 @@ pub use grammar::Grammar;
 pub use search::{Found, Match, Patterns};
 pub use words::Words;
 
-use crate::syntax::{self, Outline, Span};
+use crate::syntax::{self, CURRENT_WITHIN, Cache, Outline, Span};
 use names::Bindings;
 use plain::PlainTree;
+
+/// Cache of the last texts, with the names that each binds: lenses search the same file one after the other.
+static PARSED: Cache<Grammar, Arc<ParsedText>> = Cache::new(CURRENT_WITHIN);
 
 /// A text that was parsed; the text itself is kept by the caller.
 #[derive(Debug)]
@@ -47,6 +50,13 @@ enum Tree {
 }
 
 impl Tree {
+    fn new(tree: Option<tree_sitter::Tree>) -> Self {
+        match tree {
+            Some(tree) => Self::Parsed(tree),
+            None => Self::Unread,
+        }
+    }
+
     fn parsed(&self) -> Option<&tree_sitter::Tree> {
         match self {
             Self::Parsed(tree) => Some(tree),
@@ -64,22 +74,34 @@ pub struct Code<'t> {
 
 impl ParsedText {
     /// Parses a text by the language of its path, or returns `None` where that has no grammar.
-    pub fn parse(path: &str, text: &str) -> Option<Self> {
+    pub fn parse(path: &str, text: &str) -> Option<Arc<Self>> {
         let grammar = Grammar::for_path(path)?;
         let name = path.rsplit('/').next().unwrap_or(path);
         let is_page = syntax::Language::from_path(path).is_none() && grammar == Grammar::JavaScript;
-        if is_page {
-            return Some(Self::parse_page(name, text));
-        }
-        let parsed = Self::parse_as(grammar, text);
+        Some(match is_page {
+            true => Arc::new(Self::parse_page(name, text)),
+            false => PARSED.get_or_compute(grammar, text, || Arc::new(Self::parse_file(grammar, text))),
+        })
+    }
+
+    fn parse_file(grammar: Grammar, text: &str) -> Self {
+        let parsed = Self::parse_whole(grammar, text);
         // Types in a file of JavaScript are those of Flow, which are written as those of TypeScript are.
         if grammar == Grammar::JavaScript && parsed.has_errors() {
-            let typed = Self::parse_as(Grammar::Tsx, text);
+            let typed = Self::parse_whole(Grammar::Tsx, text);
             if !typed.has_errors() {
-                return Some(typed);
+                return typed;
             }
         }
-        Some(parsed)
+        parsed
+    }
+
+    /// Like [`Self::parse_as`], with the tree that others read the text by as well.
+    fn parse_whole(grammar: Grammar, text: &str) -> Self {
+        match grammar.language() {
+            Some(language) => Self::new(grammar, Tree::new(syntax::parse_tree_once(language, text))),
+            None => Self::parse_as(grammar, text),
+        }
     }
 
     fn parse_as(grammar: Grammar, text: &str) -> Self {
@@ -88,6 +110,10 @@ impl ParsedText {
         } else {
             parse_ranges(grammar, text, &[])
         };
+        Self::new(grammar, tree)
+    }
+
+    fn new(grammar: Grammar, tree: Tree) -> Self {
         Self { grammar, tree, bindings: OnceLock::new(), outline: OnceLock::new() }
     }
 
@@ -101,7 +127,7 @@ impl ParsedText {
             true => Tree::Plain(PlainTree::empty()),
             false => parse_ranges(grammar, text, &spans),
         };
-        Self { grammar, tree, bindings: OnceLock::new(), outline: OnceLock::new() }
+        Self::new(grammar, tree)
     }
 
     fn has_errors(&self) -> bool {
@@ -151,14 +177,7 @@ impl<'t> Code<'t> {
 }
 
 fn parse_ranges(grammar: Grammar, text: &str, spans: &[Span]) -> Tree {
-    let tree = match (grammar.language(), spans) {
-        (Some(language), []) => syntax::parse_tree_once(language, text),
-        _ => grammar.parser().and_then(|parser| syntax::parse_tree(&parser, text, spans)),
-    };
-    match tree {
-        Some(tree) => Tree::Parsed(tree),
-        None => Tree::Unread,
-    }
+    Tree::new(grammar.parser().and_then(|parser| syntax::parse_tree(&parser, text, spans)))
 }
 
 /// A script in a page.

@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tree_sitter::Tree;
 
-use super::{Language, Outline, outline, parse_tree, unread};
+use super::version::parse_beside;
+use super::{Language, OtherVersion, Outline, outline, parse_tree, unread};
 
 /// Budgets in bytes of text; a cache that exceeds its own forgets the oldest. A tree takes some twenty times its text.
 const TREES_WITHIN: Budget = Budget { bytes: 128 << 10, bytes_of_two: 512 << 10 };
+/// Budget for what comes with a tree and is of use while a file is the current one.
+pub(crate) const CURRENT_WITHIN: Budget = Budget { bytes: 64 << 10, bytes_of_two: 64 << 10 };
 const OUTLINES_WITHIN: Budget = Budget { bytes: 1 << 20, bytes_of_two: 1 << 20 };
 const SCRIPTS_WITHIN: Budget = Budget { bytes: 64 << 10, bytes_of_two: 64 << 10 };
 
@@ -22,14 +25,14 @@ static SCRIPTS: Cache<(), Option<Tree>> = Cache::new(SCRIPTS_WITHIN);
 
 /// Weight of the texts that a cache keeps, all together.
 #[derive(Debug, Clone, Copy)]
-struct Budget {
+pub(crate) struct Budget {
     bytes: usize,
     /// Budget for two texts, so that both versions of a large file stay.
     bytes_of_two: usize,
 }
 
 /// Values by text and by how it is read.
-struct Cache<K, T> {
+pub(crate) struct Cache<K, T> {
     budget: Budget,
     kept: Mutex<Kept<K, T>>,
 }
@@ -49,13 +52,20 @@ struct Entry<K, T> {
 }
 
 impl<K: PartialEq, T: Clone> Cache<K, T> {
-    const fn new(budget: Budget) -> Self {
+    pub(crate) const fn new(budget: Budget) -> Self {
         Self { budget, kept: Mutex::new(Kept { bytes: 0, entries: VecDeque::new() }) }
     }
 
     /// Returns the value of a text, computed unless it is kept; concurrent callers for one text wait for one of them.
-    fn get_or_compute(&self, key: K, text: &str, compute: impl FnOnce() -> T) -> T {
+    pub(crate) fn get_or_compute(&self, key: K, text: &str, compute: impl FnOnce() -> T) -> T {
         self.entry(key, text).get_or_init(compute).clone()
+    }
+
+    /// Returns the value of a text if it is kept and computed.
+    fn get(&self, key: K, text: &str) -> Option<T> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = kept.entries.iter().find(|entry| entry.key == key && entry.text == text);
+        entry?.value.get().cloned()
     }
 
     fn entry(&self, key: K, text: &str) -> Arc<OnceLock<T>> {
@@ -104,6 +114,15 @@ pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
 /// Like [`parse_tree`] of a whole text, but cached.
 pub(crate) fn parse_tree_once(language: Language, text: &str) -> Option<Tree> {
     TREES.get_or_compute(language, text, || parse_tree(&language.grammar(), text, &[]))
+}
+
+/// Like [`parse_tree_once`], by the tree of another version where that is cached.
+pub(crate) fn parse_version_once(language: Language, text: &str, other: &OtherVersion<'_>) -> Option<Tree> {
+    let known = TREES.get(language, other.text).flatten();
+    TREES.get_or_compute(language, text, || {
+        let beside = known.and_then(|tree| parse_beside(language, text, other, &tree));
+        beside.or_else(|| parse_tree(&language.grammar(), text, &[]))
+    })
 }
 
 /// Returns the tree of a shell script, cached: several lenses read the same scripts.

@@ -21,18 +21,21 @@ mod test_cases;
 #[cfg(test)]
 mod tests;
 mod uncollected;
+mod version;
 mod walk;
 mod written;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use branches::Branch;
 pub use memo::parse_once;
-pub(crate) use memo::{parse_script_once, parse_tree_once};
+pub(crate) use memo::{CURRENT_WITHIN, Cache, parse_script_once, parse_tree_once, parse_version_once};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
+pub use version::OtherVersion;
 pub(crate) use walk::outline;
 pub(crate) use written::written_imports;
 
@@ -102,13 +105,39 @@ pub(crate) fn unread(text: &str) -> Outline {
     Outline { broken: vec![whole], ..Outline::default() }
 }
 
+thread_local! {
+    /// The parser of each thread: making one costs as much as parsing a small file.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+}
+
 /// Parses a text, or only some spans of it, in their order. Returns `None` for a text that is too large or takes too
 /// long.
 pub(crate) fn parse_tree(grammar: &tree_sitter::Language, text: &str, spans: &[Span]) -> Option<Tree> {
+    parse_by(grammar, text, spans, None)
+}
+
+/// Like [`parse_tree`], by a tree that was edited to have the places of this text.
+fn parse_by(
+    grammar: &tree_sitter::Language,
+    text: &str,
+    spans: &[Span],
+    edited: Option<&Tree>,
+) -> Option<Tree> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    let mut parser = Parser::new();
+    PARSER.with_borrow_mut(|parser| parse_with(parser, grammar, text, spans, edited))
+}
+
+fn parse_with(
+    parser: &mut Parser,
+    grammar: &tree_sitter::Language,
+    text: &str,
+    spans: &[Span],
+    edited: Option<&Tree>,
+) -> Option<Tree> {
+    // A parse that was stopped would be continued.
+    parser.reset();
     parser.set_language(grammar).ok()?;
     parser.set_included_ranges(&ranges(text, spans)).ok()?;
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
@@ -116,7 +145,7 @@ pub(crate) fn parse_tree(grammar: &tree_sitter::Language, text: &str, spans: &[S
     let bytes = text.as_bytes();
     parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
-        None,
+        edited,
         Some(ParseOptions::new().progress_callback(&mut |_| {
             asked += 1;
             if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -13,7 +13,7 @@ use super::uncollected::{
     head, hiding_definition, idle_function, is_disabling_decorator, is_empty, overwritten,
 };
 use super::walk::{children, span};
-use super::{Language, parse_tree_once};
+use super::{Language, OtherVersion, parse_tree_once, parse_version_once};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
@@ -68,9 +68,13 @@ pub struct TestFile {
 }
 
 impl TestFile {
-    /// Parses the tests of a text. Returns `None` where it cannot be parsed without errors.
-    pub fn parse(language: Language, text: &str) -> Option<Self> {
-        let tree = parse_tree_once(language, text)?;
+    /// Parses the tests of a text, beside another version of it where there is one. Returns `None` where it cannot be
+    /// parsed without errors.
+    pub fn parse(language: Language, text: &str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
+        let tree = match other {
+            Some(other) => parse_version_once(language, text, other),
+            None => parse_tree_once(language, text),
+        }?;
         let root = tree.root_node();
         if root.has_error() {
             return None;
