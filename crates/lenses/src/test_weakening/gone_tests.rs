@@ -351,11 +351,16 @@ fn roots(parts: &BTreeSet<String>) -> BTreeSet<String> {
 /// test that is split, merged or renamed.
 fn is_like(removed: &Removed<'_>, new: &Candidate<'_>) -> bool {
     let (old, own) = (&removed.roots, &new.roots);
-    let shared = share(&removed.shape.words, &new.shape.words);
     let contains = old.len() > 1 && old.is_subset(own) || own.len() > 1 && own.is_subset(old);
     // A table in the same file is named for what all of its cases have in common.
-    let holds_it = new.shape.table && new.shape.path == removed.shape.path && own.is_subset(old);
-    contains && shared * 2 >= ENOUGH || holds_it && !own.is_empty() && shared >= ENOUGH
+    let is_table = new.shape.table && new.shape.path == removed.shape.path;
+    let holds_it = is_table && !own.is_empty() && own.is_subset(old);
+    if !(contains || holds_it) {
+        return false;
+    }
+    // The bodies are compared last: hardly any two names are alike.
+    let shared = share(&removed.shape.words, &new.shape.words);
+    contains && shared * 2 >= ENOUGH || holds_it && shared >= ENOUGH
 }
 
 /// Returns whether a removed test is about a definition that is gone: it is named for it, or uses it and stands in
