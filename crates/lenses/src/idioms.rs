@@ -94,6 +94,15 @@ impl Table {
         self.idioms_of(language).any(|compiled| compiled.literal.is_in(text))
     }
 
+    /// Returns whether an idiom matches a line of a text, or the text on one line, in code or in a comment.
+    pub(crate) fn may_find(&self, language: Option<&str>, text: &str) -> bool {
+        let joined = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+        self.idioms_of(language).filter(|compiled| compiled.literal.is_in(&joined)).any(|compiled| {
+            let mut lines = text.lines().filter(|line| compiled.literal.is_in(line));
+            compiled.pattern.is_match(&joined) || lines.any(|line| compiled.pattern.is_match(line))
+        })
+    }
+
     /// Returns the first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
         self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {

@@ -105,7 +105,7 @@ static UNCOVERED_IDIOMS: &[Idiom] = &[
     comment(&["php"], "@codeCoverageIgnore", r"(@codeCoverageIgnore\w*)"),
     comment(&["ruby"], ":nocov:", r"(:nocov:)"),
     code(&["c#"], "ExcludeFromCodeCoverage", r"(\[ExcludeFromCodeCoverage)"),
-    code(&["java", "kotlin"], "Generated", r"^\s*(@(?:ExcludeFromJacocoGeneratedReport|JacocoGenerated))\b"),
+    code(&["java", "kotlin"], "Generated", r"(@(?:ExcludeFromJacocoGeneratedReport|JacocoGenerated))\b"),
     comment(&["swift", "scala"], "overage", r"(\$COVERAGE-OFF\$)"),
 ];
 pub(super) static UNCOVERED: LazyLock<Table> = LazyLock::new(|| Table::new(UNCOVERED_IDIOMS));

@@ -43,7 +43,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
@@ -149,11 +149,20 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     // A file is parsed where a line may suppress something, and its base where one does.
     let base = LazyCell::new(|| Version::new(&path, packet.text.full_base.as_deref()));
     let head = LazyCell::new(|| Version::new(&path, packet.text.full_head.as_deref()));
+    let in_head = LazyCell::new(|| {
+        tables.map(|(_, table, _)| {
+            packet.text.full_head.as_deref().is_none_or(|text| table.may_find(language, text))
+        })
+    });
     for hunk in packet.hunks() {
         let text = without_calls(&packet.text.text[hunk.added_span()]);
         let tables: Vec<_> = tables
             .iter()
-            .filter(|(rule, table, _)| (product || *rule == BLANKET) && table.may_match(language, &text))
+            .enumerate()
+            .filter(|(position, (rule, table, _))| {
+                (product || *rule == BLANKET) && table.may_match(language, &text) && in_head[*position]
+            })
+            .map(|(_, table)| table)
             .collect();
         if tables.is_empty() {
             continue;
@@ -362,8 +371,7 @@ fn word_count(word: &str) -> usize {
 fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     let language = classify::language(file);
     language?;
-    let joined = without_calls(&text.lines().map(str::trim).collect::<Vec<_>>().join(" "));
-    if ![&BLANKETS, &SUPPRESSIONS].iter().any(|table| table.may_match(language, &joined)) {
+    if ![&BLANKETS, &SUPPRESSIONS].iter().any(|table| table.may_find(language, text)) {
         return Some(true);
     }
     let parsed = Version::new(&file.to_text(), Some(text));
