@@ -104,8 +104,14 @@ impl Calls {
     /// Reports the matches whose parts touch added lines, one for each rule and line.
     pub(crate) fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
+        let path = packet.path().to_text();
+        let Some(rows) = self.rows(&path) else { return Inspection::default() };
+        let possible = rows.words.possible(&shown_lines(packet), text);
+        if possible.is_empty() {
+            return Inspection::default();
+        }
         let lines = AddedLines::new(packet, text);
-        let found = self.search(&packet.path().to_text(), text, Some(&lines));
+        let found = rows.find(&path, text, possible, Some(&lines.spans));
         let mut drafts: Vec<Draft> = Vec::new();
         for CallMatch { rule, found } in &found.matches {
             let Some((line, quote)) = lines.added_line_of(rule.quoted, found, text) else { continue };
@@ -117,31 +123,12 @@ impl Calls {
         Inspection { drafts, facts: unread.into_iter().collect() }
     }
 
-    /// Searches a text for the rules' patterns: in all of it, or where they touch added lines.
-    pub(crate) fn search(&self, path: &str, text: &str, lines: Option<&AddedLines<'_>>) -> Found {
-        let nothing = Found { matches: Vec::new(), is_complete: true };
-        let Some(rows) = self.rows(path) else { return nothing };
-        let near = lines.map(|lines| lines.near.as_str());
-        let possible = rows.words.possible(near.unwrap_or(text), text);
-        if possible.is_empty() {
-            return nothing;
+    /// Searches all of a text for the rules' patterns.
+    pub(crate) fn search(&self, path: &str, text: &str) -> Found {
+        match self.rows(path) {
+            Some(rows) => rows.find(path, text, rows.words.possible(text, text), None),
+            None => Found { matches: Vec::new(), is_complete: true },
         }
-        let Some((parsed, grammar)) = ParsedText::parse(path, text).zip(Grammar::for_path(path)) else {
-            return nothing;
-        };
-        let chosen: Vec<Chosen<'_>> = possible
-            .into_iter()
-            .flat_map(|position| {
-                let row = &rows.rows[position];
-                row.patterns(grammar.family()).iter().map(|pattern| Chosen { rule: row.rule, pattern })
-            })
-            .collect();
-        let patterns: Patterns<'_> = chosen.iter().map(|chosen| chosen.pattern).collect();
-        let spans = lines.map(|lines| lines.spans.as_slice());
-        let found = patterns.find(&Code::new(text, &parsed), spans);
-        let matches = found.matches.into_iter();
-        let matches = matches.map(|found| CallMatch { rule: chosen[found.pattern].rule, found }).collect();
-        Found { matches, is_complete: found.is_complete }
     }
 
     /// Returns whether a file has no match of a rule, or `None` where no pattern of the rule is for its language or the
@@ -150,7 +137,7 @@ impl Calls {
         if !self.rows(path)?.rows.iter().any(|row| row.rule.id == rule) {
             return None;
         }
-        let found = self.search(path, text, None);
+        let found = self.search(path, text);
         found.is_complete.then(|| !found.matches.iter().any(|found| found.rule.id == rule))
     }
 
@@ -256,6 +243,29 @@ impl Rows {
         }
         Self { words: Words::new(rows.iter().map(|row| row.definition)), rows }
     }
+
+    /// Searches a text for the patterns of some rows, by position: in all of it, or where they touch one of some spans.
+    fn find(&self, path: &str, text: &str, possible: Vec<usize>, spans: Option<&[Span]>) -> Found {
+        let nothing = Found { matches: Vec::new(), is_complete: true };
+        if possible.is_empty() {
+            return nothing;
+        }
+        let Some((parsed, grammar)) = ParsedText::parse(path, text).zip(Grammar::for_path(path)) else {
+            return nothing;
+        };
+        let chosen: Vec<Chosen<'_>> = possible
+            .into_iter()
+            .flat_map(|position| {
+                let row = &self.rows[position];
+                row.patterns(grammar.family()).iter().map(|pattern| Chosen { rule: row.rule, pattern })
+            })
+            .collect();
+        let patterns: Patterns<'_> = chosen.iter().map(|chosen| chosen.pattern).collect();
+        let found = patterns.find(&Code::new(text, &parsed), spans);
+        let matches = found.matches.into_iter();
+        let matches = matches.map(|found| CallMatch { rule: chosen[found.pattern].rule, found }).collect();
+        Found { matches, is_complete: found.is_complete }
+    }
 }
 
 /// The added lines of a file with their places in its text.
@@ -263,8 +273,16 @@ pub(crate) struct AddedLines<'p> {
     lines: Vec<Line<'p>>,
     /// The place of each line, without its end.
     spans: Vec<Span>,
-    /// The added lines and those that the hunks show around them, where the rest of a call may stand.
-    near: String,
+}
+
+/// Returns the added lines and those that the hunks show around them, where the rest of a call may stand.
+fn shown_lines(packet: &Packet<'_>) -> String {
+    let mut shown = String::new();
+    for line in packet.hunks().flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after())) {
+        shown.push_str(line.text);
+        shown.push('\n');
+    }
+    shown
 }
 
 impl<'p> AddedLines<'p> {
@@ -279,12 +297,7 @@ impl<'p> AddedLines<'p> {
             spans.push(Span { start: *start, end: start + line.text.len() });
             lines.push(line);
         }
-        let mut near = String::new();
-        for line in packet.hunks().flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after())) {
-            near.push_str(line.text);
-            near.push('\n');
-        }
-        Self { lines, spans, near }
+        Self { lines, spans }
     }
 
     /// Returns the line on which a match is reported, and the columns: the first added line that the first of its parts

@@ -137,10 +137,10 @@ impl Lens for CostlyLoop {
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         let path = file.to_text();
         if rule == REGEX {
-            let all = REGEXES.search(&path, text, None).matches.len() as u64;
+            let all = REGEXES.search(&path, text).matches.len() as u64;
             let in_loops = match all {
                 0 => 0,
-                _ => REGEXES_IN_LOOPS.search(&path, text, None).matches.len() as u64,
+                _ => REGEXES_IN_LOOPS.search(&path, text).matches.len() as u64,
             };
             return Census { support: all, complying: all.saturating_sub(in_loops) };
         }

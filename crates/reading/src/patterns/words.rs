@@ -169,8 +169,19 @@ impl Words {
 /// Longest line in bytes that may give another name.
 const LONGEST_LINE: usize = 400;
 
+/// For each byte whether it is part of a word: a table, since every byte of most files is asked about.
+static WORD_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        table[byte] = byte >= 0x80 || byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+    WORD_BYTES[usize::from(byte)]
 }
 
 fn length_bit(length: usize) -> u64 {
