@@ -80,8 +80,20 @@ pub struct GatheredTexts<'a> {
 /// What is kept of one file.
 enum Kept {
     Text(FileText),
-    /// The file to be read again, without hunks but the first, whose ordinal is all that this needs.
-    File(Box<ChangedFile>),
+    File(Box<ToReadAgain>),
+}
+
+struct ToReadAgain {
+    /// Without hunks but the first, whose ordinal is all that this needs.
+    file: ChangedFile,
+    known: Known,
+}
+
+/// What the first reading of a file found, so that the same bytes are not searched again.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    is_whole: bool,
+    has_secrets: bool,
 }
 
 impl Texts for GatheredTexts<'_> {
@@ -90,7 +102,8 @@ impl Texts for GatheredTexts<'_> {
             Kept::Text(text) => Ok(Cow::Borrowed(text)),
             Kept::File(file) => {
                 let reader = self.gathering.objects.reader()?;
-                let (mut text, secrets) = self.gathering.load(reader.as_ref(), &mut file.as_ref().clone())?;
+                let (mut text, secrets) =
+                    self.gathering.load(reader.as_ref(), &mut file.file.clone(), Some(file.known))?;
                 number_secrets(&mut text, &secrets, &self.values);
                 Ok(Cow::Owned(text))
             }
@@ -147,7 +160,7 @@ impl<'a> Gathering<'a> {
             |reader, position| {
                 self.cancellation.check()?;
                 let mut file = files[position].clone();
-                let (text, secrets) = self.load(reader.as_ref(), &mut file)?;
+                let (text, secrets) = self.load(reader.as_ref(), &mut file, None)?;
                 let score = sensitivity::file_sensitivity(&file, &text);
                 self.progress.step("reading files", done.fetch_add(1, Ordering::Relaxed) + 1, total);
                 let so_far = retained_bytes.fetch_add(weight(&text), Ordering::Relaxed);
@@ -176,7 +189,11 @@ impl<'a> Gathering<'a> {
                 hunk.ordinal = ordinal;
                 ordinal += 1;
             }
-            kept.push(each.text.map_or_else(|| Kept::File(Box::new(to_read_again(&each.file))), Kept::Text));
+            let known = Known { is_whole: each.whole, has_secrets: !each.secrets.is_empty() };
+            kept.push(match each.text {
+                Some(text) => Kept::Text(text),
+                None => Kept::File(Box::new(ToReadAgain { file: without_hunks(&each.file), known })),
+            });
             files.push(each.file);
             scores.push(each.score);
         }
@@ -257,11 +274,13 @@ impl<'a> Gathering<'a> {
             .collect()
     }
 
-    /// Reads both versions and fills in hunks; ordinals count from 0 within the file.
+    /// Reads both versions and fills in hunks; ordinals count from 0 within the file. `known` is given where the file is
+    /// read again.
     fn load(
         &self,
         reader: &dyn ObjectReader,
         file: &mut ChangedFile,
+        known: Option<Known>,
     ) -> Result<(FileText, Vec<Sha256Hex>), PortError> {
         let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
         file.codes.retain(|code| *code == Code::SecretInName);
@@ -319,13 +338,18 @@ impl<'a> Gathering<'a> {
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal += ordinals_from);
         file.hunks = std::mem::take(&mut diff.hunks);
         let mut text = diff.text;
-        let keys = masking::keys_across(file, &text, [&old_text, &new_text]);
-        let secrets = masking::mask_secrets(&mut text, &keys, |text| {
-            if (self.whole)(file, text) {
+        let add_whole = |text: &mut FileText| {
+            if known.map(|known| known.is_whole).unwrap_or_else(|| (self.whole)(file, text)) {
                 text.full_base = file.old_blob.is_some().then(|| lossy(&old_text).into_owned());
                 text.full_head = file.new_blob.is_some().then(|| lossy(&new_text).into_owned());
             }
-        });
+        };
+        if known.is_some_and(|known| !known.has_secrets) {
+            add_whole(&mut text);
+            return Ok((text, Vec::new()));
+        }
+        let keys = masking::keys_across(file, &text, [&old_text, &new_text]);
+        let secrets = masking::mask_secrets(&mut text, &keys, add_whole);
         Ok((text, secrets))
     }
 
@@ -460,7 +484,8 @@ fn frame_file(
     }
 }
 
-fn to_read_again(file: &ChangedFile) -> ChangedFile {
+/// Returns a file without its hunks but the first.
+fn without_hunks(file: &ChangedFile) -> ChangedFile {
     ChangedFile {
         path: file.path.clone(),
         old_path: file.old_path.clone(),
