@@ -27,8 +27,8 @@ use qa_core::plan::included_hunks;
 use qa_core::policy::Policy;
 use qa_lenses::contract::{Draft, Fact, Inspection, Lens, Lookups};
 
-/// The self-test runs lenses again over the first files up to this much text.
-const SELF_TEST_BYTES: usize = 256 << 10;
+/// The self-test runs lenses again over the first files up to this much text, whose trees are still cached.
+const SELF_TEST_BYTES: usize = 128 << 10;
 
 /// A plan with the lens that runs it.
 pub struct Assignment<'a> {
@@ -112,13 +112,19 @@ impl Sweep<'_> {
     ) -> Result<(Vec<LensSweep>, Vec<SelfTest>), PortError> {
         let selection = Selection::new(assignments, self.change_set);
         let tested = self.self_test_files(self.change_set.files.len())?;
-        // The results of shards are checked before the self-test reads all files.
-        let workers = if self.joined.is_some() { 1 } else { self.workers };
-        let (outcomes, reversed) = workers::both(
-            workers,
-            || self.inspect_files(&selection),
-            || self.reversed_digests(&selection, tested),
-        )?;
+        let (outcomes, reversed) = match self.joined {
+            // The results of shards are checked before the self-test reads all files.
+            Some(_) => (self.inspect_files(&selection)?, self.reversed_digests(&selection, tested)?),
+            // The self-test ends with the first files, whose trees are then still cached.
+            None => {
+                let (reversed, outcomes) = workers::both(
+                    self.workers,
+                    || self.reversed_digests(&selection, tested),
+                    || self.inspect_files(&selection),
+                )?;
+                (outcomes, reversed)
+            }
+        };
         let self_test = reversed
             .into_iter()
             .enumerate()
