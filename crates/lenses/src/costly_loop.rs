@@ -108,7 +108,7 @@ impl Lens for CostlyLoop {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        parsed::content_need(file)
+        parsed::context_need(file)
     }
 
     /// Requests whole files, since the loop around a call may be unchanged.

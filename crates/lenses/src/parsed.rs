@@ -7,17 +7,21 @@ use qa_contracts::v1::ChangedFile;
 use qa_core::packet::Line;
 use qa_reading::syntax::{self, Language, Outline, Span};
 
-/// Globs of the files that have a grammar.
+/// Globs of the files in which patterns know the loops, functions and tests around a place.
 pub(crate) const CODE: &[&str] = &[
     "**/*.cjs",
     "**/*.cts",
+    "**/*.gemspec",
     "**/*.go",
     "**/*.java",
     "**/*.js",
     "**/*.jsx",
     "**/*.mjs",
     "**/*.mts",
+    "**/*.php",
     "**/*.py",
+    "**/*.rake",
+    "**/*.rb",
     "**/*.rs",
     "**/*.ts",
     "**/*.tsx",
@@ -26,6 +30,25 @@ pub(crate) const CODE: &[&str] = &[
 /// Requests the whole of a file that has a grammar.
 pub(crate) fn content_need(file: &ChangedFile) -> Need {
     if Language::from_path(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+}
+
+/// Requests the whole of a file in which patterns know the loops, functions and tests around a place: one of
+/// [`CODE`].
+pub(crate) fn context_need(file: &ChangedFile) -> Need {
+    match Language::from_path(&file.path.to_text()) {
+        Some(Language::C | Language::CSharp | Language::Cpp | Language::Kotlin) | None => Need::Hunks,
+        Some(
+            Language::Go
+            | Language::Java
+            | Language::JavaScript
+            | Language::Php
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust
+            | Language::Tsx
+            | Language::TypeScript,
+        ) => Need::WholeFile,
+    }
 }
 
 /// A whole file with its outline and the places of its lines.

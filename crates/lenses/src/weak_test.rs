@@ -21,7 +21,7 @@ const SLEEPING: PresetStrengths = presets(ADVICE, ADVICE);
 
 static SPEC: LensSpec = LensSpec {
     id: "weak-test",
-    version: "4",
+    version: "5",
     class: LensClass::Style,
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,
@@ -76,6 +76,15 @@ static WAITS: Calls = Calls::new(&[CallRule {
         Definition::new(&["java"], &["Thread.sleep($T)"])
             .with(&[Variable::literal("T").matching(r"^[1-9]\d\d[\d_]*L?$")])
             .inside(TEST),
+        Definition::new(&["ruby"], &["sleep($T)", "Kernel.sleep($T)"])
+            .with(&[Variable::literal("T").matching(r"^(?:[1-9]\d*(?:\.\d*)?|0\.[1-9]\d*)$")])
+            .inside(TEST),
+        Definition::new(&["php"], &["sleep($T)"])
+            .with(&[Variable::literal("T").matching(r"^[1-9]\d*$")])
+            .inside(TEST),
+        Definition::new(&["php"], &["usleep($T)"])
+            .with(&[Variable::literal("T").matching(r"^[1-9]\d\d[\d_]{3,}$")])
+            .inside(TEST),
     ],
     quoted: Quoted::Call,
 }]);
@@ -90,7 +99,7 @@ impl Lens for WeakTest {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        parsed::content_need(file)
+        parsed::context_need(file)
     }
 
     /// Requests whole files, since the test around a line may be unchanged.
@@ -132,7 +141,21 @@ fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
 }
 
 /// Texts with which a test begins.
-const BEGINNINGS: &[&str] = &["#[test]", "def test", "func Test", "it(", "test("];
+const BEGINNINGS: &[&str] = &[
+    "#[Test]",
+    "#[test]",
+    "def test",
+    "func Test",
+    "function test",
+    "it \"",
+    "it '",
+    "it(",
+    "specify \"",
+    "specify '",
+    "test \"",
+    "test '",
+    "test(",
+];
 
 /// Returns whether a test may begin on an added line, by a quick look.
 fn may_begin(packet: &Packet<'_>) -> bool {

@@ -54,8 +54,14 @@ fn outline_of_code(language: Language, text: &str) -> ModuleOutline {
 /// Returns whether another file can import a name of a module.
 fn is_importable(language: Language, symbol: &Symbol) -> bool {
     match language {
-        Language::Go | Language::Java => false,
-        Language::Python | Language::Rust => true,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby => false,
+        Language::Java | Language::Python | Language::Rust => true,
         Language::JavaScript | Language::Tsx | Language::TypeScript => symbol.exported,
     }
 }
@@ -85,8 +91,9 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
     };
     let matters = match language {
         Language::Go => import.module.contains('.'),
-        Language::Java => false,
-        Language::JavaScript | Language::Tsx | Language::TypeScript => true,
+        Language::Java | Language::JavaScript | Language::Tsx | Language::TypeScript => true,
+        Language::C | Language::Cpp | Language::Php | Language::Ruby => form == ImportForm::File,
+        Language::CSharp | Language::Kotlin => false,
         Language::Python => form != ImportForm::Call,
         Language::Rust => form == ImportForm::File || import.module.starts_with("crate"),
     };

@@ -21,14 +21,18 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
     let mut search = Search { source, code: &code, found: all };
     match source.language {
         Language::Go => go(&mut search),
-        Language::Java => {
+        Language::CSharp | Language::Cpp | Language::Java | Language::Kotlin => {
             catches(&mut search);
         }
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
             catches(&mut search);
             throws(&mut search);
         }
+        Language::Php => {
+            catches(&mut search);
+        }
         Language::Python => python(&mut search),
+        Language::C | Language::Ruby => {}
         Language::Rust => rust(&mut search),
     }
 }

@@ -176,7 +176,14 @@ pub(crate) fn position(language: Language, path: &str) -> Option<&str> {
         Language::Java => {
             ["/java/", "/src/"].iter().find_map(|root| path.split_once(root)).map(|(_, rest)| rest)
         }
-        Language::Go | Language::Rust => None,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby
+        | Language::Rust => None,
     }
 }
 
@@ -214,6 +221,13 @@ fn target(language: Language, path: &str, module: &str) -> Option<String> {
             Some(directory[..above].iter().copied().chain(named).collect::<Vec<_>>().join("/"))
         }
         Language::Java => Some(module.replace('.', "/")),
-        Language::Go | Language::Rust => None,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby
+        | Language::Rust => None,
     }
 }

@@ -423,10 +423,16 @@ pub fn propose(convention: &mut Convention) {
 /// The language whose imports a convention is about.
 pub(super) fn language_of(word: &str) -> Option<Language> {
     [
+        Language::C,
+        Language::CSharp,
+        Language::Cpp,
         Language::Go,
         Language::Java,
         Language::JavaScript,
+        Language::Kotlin,
+        Language::Php,
         Language::Python,
+        Language::Ruby,
         Language::Rust,
         Language::TypeScript,
     ]

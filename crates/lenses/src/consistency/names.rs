@@ -9,7 +9,10 @@ pub(super) fn of_file(path: &str) -> Option<Sighting> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, endings) = name.split_once('.')?;
     let ending = endings.rsplit('.').next().unwrap_or(endings);
-    if matches!(Language::from_path(path), Some(Language::Java)) {
+    if matches!(
+        Language::from_path(path),
+        Some(Language::CSharp | Language::Java | Language::Kotlin | Language::Php)
+    ) {
         return None;
     }
     if stem.len() < 2
@@ -59,12 +62,23 @@ fn family(source: &Source<'_>, symbol: &Symbol) -> Option<ConventionFamily> {
         | SymbolKind::Type => ConventionFamily::TypeName,
         SymbolKind::Function => ConventionFamily::FunctionName,
         SymbolKind::Method => match source.language {
-            // A method of these is a function in a class.
-            Language::Go | Language::Python | Language::Rust => ConventionFamily::FunctionName,
-            Language::Java if is_constructor(source, symbol) => return None,
-            Language::Java | Language::JavaScript | Language::Tsx | Language::TypeScript => {
-                ConventionFamily::MethodName
+            Language::CSharp | Language::Cpp | Language::Java if is_constructor(source, symbol) => {
+                return None;
             }
+            // A method of these is a function in a class.
+            Language::C
+            | Language::Cpp
+            | Language::Go
+            | Language::Kotlin
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust => ConventionFamily::FunctionName,
+            Language::CSharp
+            | Language::Java
+            | Language::JavaScript
+            | Language::Php
+            | Language::Tsx
+            | Language::TypeScript => ConventionFamily::MethodName,
         },
         SymbolKind::Constant if matches!(source.language, Language::Go | Language::Rust) => {
             ConventionFamily::ConstantName

@@ -15,11 +15,13 @@ pub(super) fn of_test(path: &str) -> Option<Sighting> {
     let stem = name.split('.').next().unwrap_or(name);
     let named = match language {
         Language::Python => stem.starts_with("test_") || stem.ends_with("_test"),
-        Language::Java => stem.ends_with("Test"),
+        Language::Java | Language::Kotlin | Language::Php => stem.ends_with("Test"),
+        Language::CSharp => stem.ends_with("Test") || stem.ends_with("Tests"),
         Language::JavaScript | Language::Tsx | Language::TypeScript => {
             name.contains(".test.") || name.contains(".spec.")
         }
-        Language::Go => stem.ends_with("_test"),
+        Language::C | Language::Cpp | Language::Go => stem.ends_with("_test"),
+        Language::Ruby => stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_spec"),
         // Its build tool says where tests are.
         Language::Rust => false,
     };

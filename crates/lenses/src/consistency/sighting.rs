@@ -107,10 +107,16 @@ impl Source<'_> {
 /// The name of a language; the two kinds of TypeScript are one.
 pub(crate) fn word(language: Language) -> &'static str {
     match language {
+        Language::C => "c",
+        Language::CSharp => "c#",
+        Language::Cpp => "c++",
         Language::Go => "go",
         Language::Java => "java",
+        Language::Kotlin => "kotlin",
         Language::JavaScript => "javascript",
+        Language::Php => "php",
         Language::Python => "python",
+        Language::Ruby => "ruby",
         Language::Rust => "rust",
         Language::Tsx | Language::TypeScript => "typescript",
     }

@@ -1,6 +1,6 @@
 //! Calls that hand a shell a command which is put together from parts.
 
-use super::{CLEANED, CS, GO, JAVA, JS, JVM, PHP, PY, RUBY, RUST};
+use super::{C, CLEANED, CS, GO, JAVA, JS, JVM, PHP, PY, RUBY, RUST};
 use qa_reading::patterns::{Definition, Variable};
 
 /// Programs that read a command as text.
@@ -92,7 +92,14 @@ const LIST: Variable = Variable::one_of(
     ],
 );
 
+/// A text that is put together in place: `cmd.c_str()`, `("ls " + path).data()`. A buffer may be a constant.
+const IN_PLACE: Variable = Variable::computed("X")
+    .matching(r"\.(?:c_str|data)\(\s*\)$|(?:^|::)(?:format|StrCat|sprintf)\s*\(")
+    .not_matching(CLEANED);
+
 pub(super) const ROWS: &[Definition] = &[
+    Definition::new(C, &["system($X)", "std::system($X)", "popen($X, ...)", "_popen($X, ...)"])
+        .with(&[IN_PLACE]),
     Definition::new(PY, &["$F($X, ..., shell=$S)", "$F(..., args=$X, shell=$S)"])
         .with(&[RUN, NO_LIST, ON])
         .reporting("shell"),

@@ -32,7 +32,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -56,7 +56,16 @@ static SPEC: LensSpec = LensSpec {
         "**/*.kt",
         "**/*.kts",
         "**/*.scala",
+        "**/*.c",
+        "**/*.cc",
+        "**/*.cpp",
         "**/*.cs",
+        "**/*.cxx",
+        "**/*.h",
+        "**/*.hh",
+        "**/*.hpp",
+        "**/*.hxx",
+        "**/*.ipp",
         "**/*.rb",
         "**/*.rake",
         "**/*.php",
@@ -114,6 +123,7 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
+const C: &[&str] = &["c"];
 const CS: &[&str] = &["c#"];
 const GO: &[&str] = &["go"];
 const JAVA: &[&str] = &["java"];

@@ -52,6 +52,11 @@ static NAMED: &[Idiom] = &[
     by_name(&["php"], "function test", r"\bfunction\s+(test\w+)\s*\("),
     by_name(&["php"], "('", r"^\s*(?:it|test)\(\s*'([^']+)"),
     by_name(&["swift"], "func test", r"\bfunc\s+(test\w+)\s*\("),
+    by_name(
+        &["c", "c++"],
+        "(",
+        r#"^\s*(?:TEMPLATE_)?(?:TEST_CASE|SCENARIO)(?:_METHOD\s*\(\s*[\w:]+\s*,|\s*\()\s*"([^"]+)"#,
+    ),
     by_name(&["c", "c++"], "TEST", r#"^\s*(?:TYPED_)?TEST(?:_F|_P|_CASE)?\s*\(\s*([^)]+?)\s*\)"#),
     by_name(&["dart"], "(", r#"^\s*test(?:Widgets)?\(\s*["']([^"']+)"#),
     by_name(&["scala"], "test(", r#"^\s*test\(\s*"([^"]+)"#),
@@ -131,6 +136,10 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
         if plain && name.is_none() && line.contains("TEST") {
             let joined = joined_macro(language, &lines[at..]);
             name = joined.and_then(|line| Some(line[NAMES.find(language, &line, &parts)?].to_owned()));
+        }
+        if matches!(language, Some("c" | "c++")) {
+            // A test that is switched off by its name has the same name otherwise.
+            name = name.map(|name| name.replace("DISABLED_", ""));
         }
         if let Some((_, literal, mark, names)) = own {
             let name_may_come = plain && marked.is_some();
@@ -265,8 +274,12 @@ mod tests {
             ),
             ("java", "@Test\npublic void a() {\n}\nvoid b() {", &["a"]),
             ("ruby", "it \"does a\" do\ndef test_b", &["does a", "test_b"]),
-            ("c++", "TEST(Suite, Name) {", &["Suite, Name"]),
             ("c++", "TEST_F(Suite,\n       Name) {\n  f(TEST,\n    1);", &["Suite, Name"]),
+            (
+                "c++",
+                "TEST(Suite, Name) {\nTEST_F(Suite, DISABLED_Other) {\nTEST_CASE(\"adds\", \"[cart]\") {",
+                &["Suite, Name", "Suite, Other", "adds"],
+            ),
         ];
         for (language, text, expected) in cases {
             let found: Vec<String> =

@@ -9,7 +9,7 @@ use super::names::Test;
 use super::tests_by_hunk::{self, Side};
 use super::version::Version;
 use crate::contract::{Draft, DraftExt};
-use crate::idioms::{Idiom, Table, code};
+use crate::idioms::{Idiom, Place, Table, code};
 use crate::pattern::Pattern;
 use crate::scan;
 use qa_core::packet::{Line, Packet};
@@ -82,15 +82,32 @@ static SKIP_IDIOMS: &[Idiom] = &[
         "it",
         r"^\s*(?:it|describe|context|specify|scenario|feature)\b.*[,(\s](:skip\b|skip:\s*\S|:pending\b|pending:\s*\S)",
     ),
-    code(&["php"], "markTest", r"(markTest(?:Skipped|Incomplete)\s*\()"),
-    code(&["php"], "->skip", r"(->skip\()"),
+    code(
+        &["ruby"],
+        ":",
+        r#"^\s*(:(?:skip|pending)\b\s*(?:,|$|do\b|\{)|(?:skip|pending):\s*(?:true\b|["']))"#,
+    ),
+    code(
+        &["php"],
+        "markTest",
+        r"((?:\$this->|(?:self|static|parent|Assert)::)?markTest(?:Skipped|Incomplete)\s*\()",
+    ),
+    code(&["php"], "->", r#"(->(?:skip|todo)\(\s*(?:\)|["']|true\b|$))"#),
     code(&["elixir"], "skip", r"^\s*(@(?:tag|moduletag|describetag)\s+(?::skip\b|skip:))"),
     code(&["swift"], "XCTSkip", r"\b(XCTSkip\s*\()"),
     code(&["swift"], ".disabled", r"@(?:Test|Suite)\b.*(\.disabled\()"),
     code(&["scala"], "ignore(", r#"^\s*(ignore\(\s*")"#),
     code(&["dart"], "skip", r#"\b(skip\s*:\s*(?:true|["']))"#),
     code(&["c++", "c"], "GTEST_SKIP", r"\b(GTEST_SKIP\s*\()"),
-    code(&["c++", "c"], "DISABLED_", r"^\s*TEST\w*\s*\(\s*\w+\s*,\s*(DISABLED_\w+)"),
+    code(&["c++", "c"], "SKIP", r"^\s*(SKIP\s*\()"),
+    code(&["c++", "c"], "DISABLED_", r"^\s*(?:TYPED_)?TEST\w*\s*\(\s*(?:\w+\s*,\s*)?(DISABLED_\w+)"),
+    code(&["c++", "c"], "doctest", r"(doctest::skip\(\s*(?:true\s*)?\))"),
+    Idiom {
+        languages: &["c++", "c"],
+        literal: "[",
+        pattern: r#"^\s*(?:TEMPLATE_)?(?:TEST_CASE|SCENARIO)\w*\s*\(.*,\s*"[^"]*(\[(?:\.[^\]]*|!hide|!mayfail|!shouldfail)\])"#,
+        place: Place::Anywhere,
+    },
     code(&["lua"], "pending(", r"^\s*(pending\()"),
 ];
 pub(super) static SKIPS: LazyLock<Table> = LazyLock::new(|| Table::new(SKIP_IDIOMS));

@@ -344,39 +344,43 @@ impl Grammar {
     pub fn for_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
-        if let Some(language) = Language::from_path(path) {
-            return Some(Self::of_language(language));
+        if let Some(grammar) = Language::from_path(path).and_then(Self::of_language) {
+            return Some(grammar);
         }
         Some(match ending {
             "bash" | "sh" | "zsh" => Self::Bash,
             "astro" | "htm" | "html" | "svelte" | "vue" => Self::JavaScript,
-            "php" => Self::Php,
             "pyx" => Self::Python,
-            "gemspec" | "rake" | "rb" => Self::Ruby,
             _ => Self::Plain(Style::for_ending(ending)?),
         })
     }
 
-    fn of_language(language: Language) -> Self {
-        match language {
+    /// Returns the grammar of a language, or `None` where patterns read it without one.
+    fn of_language(language: Language) -> Option<Self> {
+        Some(match language {
+            Language::C | Language::CSharp | Language::Cpp | Language::Kotlin => return None,
             Language::Go => Self::Go,
             Language::Java => Self::Java,
             Language::JavaScript => Self::JavaScript,
+            Language::Php => Self::Php,
             Language::Python => Self::Python,
+            Language::Ruby => Self::Ruby,
             Language::Rust => Self::Rust,
             Language::Tsx => Self::Tsx,
             Language::TypeScript => Self::TypeScript,
-        }
+        })
     }
 
     /// Returns the language whose outline the text has, if it has one.
     pub(super) fn language(self) -> Option<Language> {
         match self {
-            Self::Bash | Self::Php | Self::Plain(_) | Self::Ruby => None,
+            Self::Bash | Self::Plain(_) => None,
             Self::Go => Some(Language::Go),
             Self::Java => Some(Language::Java),
             Self::JavaScript => Some(Language::JavaScript),
+            Self::Php => Some(Language::Php),
             Self::Python => Some(Language::Python),
+            Self::Ruby => Some(Language::Ruby),
             Self::Rust => Some(Language::Rust),
             Self::Tsx => Some(Language::Tsx),
             Self::TypeScript => Some(Language::TypeScript),

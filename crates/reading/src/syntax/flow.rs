@@ -20,17 +20,22 @@ pub(super) fn runs(kind: &str) -> Option<Runs> {
     match kind {
         "do_statement"
         | "enhanced_for_statement"
+        | "for"
         | "for_expression"
         | "for_in_statement"
         | "for_statement"
+        | "foreach_statement"
         | "loop_expression"
+        | "until"
+        | "while"
         | "while_expression"
         | "while_statement"
         | "dictionary_comprehension"
         | "generator_expression"
         | "list_comprehension"
         | "set_comprehension" => Some(Runs::Again),
-        "arrow_function"
+        "anonymous_function"
+        | "arrow_function"
         | "async_block"
         | "class_body"
         | "closure_expression"
@@ -44,8 +49,10 @@ pub(super) fn runs(kind: &str) -> Option<Runs> {
         | "generator_function_declaration"
         | "lambda"
         | "lambda_expression"
+        | "method"
         | "method_declaration"
-        | "method_definition" => Some(Runs::Later),
+        | "method_definition"
+        | "singleton_method" => Some(Runs::Later),
         _ => None,
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Kind {
 impl Kinds {
     /// Returns the kinds of a language.
     pub(super) fn for_language(language: Language) -> &'static Self {
-        static ALL: [OnceLock<Kinds>; 7] = [const { OnceLock::new() }; 7];
+        static ALL: [OnceLock<Kinds>; Language::COUNT] = [const { OnceLock::new() }; Language::COUNT];
         ALL[language as usize].get_or_init(|| {
             let grammar = language.grammar();
             let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
@@ -44,7 +44,10 @@ impl Kind {
         let is_part =
             word.starts_with("string_") && word != "string_literal" || word.contains("concatenated");
         let string = word.contains("string") && !is_part
-            || matches!(word.as_str(), "char_literal" | "character_literal" | "rune_literal");
+            || matches!(
+                word.as_str(),
+                "char_literal" | "character_literal" | "heredoc" | "heredoc_body" | "nowdoc" | "rune_literal"
+            );
         Self { named, comment: word.ends_with("comment"), string, runs: flow::runs(&word), word }
     }
 }

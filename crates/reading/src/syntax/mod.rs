@@ -1,21 +1,29 @@
 //! Outline of a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
 mod branches;
+mod c;
 mod coroutines;
+mod csharp;
 mod ecma;
 mod flow;
 mod go;
 mod idle;
 mod java;
 mod kinds;
+mod kotlin;
 #[cfg(test)]
 mod loop_tests;
 mod memo;
 mod outline;
 #[cfg(test)]
+mod outline_tests;
+mod php;
+#[cfg(test)]
 mod pieces;
 mod python;
+mod ruby;
 mod rust;
+mod test_blocks;
 mod test_calls;
 mod test_cases;
 #[cfg(test)]
@@ -51,25 +59,41 @@ const FREE_STEPS: usize = 100_000;
 /// A language with a grammar here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Language {
+    C,
+    CSharp,
+    Cpp,
     Go,
     Java,
     JavaScript,
+    Kotlin,
+    Php,
     Python,
+    Ruby,
     Rust,
     Tsx,
     TypeScript,
 }
 
 impl Language {
+    /// The number of languages.
+    const COUNT: usize = Self::TypeScript as usize + 1;
+
     /// Returns the language of a path, by its ending.
     pub fn from_path(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
         Some(match ending {
+            "c" => Self::C,
+            "cs" => Self::CSharp,
+            // A header of C is one of C++ as well, nearly always.
+            "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "ipp" => Self::Cpp,
             "go" => Self::Go,
             "java" => Self::Java,
+            "kt" | "kts" => Self::Kotlin,
             "cjs" | "js" | "jsx" | "mjs" => Self::JavaScript,
+            "php" => Self::Php,
             "py" | "pyi" => Self::Python,
+            "gemspec" | "rake" | "rb" => Self::Ruby,
             "rs" => Self::Rust,
             "tsx" => Self::Tsx,
             "cts" | "mts" | "ts" => Self::TypeScript,
@@ -79,10 +103,16 @@ impl Language {
 
     pub(crate) fn grammar(self) -> tree_sitter::Language {
         match self {
+            Self::C => tree_sitter_c::LANGUAGE.into(),
+            Self::CSharp => tree_sitter_c_sharp::LANGUAGE.into(),
+            Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
             Self::Go => tree_sitter_go::LANGUAGE.into(),
             Self::Java => tree_sitter_java::LANGUAGE.into(),
             Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+            Self::Kotlin => tree_sitter_kotlin_ng::LANGUAGE.into(),
+            Self::Php => tree_sitter_php::LANGUAGE_PHP.into(),
             Self::Python => tree_sitter_python::LANGUAGE.into(),
+            Self::Ruby => tree_sitter_ruby::LANGUAGE.into(),
             Self::Rust => tree_sitter_rust::LANGUAGE.into(),
             Self::Tsx => tree_sitter_typescript::LANGUAGE_TSX.into(),
             Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),

@@ -76,8 +76,17 @@ impl Reader<'_> {
 
     /// Returns whether a call is one of a group of tests; `None` where it is none of a framework.
     pub(super) fn framework_word(&self, call: Node<'_>) -> Option<bool> {
-        if matches!(self.language, Language::Python | Language::Rust | Language::Java) {
-            return None;
+        match self.language {
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Java
+            | Language::Kotlin
+            | Language::Php
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust => return None,
+            Language::Go | Language::JavaScript | Language::Tsx | Language::TypeScript => {}
         }
         let text = squashed(self.text_of(call.child_by_field_name("function")?));
         let path: &str = text.split(['(', '`']).next().unwrap_or(&text);
@@ -102,7 +111,7 @@ impl Reader<'_> {
     }
 
     /// Returns the title that a call is given, or that its options name.
-    fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
+    pub(super) fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
         let node = match first.kind() {
             "object" => children(first)
                 .filter(|pair| pair.child_by_field_name("key").is_some_and(|key| self.text_of(key) == "name"))

@@ -8,12 +8,13 @@ use tree_sitter::Node;
 use super::branches::{Branch, branches};
 
 use super::outline::Span;
+use super::test_blocks::{block_of, body_of, statements};
 use super::test_calls::function_of;
 use super::uncollected::{
     head, hiding_definition, idle_function, is_disabling_decorator, is_empty, overwritten,
 };
 use super::walk::{children, span};
-use super::{Language, OtherVersion, parse_tree_once, parse_version_once};
+use super::{Language, OtherVersion, csharp, parse_tree_once, parse_version_once};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
@@ -81,7 +82,7 @@ impl TestFile {
         }
         let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
         let mut reader = Reader { language, text, file: Self::default(), idle, words: OnceCell::new() };
-        let marks = reader.marks_of_body(root);
+        let marks = reader.marks_of_group(root);
         reader.file.marks.clone_from(&marks);
         reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
         if language == Language::Python {
@@ -95,7 +96,7 @@ impl TestFile {
 struct Visited<'v, 'n> {
     node: Node<'n>,
     parent: Option<Node<'n>>,
-    /// Attributes of Rust, which stand beside what they belong to.
+    /// Attributes of Rust and comments of PHP, which stand beside what they belong to.
     above: &'v [Node<'n>],
 }
 
@@ -112,6 +113,8 @@ pub(super) struct Reader<'t> {
 /// Annotations of tests in Java.
 const JAVA_TESTS: &[&str] =
     &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "Property", "TestTemplate"];
+/// Words of marks that give a test its cases.
+const TABLES: &[&str] = &["InlineData", "TestCase(", "parametrize"];
 /// Functions that run before the tests of a group.
 const SETUPS: &[&str] = &[
     "setUp",
@@ -140,17 +143,27 @@ impl<'t> Reader<'t> {
         }
         let group = match node.kind() {
             "call_expression" => self.call(node, marks),
-            "function_definition" | "function_item" | "function_declaration" | "method_declaration" => {
+            "call" if self.language == Language::Ruby => self.ruby_call(node, marks),
+            "expression_statement" if self.language == Language::Php => self.pest_call(node, marks),
+            "function_definition" if matches!(self.language, Language::C | Language::Cpp) => {
+                self.google_test(node, marks);
+                None
+            }
+            "function_definition"
+            | "function_item"
+            | "function_declaration"
+            | "method"
+            | "method_declaration" => {
                 self.function(visited, marks);
                 return self.visit_hidden(node, marks, depth);
             }
             "variable_declarator" => return self.visit_hidden(node, marks, depth),
-            "class_definition" | "class_declaration" | "mod_item" => {
+            "class" | "class_definition" | "class_declaration" | "mod_item" => {
                 let mut own: Vec<Mark> = self.uncollected(node).into_iter().collect();
                 own.extend(self.attributes(visited));
                 Some((node, own))
             }
-            "if_statement" | "if_expression" => {
+            "if" | "if_statement" | "if_expression" => {
                 self.note_dead(node);
                 None
             }
@@ -170,7 +183,7 @@ impl<'t> Reader<'t> {
         };
         match group {
             Some((body, mut own)) => {
-                own.extend(self.marks_of_body(body.child_by_field_name("body").unwrap_or(body)));
+                own.extend(self.marks_of_group(body.child_by_field_name("body").unwrap_or(body)));
                 own.extend_from_slice(marks);
                 self.visit_children(node, &own, depth + 1);
             }
@@ -195,8 +208,7 @@ impl<'t> Reader<'t> {
     fn uncalled(&self, node: Node<'_>) -> Option<Span> {
         let is_function = node.kind() == "function_declaration"
             || node.child_by_field_name("value").is_some_and(|value| value.kind().contains("function"));
-        let is_ecma =
-            !matches!(self.language, Language::Go | Language::Java | Language::Python | Language::Rust);
+        let is_ecma = matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript);
         let name = node.child_by_field_name("name").filter(|_| is_function && is_ecma)?;
         if self.is_named_elsewhere(self.text_of(name)) {
             return None;
@@ -235,12 +247,10 @@ impl<'t> Reader<'t> {
         let mut above = Vec::new();
         for node in children(parent) {
             self.visit(&Visited { node, parent: Some(parent), above: &above }, marks, depth);
-            if self.language == Language::Rust {
-                match node.kind() {
-                    "attribute_item" => above.push(node),
-                    kind if kind.ends_with("comment") => {}
-                    _ => above.clear(),
-                }
+            match (self.language, node.kind()) {
+                (Language::Rust, "attribute_item") | (Language::Php, "comment") => above.push(node),
+                (_, kind) if kind.ends_with("comment") => {}
+                _ => above.clear(),
             }
         }
     }
@@ -249,7 +259,9 @@ impl<'t> Reader<'t> {
     fn note_dead(&mut self, node: Node<'_>) {
         let branch = match self.constant(node) {
             Some(true) => node.child_by_field_name("alternative"),
-            Some(false) => node.child_by_field_name("consequence"),
+            Some(false) => {
+                node.child_by_field_name("consequence").or_else(|| node.child_by_field_name("body"))
+            }
             None => None,
         };
         self.file.dead.extend(branch.map(span));
@@ -286,9 +298,15 @@ impl<'t> Reader<'t> {
     fn function(&mut self, visited: &Visited<'_, '_>, marks: &[Mark]) {
         let node = visited.node;
         let Some(name) = node.child_by_field_name("name") else { return };
-        let text = self.text_of(name);
+        let text = self.text_of(name).trim_matches('`');
         let attributes = self.attributes(visited);
         let is_test = match self.language {
+            Language::C | Language::Cpp => false,
+            Language::CSharp => csharp::attributes(node).any(|attribute| {
+                let name = attribute.child_by_field_name("name").map(|name| self.text_of(name));
+                csharp::TESTS.contains(&csharp::plain_name(name.unwrap_or_default()))
+            }),
+            Language::Kotlin => self.has_attribute(&attributes, JAVA_TESTS),
             Language::Python => text.starts_with("test"),
             Language::Go => {
                 let is_method = node.kind() == "method_declaration";
@@ -310,6 +328,16 @@ impl<'t> Reader<'t> {
                 let is_old = text.starts_with("test") && self.text_of(node).contains("public void");
                 is_old || self.has_attribute(&attributes, JAVA_TESTS)
             }
+            Language::Php => {
+                let is_marked = attributes.iter().any(|mark| {
+                    let text = mark.span.of(self.text);
+                    text.starts_with("/*")
+                        && text.split_whitespace().any(|word| word.trim_end_matches("*/") == "@test")
+                });
+                node.kind() == "method_declaration"
+                    && (text.starts_with("test") || is_marked || self.has_attribute(&attributes, &["Test"]))
+            }
+            Language::Ruby => text.starts_with("test_"),
             Language::JavaScript | Language::Tsx | Language::TypeScript => false,
         };
         if !is_test {
@@ -321,13 +349,13 @@ impl<'t> Reader<'t> {
             modifiers.filter(|all| self.text_of(*all).split_whitespace().any(|word| word == "private"));
         attributes.extend(hidden.map(|all| Mark { kind: MarkKind::Uncollected, span: span(all) }));
         let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
-        // Attributes of Rust stand beside their function.
-        let above = attributes.first().filter(|_| self.language == Language::Rust);
+        // Attributes of Rust stand beside their function, as do comments.
+        let above = attributes.first().filter(|mark| mark.span.start < whole.start_byte());
         let mut whole = span(whole);
         if let Some(mark) = above {
             whole.start = mark.span.start;
         }
-        self.case(text.to_owned(), span(name), whole, node.child_by_field_name("body"), attributes, marks);
+        self.case(text.to_owned(), span(name), whole, body_of(node), attributes, marks);
     }
 
     pub(super) fn case(
@@ -373,7 +401,7 @@ impl<'t> Reader<'t> {
             let text = squashed(mark.span.of(self.text));
             let text = text.trim_start_matches(['#', '[', '@']);
             let path = text.split(['(', ']']).next().unwrap_or(text);
-            words.contains(&path.rsplit(['.', ':']).next().unwrap_or(path))
+            words.contains(&path.rsplit(['.', ':', '\\']).next().unwrap_or(path))
         })
     }
 
@@ -391,18 +419,32 @@ impl<'t> Reader<'t> {
                 }
             }
             Language::Rust => nodes.extend(visited.above),
-            Language::Java => {
+            Language::CSharp => {
+                nodes.extend(children(visited.node).filter(|child| child.kind() == "attribute_list"));
+            }
+            Language::Java | Language::Kotlin => {
                 let modifiers = children(visited.node).filter(|child| child.kind() == "modifiers");
                 nodes
                     .extend(modifiers.flat_map(children).filter(|child| child.kind().contains("annotation")));
             }
-            Language::Go | Language::JavaScript | Language::Tsx | Language::TypeScript => {}
+            Language::Php => {
+                nodes.extend(visited.above);
+                let lists = visited.node.child_by_field_name("attributes").into_iter();
+                nodes.extend(lists.flat_map(children).flat_map(children));
+            }
+            Language::C
+            | Language::Cpp
+            | Language::Go
+            | Language::JavaScript
+            | Language::Ruby
+            | Language::Tsx
+            | Language::TypeScript => {}
         }
         let marks = nodes.into_iter().map(|node| {
             // A table may skip some of its cases.
             let kind = if self.language == Language::Python && is_disabling_decorator(self.text, node) {
                 MarkKind::Uncollected
-            } else if self.text_of(node).contains("parametrize") {
+            } else if TABLES.iter().any(|word| self.text_of(node).contains(word)) {
                 MarkKind::Nested
             } else {
                 MarkKind::Attribute
@@ -427,6 +469,15 @@ impl<'t> Reader<'t> {
         of_name.last()
     }
 
+    /// Returns the marks that may skip all tests of a group or a file. In Ruby a call there skips one test alone.
+    fn marks_of_group(&self, body: Node<'_>) -> Vec<Mark> {
+        if self.language != Language::Ruby {
+            return self.marks_of_body(body);
+        }
+        let setups = statements(body).into_iter().filter_map(|statement| self.setup(statement));
+        setups.flat_map(|setup| self.marks_of_body(setup)).collect()
+    }
+
     /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
     /// file.
     fn marks_of_body(&self, body: Node<'_>) -> Vec<Mark> {
@@ -442,8 +493,9 @@ impl<'t> Reader<'t> {
                     );
                     continue;
                 }
-                "if_statement" | "if_expression" if self.always_runs(statement) => {
+                "if" | "if_statement" | "if_expression" if self.always_runs(statement) => {
                     let branch = statement.child_by_field_name("consequence");
+                    let branch = branch.or_else(|| statement.child_by_field_name("body"));
                     marks.extend(branch.map(|branch| self.marks_of_body(branch)).unwrap_or_default());
                     continue;
                 }
@@ -451,7 +503,9 @@ impl<'t> Reader<'t> {
                 | "raise_statement"
                 | "throw_statement"
                 | "macro_invocation"
+                | "call"
                 | "call_expression"
+                | "identifier"
                 | "return_statement" => MarkKind::Statement,
                 _ => continue,
             };
@@ -465,9 +519,9 @@ impl<'t> Reader<'t> {
         let mut marks = Vec::new();
         for statement in statements(body) {
             let inner = match statement.kind() {
-                "for_statement" | "for_in_statement" | "for_expression" | "with_statement" => {
-                    statement.child_by_field_name("body")
-                }
+                "for" | "for_statement" | "for_in_statement" | "for_expression" | "foreach_statement"
+                | "with_statement" => statement.child_by_field_name("body"),
+                "call" => block_of(statement),
                 "expression_statement" => {
                     let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
                     call.and_then(function_of)
@@ -497,6 +551,10 @@ impl<'t> Reader<'t> {
     /// Returns the body of a function that runs before the tests around it.
     fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
         let (inner, parent) = match statement.kind() {
+            "call" => {
+                let name = statement.child_by_field_name("method").map(|name| self.text_of(name));
+                return block_of(statement).filter(|_| name.is_some_and(|name| SETUPS.contains(&name)));
+            }
             "decorated_definition" => (statement.child_by_field_name("definition")?, Some(statement)),
             "expression_statement" => {
                 let call = statement.named_child(0).filter(|call| call.kind() == "call_expression")?;
@@ -519,19 +577,6 @@ impl<'t> Reader<'t> {
         let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
         call.is_some_and(|call| self.framework_word(call).is_some() && function_of(call).is_some())
     }
-}
-
-/// Returns the statements of a body; an expression is one by itself.
-fn statements(body: Node<'_>) -> Vec<Node<'_>> {
-    let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
-    let is_block =
-        ["block", "module", "program", "source_file", "declaration_list", "class_body", "statement_block"];
-    if !is_block.contains(&body.kind()) {
-        return vec![body];
-    }
-    children(list.unwrap_or(body))
-        .filter(|child| child.kind() != "comment" || body.parent().is_none())
-        .collect()
 }
 
 pub(super) fn squashed(text: &str) -> String {

@@ -31,6 +31,31 @@ fn tests_are_found_in_each_language() {
             &["a", "c"],
         ),
         (Language::Java, "class A {\n  @Test\n  void a() {}\n  void b() {}\n}\n", &["a"]),
+        (
+            Language::CSharp,
+            "class A {\n  [Fact]\n  public void B() {}\n  [Theory, InlineData(1)]\n  public async Task C(int x) {}\n  [Xunit.FactAttribute(Skip = \"x\")] void D() {}\n  void E() {}\n}\n",
+            &["B", "C", "D"],
+        ),
+        (
+            Language::Cpp,
+            "TEST(A, B) {\n  EXPECT_EQ(1, f());\n}\nTEST_F(C, DISABLED_D) {}\nint main() { return 0; }\n",
+            &["A, B", "C, D"],
+        ),
+        (
+            Language::Kotlin,
+            "class A {\n  @Test\n  fun b() {}\n  @Test fun `does c`() = d()\n  fun e() {}\n}\n",
+            &["b", "does c"],
+        ),
+        (
+            Language::Ruby,
+            "RSpec.describe A do\n  it 'does a' do\n  end\n  xit('b') { c }\n  it { d }\nend\nclass ATest\n  def test_e\n  end\n  def helper = 1\n  test \"f\" do\n  end\nend\n",
+            &["does a", "b", "test_e", "f"],
+        ),
+        (
+            Language::Php,
+            "<?php\nclass ATest {\n  public function testA() {}\n  #[Test]\n  public function b() {}\n  /** @test */\n  public function c() {}\n  function helper() {}\n}\ndescribe('g', function () {\n  it('does d', function () {})->skip();\n});\n",
+            &["testA", "b", "c", "does d"],
+        ),
     ];
     for (language, text, expected) in cases {
         let file = TestFile::parse(*language, text, None).expect("it parses");

@@ -5,10 +5,16 @@ use proptest::prelude::*;
 use super::*;
 
 const ALL: &[Language] = &[
+    Language::C,
+    Language::CSharp,
+    Language::Cpp,
     Language::Go,
     Language::Java,
     Language::JavaScript,
+    Language::Kotlin,
+    Language::Php,
     Language::Python,
+    Language::Ruby,
     Language::Rust,
     Language::Tsx,
     Language::TypeScript,
@@ -58,7 +64,7 @@ fn rendered(text: &str, outline: &Outline) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(language: Language, text: &str, expected: &str) {
+pub(super) fn check(language: Language, text: &str, expected: &str) {
     let outline = parse(language, text);
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     assert_eq!(rendered(text, &outline), expected, "{text}");
@@ -468,6 +474,8 @@ fn strings_of_every_language_are_noted() {
         (Language::Go, "package a\nvar b = \"x\" + `y`\n", vec!["\"x\"", "`y`"]),
         (Language::Java, "class A { String b = \"x\"; }\n", vec!["\"x\""]),
         (Language::JavaScript, "f('x', `y`);\n", vec!["'x'", "`y`"]),
+        (Language::Php, "<?php f('x', \"y\", <<<A\nz\nA);\n", vec!["'x'", "\"y\"", "<<<A\nz\nA"]),
+        (Language::Ruby, "f('x', \"y\", <<~A)\n  z\nA\n", vec!["'x'", "\"y\"", "\n  z\nA"]),
         (Language::Python, "f('x', \"\"\"y\"\"\")\n", vec!["'x'", "\"\"\"y\"\"\""]),
         (Language::Rust, "fn f() { g(\"x\"); h!(r\"y\", \"z\"); }\n", vec!["\"x\"", "r\"y\"", "\"z\""]),
     ];

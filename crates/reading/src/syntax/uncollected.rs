@@ -12,7 +12,17 @@ pub(super) fn hiding_definition(language: Language, text: &str, node: Node<'_>) 
     let hides = match language {
         Language::Python if node.kind() == "class_definition" => !is_collected_class(text, node),
         Language::Python | Language::Rust => node.kind().starts_with("function"),
-        Language::Go | Language::Java | Language::JavaScript | Language::Tsx | Language::TypeScript => false,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Java
+        | Language::JavaScript
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby
+        | Language::Tsx
+        | Language::TypeScript => false,
     };
     hides.then(|| head(node))
 }

@@ -6,7 +6,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::kinds::{Kind, Kinds};
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
-use super::{Language, coroutines, ecma, flow, go, java, python, rust};
+use super::{Language, c, coroutines, csharp, ecma, flow, go, java, kotlin, php, python, ruby, rust};
 use crate::escapes::unescaped;
 
 /// Deeper nodes are not looked at.
@@ -37,6 +37,9 @@ pub(super) struct Found<'t> {
     pub(super) flow_steps: usize,
     /// Names that stand for a value somewhere, where a language has types that leave nothing behind.
     pub(super) values: BTreeSet<&'t str>,
+    /// The parts of classes around the current node, and of classes before it, whose methods are not for others; the
+    /// innermost last.
+    hidden: Vec<Span>,
     /// For each level around the current node, the attributes and comments right above it, in a language that has them
     /// beside what they belong to. The tree would search for each from its root.
     above: Vec<Vec<Node<'t>>>,
@@ -59,6 +62,20 @@ impl<'t> Found<'t> {
             Some("attribute_item" | "line_comment" | "block_comment") => above.push(node),
             Some(_) | None => above.clear(),
         }
+    }
+
+    /// Notes a part of the text, not before the current node, whose methods are not for others.
+    pub(super) fn hide(&mut self, part: Span) {
+        self.hidden.push(part);
+    }
+
+    /// Returns whether a node, which none before it in the text was asked after, is for others to use.
+    pub(super) fn is_shown(&mut self, node: Node<'_>) -> bool {
+        let start = node.start_byte();
+        while self.hidden.last().is_some_and(|part| part.end <= start) {
+            self.hidden.pop();
+        }
+        !self.hidden.iter().any(|part| part.start <= start)
     }
 
     /// Returns the text of a field of a node; empty where the node has none.
@@ -161,6 +178,7 @@ pub(crate) fn outline<'t>(language: Language, tree: &'t Tree, text: &'t str) -> 
         outline: Outline::default(),
         flow_steps: 0,
         values: BTreeSet::new(),
+        hidden: Vec::new(),
         above: vec![Vec::new(); usize::from(language == Language::Rust)],
     };
     let kinds = Kinds::for_language(language);
@@ -225,16 +243,24 @@ fn visit(
         found.outline.strings.push(span(node));
     }
     let word = kind.word.as_str();
-    if matches!(word, "attribute_item" | "inner_attribute_item" | "annotation" | "marker_annotation") {
+    if matches!(
+        word,
+        "annotation" | "attribute_item" | "attribute_list" | "inner_attribute_item" | "marker_annotation"
+    ) {
         found.outline.attributes.push(span(node));
     }
     if let Some(runs) = kind.runs {
         flow::note(found, node, runs, word);
     }
     let inside = match language {
+        Language::C | Language::Cpp => c::visit(found, node, word, place),
+        Language::CSharp => csharp::visit(found, node, word, place),
         Language::Go => go::visit(found, node, word, place),
         Language::Java => java::visit(found, node, word, place),
+        Language::Kotlin => kotlin::visit(found, node, word, place),
+        Language::Php => php::visit(found, node, word, place),
         Language::Python => python::visit(found, node, word, place),
+        Language::Ruby => ruby::visit(found, node, word, place),
         Language::Rust => rust::visit(found, node, word, place),
         Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::visit(found, node, word, place),
     };
@@ -252,7 +278,17 @@ fn finished(language: Language, mut found: Found<'_>, root: Node<'_>) -> Outline
             found.outline.module = true;
             coroutines::note(&mut found, root);
         }
-        Language::Go | Language::Java | Language::Rust => found.outline.module = true,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Java
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby
+        | Language::Rust => {
+            found.outline.module = true;
+        }
     }
     found.outline
 }

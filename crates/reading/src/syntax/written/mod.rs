@@ -1,6 +1,7 @@
 //! The imports of a text, found by its statements without a parse.
 
 mod ecma;
+mod java;
 mod python;
 mod rust;
 mod tokens;
@@ -13,10 +14,17 @@ use super::outline::{Import, ImportKind, ImportedName, Span};
 /// cannot be told: a language whose imports are no plain statements, an odd text, one that was made to be slow.
 pub(crate) fn written_imports(language: Language, text: &str) -> Option<Vec<Import>> {
     match language {
+        Language::Java => java::imports(text),
         Language::JavaScript | Language::Tsx | Language::TypeScript => ecma::imports(text),
         Language::Python => python::imports(text),
         Language::Rust => rust::imports(text),
-        Language::Go | Language::Java => None,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby => None,
     }
 }
 
@@ -100,6 +108,29 @@ mod tests {
         "\"",
         "'",
     ];
+    const JAVA: &[&str] = &[
+        "import a.b.C;",
+        "import static a.b.C.d;",
+        "import a.b.*;",
+        "import\n a.E ;",
+        "import a . F;",
+        "import a./* b */G;",
+        "package a.b;",
+        "class H {",
+        "}",
+        "/*",
+        "*/",
+        "// import the rest",
+        "// don't",
+        "String i = \"import j.K;\";",
+        "\"",
+        ";",
+        "import",
+        " ",
+        "static",
+        "l.M",
+        "void n() { o(); }",
+    ];
     const PYTHON: &[&str] = &[
         "import a",
         "import a.b as c, d",
@@ -165,8 +196,12 @@ mod tests {
     #[test]
     fn nothing_that_a_parse_finds_is_left_out() {
         // Any line of Python is a statement to the parser, whatever stands before it.
-        let languages =
-            [(Language::TypeScript, ECMA, 3), (Language::Python, PYTHON, 1), (Language::Rust, RUST, 2)];
+        let languages = [
+            (Language::TypeScript, ECMA, 3),
+            (Language::Java, JAVA, 2),
+            (Language::Python, PYTHON, 1),
+            (Language::Rust, RUST, 2),
+        ];
         for (language, pieces, joined) in languages {
             let mut compared = 0;
             for text in texts(pieces, joined) {

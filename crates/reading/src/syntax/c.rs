@@ -1,0 +1,148 @@
+//! C and C++: functions, types, macros and constants, and the files that a file includes.
+
+use tree_sitter::Node;
+
+use super::outline::{ImportKind, Span, SymbolKind};
+use super::walk::{Found, Place, children, span};
+
+/// Declarators inside of declarators that are followed to a name.
+const MAX_DECLARATORS: usize = 50;
+
+pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
+    let nested = Place { nested: true, ..place };
+    let symbol = match kind {
+        "class_specifier" => SymbolKind::Class,
+        "enum_specifier" => SymbolKind::Enum,
+        "struct_specifier" | "union_specifier" => SymbolKind::Struct,
+        "namespace_definition" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                found.symbol(SymbolKind::Module, node, name, true, place);
+            }
+            return place;
+        }
+        "preproc_def" | "preproc_function_def" => {
+            if let Some(name) = node.child_by_field_name("name") {
+                found.symbol(SymbolKind::Macro, node, name, true, place);
+            }
+            return place;
+        }
+        "alias_declaration" | "type_definition" => {
+            let field = if kind == "type_definition" { "declarator" } else { "name" };
+            if let Some(name) = node.child_by_field_name(field).and_then(declared) {
+                found.symbol(SymbolKind::Type, node, name, true, place);
+            }
+            return place;
+        }
+        "function_definition" => {
+            function(found, node, place);
+            return nested;
+        }
+        "declaration" | "field_declaration" => {
+            // A prototype; variables say nothing to others without one in a header.
+            if !place.nested || kind == "field_declaration" {
+                function(found, node, place);
+            }
+            return place;
+        }
+        "preproc_include" => {
+            include(found, node, place);
+            return place;
+        }
+        "preproc_if" => return Place { conditional: true, ..place },
+        "preproc_ifdef" if !is_guard(found, node) => return Place { conditional: true, ..place },
+        "lambda_expression" => return nested,
+        _ => return place,
+    };
+    if let (Some(name), Some(_)) = (node.child_by_field_name("name"), node.child_by_field_name("body")) {
+        found.symbol(symbol, node, last_name(name), true, place);
+        return nested;
+    }
+    place
+}
+
+/// Notes a function that is defined or declared; in a class it is a method.
+fn function(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(declarator) = node.child_by_field_name("declarator").and_then(function_of) else { return };
+    let Some(name) = declarator.child_by_field_name("declarator").and_then(declared) else { return };
+    let is_own = children(node)
+        .any(|child| child.kind() == "storage_class_specifier" && found.text(child) == "static");
+    let is_member = place.nested || name.kind() == "field_identifier";
+    let kind = if is_member { SymbolKind::Method } else { SymbolKind::Function };
+    found.symbol(kind, node, name, is_member || !is_own, place);
+}
+
+/// Returns the part of a declarator that has parameters: `f(int)` of `*f(int)`, and none of a pointer to a function.
+fn function_of(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut node = declarator;
+    for _ in 0..MAX_DECLARATORS {
+        match node.kind() {
+            "function_declarator" => {
+                let inner = node.child_by_field_name("declarator")?;
+                return (inner.kind() != "parenthesized_declarator").then_some(node);
+            }
+            "pointer_declarator" | "attributed_declarator" | "init_declarator" => {
+                node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+            }
+            "reference_declarator" => node = node.named_child(0)?,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Returns the name that a declarator declares.
+fn declared(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut node = declarator;
+    for _ in 0..MAX_DECLARATORS {
+        node = match node.kind() {
+            "destructor_name" | "field_identifier" | "identifier" | "operator_name" | "type_identifier" => {
+                return Some(node);
+            }
+            "qualified_identifier" | "template_function" | "template_method" => {
+                node.child_by_field_name("name")?
+            }
+            _ => node.child_by_field_name("declarator").or_else(|| node.named_child(0))?,
+        };
+    }
+    None
+}
+
+/// Returns `B` of `A::B<int>`.
+fn last_name(name: Node<'_>) -> Node<'_> {
+    let mut node = name;
+    for _ in 0..MAX_DECLARATORS {
+        match node.child_by_field_name("name") {
+            Some(inner) => node = inner,
+            None => break,
+        }
+    }
+    node
+}
+
+/// Returns whether a condition keeps a header from being read twice, and leaves out nothing.
+fn is_guard(found: &Found<'_>, node: Node<'_>) -> bool {
+    let name = found.field_text(node, "name");
+    let mut inside = children(node).filter(|child| child.kind() != "comment").skip(1);
+    let first = inside.next().filter(|first| first.kind() == "preproc_def");
+    first.is_some_and(|first| found.field_text(first, "name") == name)
+}
+
+/// Notes an included file: one in quotes is looked for beside the including file first.
+fn include(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(path) = node.child_by_field_name("path") else { return };
+    let (kind, file) = match path.kind() {
+        "string_literal" => (ImportKind::File, found.plain_string(path)),
+        "system_lib_string" => (ImportKind::Static, in_brackets(found, path)),
+        _ => return,
+    };
+    if let Some((module, at)) = file {
+        let import = found.import(kind, node, module, at, place);
+        found.outline.imports.push(import);
+    }
+}
+
+fn in_brackets(found: &Found<'_>, path: Node<'_>) -> Option<(String, Span)> {
+    let inside = found.text(path).strip_prefix('<')?.strip_suffix('>')?;
+    let whole = span(path);
+    Some((inside.to_owned(), Span { start: whole.start + 1, end: whole.end - 1 }))
+}

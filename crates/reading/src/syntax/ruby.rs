@@ -1,0 +1,117 @@
+//! Ruby: classes, modules, methods and constants, the files a file requires, and tests of RSpec and Minitest.
+
+use tree_sitter::Node;
+
+use super::idle;
+use super::outline::{ImportKind, Span, SymbolKind};
+use super::walk::{Found, Place, children, span};
+
+pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
+    let nested = Place { nested: true, ..place };
+    match kind {
+        "class" | "module" => {
+            let symbol = if kind == "class" { SymbolKind::Class } else { SymbolKind::Module };
+            // `class A::B` defines `B`.
+            let name = node.child_by_field_name("name");
+            let last = name.and_then(|name| name.child_by_field_name("name")).or(name);
+            if let Some(name) = last {
+                let exported = found.is_shown(node);
+                found.symbol(symbol, node, name, exported, place);
+            }
+            hide_private(found, node);
+            nested
+        }
+        "singleton_class" => {
+            hide_private(found, node);
+            nested
+        }
+        "method" | "singleton_method" => {
+            method(found, node, place);
+            nested
+        }
+        "assignment" => {
+            let constant = node.child_by_field_name("left").filter(|left| left.kind() == "constant");
+            if let Some(name) = constant {
+                found.symbol(SymbolKind::Constant, node, name, true, place);
+            }
+            place
+        }
+        "call" => {
+            call(found, node, place);
+            place
+        }
+        "block" | "do_block" | "lambda" => Place { conditional: true, ..nested },
+        "begin" if children(node).any(|child| child.kind() == "rescue") => {
+            Place { conditional: true, guarded: true, ..place }
+        }
+        "rescue_modifier" => Place { conditional: true, guarded: true, ..place },
+        "binary" | "case" | "case_match" | "conditional" | "for" | "if" | "if_modifier" | "unless"
+        | "unless_modifier" | "until" | "until_modifier" | "while" | "while_modifier" => {
+            Place { conditional: true, ..place }
+        }
+        _ => place,
+    }
+}
+
+fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    let Some(name) = node.child_by_field_name("name") else { return };
+    let exported = found.is_shown(node);
+    let symbol = if place.nested { SymbolKind::Method } else { SymbolKind::Function };
+    found.symbol(symbol, node, name, exported, place);
+    // In a block it is a method of something else that a test makes.
+    if node.kind() == "method" && found.text(name).starts_with("test_") && !place.conditional {
+        note_test(found, node, node);
+    }
+}
+
+/// Notes a test whose statements stand in a method or a block.
+fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
+    let body = holder.child_by_field_name("body");
+    let has_comment = children(holder).any(|child| child.kind() == "comment");
+    // Without a body a holder has nothing but its name and its parameters.
+    let is_bare = body.is_none() && holder.child_by_field_name("parameters").is_none();
+    idle::note_test(found, test, body.filter(|_| !has_comment));
+    if is_bare && !has_comment && !test.has_error() {
+        found.outline.idle_tests.push(span(test));
+    }
+}
+
+/// Hides what stands behind `private` or `protected` in a class. Ruby may show it again below, which is rare.
+fn hide_private(found: &mut Found<'_>, class: Node<'_>) {
+    let Some(body) = class.child_by_field_name("body") else { return };
+    let mark = children(body).find(|statement| {
+        statement.kind() == "identifier" && matches!(found.text(*statement), "private" | "protected")
+    });
+    if let Some(mark) = mark {
+        found.hide(Span { start: mark.start_byte(), end: body.end_byte() });
+    }
+}
+
+fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
+    if node.child_by_field_name("receiver").is_some() {
+        return;
+    }
+    let kind = match found.field_text(node, "method") {
+        "private" | "protected" | "private_class_method" => {
+            found.hide(span(node));
+            return;
+        }
+        "example" | "it" | "scenario" | "specify" | "test" => {
+            if let Some(block) = node.child_by_field_name("block") {
+                note_test(found, node, block);
+            }
+            return;
+        }
+        "require_relative" => ImportKind::File,
+        "load" | "require" => ImportKind::Static,
+        "autoload" => ImportKind::Call,
+        _ => return,
+    };
+    let path = node.child_by_field_name("arguments").and_then(|arguments| children(arguments).last());
+    let Some(path) = path.filter(|path| path.kind() == "string") else { return };
+    let is_computed = children(path).any(|part| part.kind() == "interpolation");
+    if let Some((module, at)) = found.plain_string(path).filter(|_| !is_computed) {
+        let import = found.import(kind, node, module, at, place);
+        found.outline.imports.push(import);
+    }
+}

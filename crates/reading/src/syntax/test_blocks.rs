@@ -1,0 +1,136 @@
+//! Tests that are calls with a block, or with functions and a chain of calls behind, RSpec and Pest, and tests that a
+//! macro makes functions of, GoogleTest; and the statements of all of them.
+
+use tree_sitter::Node;
+
+use super::outline::Span;
+use super::test_cases::{Mark, MarkKind, Reader};
+use super::walk::{children, span};
+
+/// Words of RSpec and of Rails, without the letter that switches them on or off.
+const RUBY_CASES: &[&str] = &["example", "it", "pending", "scenario", "skip", "specify", "test"];
+const RUBY_GROUPS: &[&str] = &["context", "describe", "example_group", "feature"];
+/// Macros of GoogleTest.
+const GOOGLE_TESTS: &[&str] = &["TEST", "TEST_F", "TEST_P", "TYPED_TEST", "TYPED_TEST_P"];
+/// The beginning of the name of a test of GoogleTest that is switched off.
+const DISABLED: &str = "DISABLED_";
+/// Functions of Pest.
+const PEST_CASES: &[&str] = &["it", "test", "todo"];
+
+impl<'t> Reader<'t> {
+    /// Notes a call of Ruby that is a test, and returns what groups tests with its marks.
+    pub(super) fn ruby_call<'n>(&mut self, call: Node<'n>, marks: &[Mark]) -> Option<(Node<'n>, Vec<Mark>)> {
+        let receiver = call.child_by_field_name("receiver").map(|receiver| self.text_of(receiver));
+        let method = call.child_by_field_name("method")?;
+        let word = self.text_of(method);
+        let word = word.strip_prefix(['x', 'f']).unwrap_or(word);
+        let is_group = RUBY_GROUPS.contains(&word);
+        let is_case = RUBY_CASES.contains(&word) && receiver.is_none();
+        if !is_case && !is_group || receiver.is_some_and(|receiver| receiver != "RSpec") {
+            return None;
+        }
+        let arguments: Vec<Node<'_>> =
+            call.child_by_field_name("arguments").into_iter().flat_map(children).collect();
+        // The title may say anything.
+        let callee = match arguments.first() {
+            Some(first) => Span { start: method.start_byte(), end: first.start_byte() + 1 },
+            None => span(method),
+        };
+        let mut own = vec![Mark { kind: MarkKind::Attribute, span: callee }];
+        let tags = arguments.iter().filter(|tag| matches!(tag.kind(), "pair" | "simple_symbol"));
+        own.extend(tags.map(|tag| Mark { kind: MarkKind::Attribute, span: span(*tag) }));
+        let block = call.child_by_field_name("block");
+        if is_group {
+            return block.map(|block| (block, own));
+        }
+        let (name, place) = self.title(*arguments.first()?)?;
+        // Without a block it is a note that a test is to come.
+        let body = block?.child_by_field_name("body");
+        self.case(name, place, span(call), body, own, marks);
+        None
+    }
+
+    /// Notes a statement of Pest that is a test, with what is called on it: `it('…', fn () => …)->skip()`.
+    pub(super) fn pest_call<'n>(
+        &mut self,
+        statement: Node<'n>,
+        marks: &[Mark],
+    ) -> Option<(Node<'n>, Vec<Mark>)> {
+        let mut own = Vec::new();
+        let mut call = statement.named_child(0)?;
+        while call.kind() == "member_call_expression" {
+            let object = call.child_by_field_name("object")?;
+            let chained = Span { start: object.end_byte(), end: call.end_byte() };
+            own.push(Mark { kind: MarkKind::Attribute, span: chained });
+            call = object;
+        }
+        if call.kind() != "function_call_expression" {
+            return None;
+        }
+        let function = call.child_by_field_name("function").map(|function| self.text_of(function))?;
+        let arguments = call.child_by_field_name("arguments")?;
+        let body = children(arguments).last().and_then(|last| last.named_child(0));
+        let body = body.and_then(|function| function.child_by_field_name("body"));
+        if function == "describe" {
+            return body.map(|body| (body, own));
+        }
+        if PEST_CASES.contains(&function) {
+            let (name, place) = self.title(arguments.named_child(0)?.named_child(0)?)?;
+            self.case(name, place, span(statement), body, own, marks);
+        }
+        None
+    }
+
+    /// Notes a test of GoogleTest: to the parser `TEST(Suite, Name) { … }` is a function with two parameters.
+    pub(super) fn google_test(&mut self, node: Node<'_>, marks: &[Mark]) {
+        let Some(declarator) = node.child_by_field_name("declarator") else { return };
+        let word = declarator.child_by_field_name("declarator").map(|word| self.text_of(word));
+        let parameters = declarator.child_by_field_name("parameters");
+        let (Some(word), Some(parameters)) = (word, parameters) else { return };
+        if !GOOGLE_TESTS.contains(&word) {
+            return;
+        }
+        let place = span(parameters);
+        let inside = place.of(self.text).trim_start_matches('(').trim_end_matches(')').trim();
+        let head = Span { start: node.start_byte(), end: place.end };
+        let own = vec![Mark { kind: MarkKind::Attribute, span: head }];
+        let body = node.child_by_field_name("body");
+        self.case(inside.replace(DISABLED, ""), place, span(node), body, own, marks);
+    }
+}
+
+/// Returns the statements of the block that a call of Ruby is given.
+pub(super) fn block_of(call: Node<'_>) -> Option<Node<'_>> {
+    call.child_by_field_name("block")?.child_by_field_name("body")
+}
+
+/// Returns the statements of a function.
+pub(super) fn body_of(function: Node<'_>) -> Option<Node<'_>> {
+    let body = function.child_by_field_name("body");
+    body.or_else(|| children(function).find(|child| child.kind() == "function_body")?.named_child(0))
+}
+
+/// Returns the statements of a body; an expression is one by itself.
+pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
+    let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
+    let is_block = [
+        "block",
+        "block_body",
+        "body_statement",
+        "class_body",
+        "compound_statement",
+        "declaration_list",
+        "do",
+        "module",
+        "program",
+        "source_file",
+        "statement_block",
+        "then",
+    ];
+    if !is_block.contains(&body.kind()) {
+        return vec![body];
+    }
+    children(list.unwrap_or(body))
+        .filter(|child| child.kind() != "comment" || body.parent().is_none())
+        .collect()
+}
