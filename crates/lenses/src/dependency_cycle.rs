@@ -20,12 +20,20 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-cycle",
-    version: "3",
+    version: "4",
     class: LensClass::Architecture,
     title: "Imports that close a cycle",
     required_by_default: true,
     triggers: &[
-        "**/*.cjs", "**/*.cts", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py", "**/*.ts",
+        "**/*.cjs",
+        "**/*.cts",
+        "**/*.java",
+        "**/*.js",
+        "**/*.jsx",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.py",
+        "**/*.ts",
         "**/*.tsx",
     ],
     trigger_symbols: &[],
@@ -194,7 +202,9 @@ impl<'l> Graph<'l> {
         path: &str,
         imports: impl IntoIterator<Item = &'i PlacedImport>,
     ) -> BTreeSet<String> {
-        let each = imports.into_iter().flat_map(|import| reached(self.lookups, self.side, path, import));
+        // A package of Java that is imported as a whole is no file.
+        let imports = imports.into_iter().filter(|import| !(import.star && path.ends_with(".java")));
+        let each = imports.flat_map(|import| reached(self.lookups, self.side, path, import));
         each.filter(|reached| reached != path).collect()
     }
 

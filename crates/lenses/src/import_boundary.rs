@@ -19,13 +19,27 @@ const MOST_ASKED: usize = 200;
 
 static SPEC: LensSpec = LensSpec {
     id: "import-boundary",
-    version: "3",
+    version: "4",
     class: LensClass::Architecture,
     title: "Imports across a boundary",
     required_by_default: true,
     triggers: &[
-        "**/*.cjs", "**/*.cts", "**/*.go", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py",
-        "**/*.rs", "**/*.ts", "**/*.tsx",
+        "**/*.cjs",
+        "**/*.cts",
+        "**/*.gemspec",
+        "**/*.go",
+        "**/*.java",
+        "**/*.js",
+        "**/*.jsx",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.php",
+        "**/*.py",
+        "**/*.rake",
+        "**/*.rb",
+        "**/*.rs",
+        "**/*.ts",
+        "**/*.tsx",
     ],
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/import-boundary.md"),
@@ -88,7 +102,8 @@ impl Lens for ImportBoundary {
                     else {
                         continue;
                     };
-                    let name = if path.ends_with(".rs") { import.names.first() } else { None };
+                    let is_by_name = path.ends_with(".java") || path.ends_with(".rs");
+                    let name = if is_by_name { import.names.first() } else { None };
                     let name = name.unwrap_or(&import.module);
                     let draft = change.on_name(finding.rule, Side::Head, path, name, finding.summary);
                     let draft = draft.map(|draft| draft.with("imports", to));

@@ -22,16 +22,20 @@ pub fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
 pub fn is_of(kind: MentionKind, path: &str) -> bool {
     let language = Language::from_path(path).filter(|_| !classify::is_example(path));
     match kind {
+        MentionKind::C => matches!(language, Some(Language::C | Language::Cpp)),
         MentionKind::Configuration => is_configuration(path) && !classify::is_example(path),
         MentionKind::Ecma => {
             matches!(language, Some(Language::JavaScript | Language::TypeScript | Language::Tsx))
         }
         MentionKind::Go => language == Some(Language::Go),
+        MentionKind::Java => language == Some(Language::Java),
         MentionKind::Lockfile => {
             let name = path.rsplit('/').next().unwrap_or(path);
             classify::is_lockfile(&name.to_ascii_lowercase()) && !classify::is_example(path)
         }
+        MentionKind::Php => language == Some(Language::Php),
         MentionKind::Python => language == Some(Language::Python),
+        MentionKind::Ruby => language == Some(Language::Ruby),
         MentionKind::Rust => language == Some(Language::Rust),
     }
 }

@@ -217,16 +217,24 @@ impl PlacedImport {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum MentionKind {
+    /// C and C++.
+    C,
     /// Build configuration and git's ignore files.
     Configuration,
     /// JavaScript and TypeScript.
     Ecma,
     /// Go.
     Go,
+    /// Java.
+    Java,
     /// Lock files of package managers.
     Lockfile,
+    /// PHP.
+    Php,
     /// Python.
     Python,
+    /// Ruby.
+    Ruby,
     /// Rust.
     Rust,
 }

@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript: relative specifiers and the names of ECMAScript modules.
 
 use super::super::contract::Lookups;
-use super::target::{Has, Target, has_stem, join, split};
+use super::target::{Has, Target, has_stem, join, split, walked};
 use qa_contracts::v1::{ImportForm, Side};
 
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -62,19 +62,6 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
 fn with_endings(files: &[String], stem: &str, endings: &[&str]) -> Vec<String> {
     let named = endings.iter().map(|ending| format!("{stem}.{ending}"));
     named.filter(|candidate| files.contains(candidate)).collect()
-}
-
-/// The path of a relative specifier; null above the root.
-fn walked(directory: &str, specifier: &str) -> Option<String> {
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in specifier.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
 }
 
 fn index_of(lookups: &dyn Lookups, side: Side, directory: &str) -> Target {

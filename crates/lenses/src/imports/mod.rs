@@ -1,9 +1,12 @@
 //! What lenses about imports share: which lines may have one, what a file's imports lead to, and where that stands.
 
+mod c;
 mod ecma;
 mod go;
+mod java;
 mod made;
 mod python;
+mod relative;
 mod resolve;
 mod rust;
 mod standard;
@@ -23,7 +26,7 @@ use qa_contracts::v1::{
 use qa_core::classify::is_example;
 use qa_core::packet::{HunkView, Packet};
 
-pub(super) use resolve::{has, may_be_made, may_be_written, reached, target};
+pub(super) use resolve::{has, may_be_made, may_be_provided, may_be_written, reached, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
 pub(super) use target::{Has, Target, join, split};
 
@@ -36,6 +39,8 @@ pub(super) enum Touched {
     Removed { file: RepoPath, lines: RangeInclusive<u64> },
     /// A file that is deleted or moved, by its path at the base.
     Gone { file: RepoPath },
+    /// A file that is added or moved, by its path at head.
+    New { file: RepoPath },
 }
 
 /// Code that does not run where it is loaded blocks in products.
@@ -110,7 +115,19 @@ pub(super) fn line_range(start: u64, count: u64) -> RangeInclusive<u64> {
 
 /// Whether a line may be part of an import, over one line or several.
 fn may_import(line: &str) -> bool {
-    const WORDS: &[&str] = &["import", "from", "export", "mod ", "require(", "use crate"];
+    const WORDS: &[&str] = &[
+        "#include",
+        "# include",
+        "export",
+        "from",
+        "import",
+        "mod ",
+        "require __DIR__",
+        "require dirname(",
+        "require(",
+        "require_",
+        "use crate",
+    ];
     WORDS.iter().any(|word| line.contains(word)) || is_listing(line) || is_path(line) || is_text(line)
 }
 
@@ -166,11 +183,21 @@ impl<T: AsRef<str>> Family for T {
         match ending {
             "py" => Some(MentionKind::Python),
             "cjs" | "cts" | "js" | "jsx" | "mjs" | "mts" | "ts" | "tsx" => Some(MentionKind::Ecma),
+            "c" | "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "ipp" => Some(MentionKind::C),
+            "gemspec" | "rake" | "rb" => Some(MentionKind::Ruby),
             "go" => Some(MentionKind::Go),
+            "java" => Some(MentionKind::Java),
+            "php" => Some(MentionKind::Php),
             "rs" => Some(MentionKind::Rust),
             _ => None,
         }
     }
+}
+
+/// Returns whether a build searches several directories for a file that is imported, so that another one may be meant
+/// once a file has gone.
+pub(super) fn is_found_by_search(path: &str) -> bool {
+    matches!(path.parse_family(), Some(MentionKind::C | MentionKind::Java))
 }
 
 /// The lines that a change adds and removes, and the files that are no longer there, as far as they may matter.
@@ -179,6 +206,7 @@ pub(super) struct Change {
     pub(super) added: BTreeMap<String, Vec<RangeInclusive<u64>>>,
     pub(super) removed: BTreeMap<String, Vec<RangeInclusive<u64>>>,
     pub(super) gone: Vec<String>,
+    pub(super) new: Vec<String>,
     pub(super) paths: BTreeMap<String, RepoPath>,
 }
 
@@ -186,8 +214,10 @@ impl Change {
     pub(super) fn new(facts: &[Fact]) -> Self {
         let mut change = Self::default();
         for touched in facts.iter().filter_map(Fact::read::<Touched>) {
-            let (Touched::Added { file, .. } | Touched::Removed { file, .. } | Touched::Gone { file }) =
-                &touched;
+            let (Touched::Added { file, .. }
+            | Touched::Removed { file, .. }
+            | Touched::Gone { file }
+            | Touched::New { file }) = &touched;
             let Ok(path) = std::str::from_utf8(file.as_bytes()).map(str::to_owned) else { continue };
             if is_example(&path) || path.ends_with(".d.ts") {
                 continue;
@@ -197,6 +227,7 @@ impl Change {
                 Touched::Added { lines, .. } => change.added.entry(path).or_default().push(lines),
                 Touched::Removed { lines, .. } => change.removed.entry(path).or_default().push(lines),
                 Touched::Gone { .. } => change.gone.push(path),
+                Touched::New { .. } => change.new.push(path),
             }
         }
         change

@@ -2,7 +2,7 @@
 
 use super::super::contract::Lookups;
 use super::target::{Has, Target, join, split};
-use super::{Family, ecma, go, made, python, rust};
+use super::{Family, c, ecma, go, java, made, python, relative, rust};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ImportForm, MentionKind, PlacedImport, Side};
 use qa_core::classify::PathSet;
@@ -18,14 +18,38 @@ pub(in super::super) fn target(
     import: &PlacedImport,
 ) -> Target {
     match importer.parse_family() {
+        Some(MentionKind::C) => c::target(lookups, side, importer, &import.module.name),
         Some(MentionKind::Ecma) => ecma::target(lookups, side, importer, &import.module.name),
         Some(MentionKind::Go) => go::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Java) => java::target(lookups, side, importer, import),
+        Some(MentionKind::Php) => relative::target(lookups, side, importer, &import.module.name, "php"),
         Some(MentionKind::Python) => python::target(lookups, side, importer, &import.module.name),
+        Some(MentionKind::Ruby) => relative::target(lookups, side, importer, &import.module.name, "rb"),
         Some(MentionKind::Rust) if import.form == ImportForm::File => {
             rust::target(lookups, side, importer, &import.module.name)
         }
         Some(MentionKind::Rust) => rust::used(lookups, side, importer, import),
         Some(MentionKind::Configuration | MentionKind::Lockfile) | None => Target::Unsure,
+    }
+}
+
+/// Returns whether something that the tree does not show may provide a missing file that a change begins to import.
+pub(in super::super) fn may_be_provided(lookups: &dyn Lookups, importer: &str, missing: &str) -> bool {
+    match importer.parse_family() {
+        // Directories that are searched for headers are known to the build alone.
+        Some(MentionKind::C) => true,
+        Some(MentionKind::Java) => java::may_be_provided(lookups, importer, missing),
+        Some(
+            MentionKind::Configuration
+            | MentionKind::Ecma
+            | MentionKind::Go
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Python
+            | MentionKind::Ruby
+            | MentionKind::Rust,
+        )
+        | None => false,
     }
 }
 
@@ -84,7 +108,16 @@ pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name:
     match file.parse_family() {
         Some(MentionKind::Ecma) => ecma::has(lookups, side, file, name, 0),
         Some(MentionKind::Python) => python::has(lookups, side, file, name),
-        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
+        Some(
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Go
+            | MentionKind::Java
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Ruby
+            | MentionKind::Rust,
+        )
         | None => Has::Unsure,
     }
 }
@@ -141,7 +174,8 @@ fn is_written_to(lookups: &dyn Lookups, path: &str) -> bool {
 }
 
 fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
-    const ENDINGS: &[&str] = &["", ".py", ".ts", ".tsx", ".js", ".mjs", ".cjs", ".go", ".rs", "/x"];
+    const ENDINGS: &[&str] =
+        &["", ".cjs", ".go", ".java", ".js", ".mjs", ".php", ".py", ".rb", ".rs", ".ts", ".tsx", "/x"];
     let beside = lookups.files_in(Side::Head, split(path).0);
     let is_typed = beside.iter().any(|file| file.ends_with(".ts") || file.ends_with(".tsx"));
     let directories = std::iter::once("").chain(path.match_indices('/').map(|(end, _)| &path[..end]));

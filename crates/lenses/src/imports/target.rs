@@ -37,3 +37,16 @@ pub(in super::super) fn has_stem(files: &[String], stem: &str) -> bool {
         begins && file[stem.len()..].starts_with('.') || file.eq_ignore_ascii_case(stem)
     })
 }
+
+/// Returns the path that a relative one leads to from a directory; `None` above the root.
+pub(super) fn walked(directory: &str, relative: &str) -> Option<String> {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}

@@ -139,7 +139,13 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
         MentionKind::Ecma => ecma::judged(lookups, path, module),
         MentionKind::Go => go::judged(lookups, path, module),
         MentionKind::Python => python::judged(lookups, path, module),
-        MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Rust => None,
+        MentionKind::C
+        | MentionKind::Configuration
+        | MentionKind::Java
+        | MentionKind::Lockfile
+        | MentionKind::Php
+        | MentionKind::Ruby
+        | MentionKind::Rust => None,
     }?;
     // What anything configures may come from there, whatever the manifests say.
     let words = manifest::spellings(&judgement.package);
@@ -152,9 +158,14 @@ fn is_of_package(kind: MentionKind, module: &str, package: &str) -> bool {
     match kind {
         MentionKind::Ecma => ecma::package(module) == Some(package),
         MentionKind::Python => module.split('.').next() == Some(package),
-        MentionKind::Go | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Rust => {
-            manifest::is_below(module, package)
-        }
+        MentionKind::C
+        | MentionKind::Configuration
+        | MentionKind::Go
+        | MentionKind::Java
+        | MentionKind::Lockfile
+        | MentionKind::Php
+        | MentionKind::Ruby
+        | MentionKind::Rust => manifest::is_below(module, package),
     }
 }
 

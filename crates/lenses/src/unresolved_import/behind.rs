@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{
-    Change, Family, Has, Target, are_too_many, has, join, may_be_written, split, target,
+    Change, Family, Has, Target, are_too_many, has, is_found_by_search, join, may_be_written, split, target,
 };
 use super::LEFT_BEHIND;
 use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
@@ -160,6 +160,7 @@ impl Search<'_> {
                     && let Some(gone) = gone(taken, &file)
                     // What was committed at the base is not made by a build, but where that is new.
                     && !may_be_written(lookups, &missing)
+                    && !may_be_found(change, &gone)
                 {
                     importers.files.entry(gone).or_default().insert((path.to_owned(), import.module.line));
                 }
@@ -191,6 +192,20 @@ impl Search<'_> {
 fn gone(taken: &Taken, file: &str) -> Option<String> {
     let mut files = taken.files.iter();
     files.find(|gone| *gone == file || file.ends_with(".go") && split(gone).0 == split(file).0).cloned()
+}
+
+/// Returns whether a build that searches several directories may find a new file of the same name in place of one that
+/// is gone.
+fn may_be_found(change: &Change, gone: &str) -> bool {
+    is_found_by_search(gone) && change.new.iter().any(|new| searched_name(new) == searched_name(gone))
+}
+
+/// Returns the part of a path by which a build finds the file: below the source root in Java.
+fn searched_name(path: &str) -> &str {
+    match path.rsplit_once("/java/") {
+        Some((_, below)) if path.ends_with(".java") => below,
+        Some(_) | None => split(path).1,
+    }
 }
 
 /// The name that is gone: of the file itself, or the only one of that name.

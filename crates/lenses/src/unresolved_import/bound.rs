@@ -13,7 +13,16 @@ pub(super) fn taking<'a>(packet: &Packet<'a>, path: &str) -> Vec<HunkView<'a>> {
         Some(MentionKind::Python) => PYTHON,
         Some(MentionKind::Ecma) => ECMA,
         // A compiler says it of names, and only files are looked after here.
-        Some(MentionKind::Configuration | MentionKind::Go | MentionKind::Lockfile | MentionKind::Rust)
+        Some(
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Go
+            | MentionKind::Java
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Ruby
+            | MentionKind::Rust,
+        )
         | None => return Vec::new(),
     };
     if !packet.removed().any(|line| (language.may_bind)(line.text)) {

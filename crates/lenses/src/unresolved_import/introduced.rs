@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{
-    Change, Family, Has, Target, are_too_many, has, has_import, may_be_made, parsed, split, target, written,
+    Change, Family, Has, Target, are_too_many, has, has_import, may_be_made, may_be_provided, parsed, split,
+    target, written,
 };
 use super::{MISSING_MODULE, MISSING_NAME};
-use qa_contracts::v1::{MentionKind, PlacedImport, Side};
+use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 use qa_core::classify::is_example;
 
 /// How many files of the base are asked whether it was like that before.
@@ -49,11 +50,13 @@ fn of_import(change: &Change, lookups: &dyn Lookups, introduced: Introduced<'_>)
         Target::Missing(missing) => {
             let judged = change.is_added(path, import.module.line)
                 && !may_be_made(lookups, &missing)
+                && !may_be_provided(lookups, path, &missing)
                 && !was_missing(lookups, path, &missing);
             let summary = "a file is imported that does not exist";
             let import = if judged { firm(lookups, path, &import) } else { None };
-            let draft = import
-                .and_then(|import| change.on_name(MISSING_MODULE, Side::Head, path, &import.module, summary));
+            let draft = import.and_then(|import| {
+                change.on_name(MISSING_MODULE, Side::Head, path, class_or_module(path, &import), summary)
+            });
             draft.map(|draft| draft.with("missing", missing)).into_iter().collect()
         }
         Target::File(file) if is_example(&file) => Vec::new(),
@@ -78,6 +81,13 @@ fn of_import(change: &Change, lookups: &dyn Lookups, introduced: Introduced<'_>)
             drafts.map(|draft| draft.with("from", file.clone())).collect()
         }
     }
+}
+
+/// Returns the name of a file that is imported: in Java the class, which is the module of a static import.
+fn class_or_module<'i>(path: &str, import: &'i PlacedImport) -> &'i PlacedName {
+    let last = import.module.name.rsplit('.').next().unwrap_or_default();
+    let of_package = path.ends_with(".java") && !last.starts_with(char::is_uppercase);
+    import.names.first().filter(|_| of_package).unwrap_or(&import.module)
 }
 
 /// Returns an import as the parse has it, where it is firm.

@@ -16,13 +16,36 @@ const MISSING_NAME: &str = "unresolved-import/missing-name";
 
 static SPEC: LensSpec = LensSpec {
     id: "unresolved-import",
-    version: "3",
+    version: "4",
     class: LensClass::Architecture,
     title: "Imports of files and names that do not exist",
     required_by_default: true,
     triggers: &[
-        "**/*.cjs", "**/*.cts", "**/*.go", "**/*.js", "**/*.jsx", "**/*.mjs", "**/*.mts", "**/*.py",
-        "**/*.rs", "**/*.ts", "**/*.tsx",
+        "**/*.c",
+        "**/*.cc",
+        "**/*.cjs",
+        "**/*.cpp",
+        "**/*.cts",
+        "**/*.cxx",
+        "**/*.gemspec",
+        "**/*.go",
+        "**/*.h",
+        "**/*.hh",
+        "**/*.hpp",
+        "**/*.hxx",
+        "**/*.ipp",
+        "**/*.java",
+        "**/*.js",
+        "**/*.jsx",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.php",
+        "**/*.py",
+        "**/*.rake",
+        "**/*.rb",
+        "**/*.rs",
+        "**/*.ts",
+        "**/*.tsx",
     ],
     trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/unresolved-import.md"),
@@ -65,6 +88,10 @@ impl Lens for UnresolvedImport {
         let goes = matches!(packet.file.kind, ChangeKind::Deleted | ChangeKind::Renamed);
         if goes && !is_test_of_its_own(&old.to_text()) {
             facts.push(Fact::new(&Touched::Gone { file: old.clone() }, None));
+        }
+        let comes = matches!(packet.file.kind, ChangeKind::Added | ChangeKind::Renamed);
+        if comes && imports::is_found_by_search(&packet.path().to_text()) {
+            facts.push(Fact::new(&Touched::New { file: packet.path().clone() }, None));
         }
         Inspection { drafts: Vec::new(), facts }
     }
