@@ -211,9 +211,9 @@ impl Reader<'_> {
         let name = command.program()?;
         let inside = |own: &Command| {
             let around = self.script.surroundings(own);
-            around.into_iter().find_map(|(surrounding, span)| match surrounding {
-                Surrounding::Function(own) if own == name => Some(span),
-                _ => None,
+            around.into_iter().find_map(|(surrounding, span)| {
+                let is_own = matches!(surrounding, Surrounding::Function(own) if own == name);
+                is_own.then_some(span)
             })
         };
         let is_idle = |own: &&Command| {

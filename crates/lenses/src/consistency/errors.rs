@@ -99,17 +99,16 @@ fn catches(search: &mut Search<'_>) {
         }
         let Some(close) = code[open..].find('}').map(|close| open + close) else { continue };
         let body = source.text[open + 1..close].trim();
-        let value = if body.is_empty() {
-            "swallowed"
-        } else if code[open + 1..close]
-            .split(';')
-            .next()
-            .is_some_and(|first| first.split_whitespace().collect::<String>().ends_with(".printStackTrace()"))
-        {
-            "printed"
-        } else {
-            HANDLED
-        };
+        let value =
+            if body.is_empty() {
+                "swallowed"
+            } else if code[open + 1..close].split(';').next().is_some_and(|first| {
+                first.split_whitespace().collect::<String>().ends_with(".printStackTrace()")
+            }) {
+                "printed"
+            } else {
+                HANDLED
+            };
         search.note(HANDLERS, value, Span { start: at, end: open });
     }
 }
