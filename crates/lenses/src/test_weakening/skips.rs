@@ -209,6 +209,12 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
         if !base.text.contains(IGNORE_HOOK) {
             places.extend(ignoring_hook(head.text).map(|hook| (hook, hook)));
         }
+        let emptied = packet.added().find(|line| DESELECTS.is_match(line.text));
+        if let Some(line) = emptied.filter(|_| !DESELECTS.is_match(base.text)) {
+            let at = head.text.match_indices(line.text.trim()).next().map(|(at, _)| at).unwrap_or_default();
+            let place = Span { start: at, end: at + line.text.trim().len() };
+            places.insert(place, place);
+        }
     }
     let mut drafts = Vec::new();
     for (mark, whole) in places {
@@ -232,6 +238,11 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
     drafts.dedup_by_key(|draft| (draft.side, draft.start_line));
     drafts
 }
+
+/// Statement of a conftest that drops every test or makes every run a success.
+static DESELECTS: Pattern = Pattern::new(
+    r"(?m)^\s*(?:items\[:\]\s*=\s*\[\s*\]|items\.clear\(\)|del\s+items\[:\]|session\.exitstatus\s*=\s*0\b)",
+);
 
 /// Function of a conftest by which pytest asks which files it leaves out.
 const IGNORE_HOOK: &str = "def pytest_ignore_collect";

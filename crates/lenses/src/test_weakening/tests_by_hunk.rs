@@ -63,32 +63,39 @@ static FAILS: Pattern = Pattern::new(
 
 /// A condition by which a test looks at the platform it runs on.
 static PLATFORM: Pattern = Pattern::new(
-    r"(?i)sys\.|os\.name|platform|runtime\.|process\.(?:version|env)|cfg!|testing\.Short|windows|win32|linux|macos|darwin|pypy|\bPY\d",
+    r"\bsys\.(?:platform|version_info|implementation)|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d",
 );
+
+/// Of a test with more branches, each counts as one that guards.
+const MOST_BRANCHES: usize = 200;
 
 /// Returns the branches without which an assertion goes unnoticed: those that fail otherwise, or are themselves a check,
 /// and those of platforms are left out.
 fn guarding_branches<'b>(text: &str, branches: &'b [Branch]) -> Vec<&'b Branch> {
-    let is_guarding = |branch: &&Branch| {
-        let otherwise = branch.otherwise.of(text);
-        let mut direct = branch.then.of(text).to_owned();
-        let inner = branches.iter().filter(|inner| {
-            inner.then != branch.then
-                && branch.then.start <= inner.then.start
-                && inner.then.end <= branch.then.end
-        });
-        for inner in inner {
-            let (start, end) = (inner.then.start - branch.then.start, inner.then.end - branch.then.start);
-            if direct.is_char_boundary(start) && direct.is_char_boundary(end) {
-                direct.replace_range(start..end, &" ".repeat(end - start));
-            }
+    if branches.len() > MOST_BRANCHES {
+        return branches.iter().collect();
+    }
+    branches.iter().filter(|branch| is_guarding(text, branches, branch)).collect()
+}
+
+fn is_guarding(text: &str, branches: &[Branch], branch: &Branch) -> bool {
+    let otherwise = branch.otherwise.of(text);
+    let mut direct = branch.then.of(text).to_owned();
+    let inner = branches.iter().filter(|inner| {
+        inner.then != branch.then
+            && branch.then.start <= inner.then.start
+            && inner.then.end <= branch.then.end
+    });
+    for inner in inner {
+        let (start, end) = (inner.then.start - branch.then.start, inner.then.end - branch.then.start);
+        if direct.is_char_boundary(start) && direct.is_char_boundary(end) {
+            direct.replace_range(start..end, &" ".repeat(end - start));
         }
-        !FAILS.is_match(otherwise)
-            && !otherwise.lines().any(is_assertion)
-            && !FAILS.is_match(&direct)
-            && !PLATFORM.is_match(branch.condition.of(text))
-    };
-    branches.iter().filter(is_guarding).collect()
+    }
+    !FAILS.is_match(otherwise)
+        && !otherwise.lines().any(is_assertion)
+        && !FAILS.is_match(&direct)
+        && !PLATFORM.is_match(branch.condition.of(text))
 }
 
 /// The words of a test.
