@@ -75,8 +75,20 @@ static NO_CHECK: Pattern = Pattern::new(
 const SOFT_OPTIONS: &[&str] =
     &["--exit-zero", "--no-verify", "--pass-with-no-tests", "--passWithNoTests", "--exit-code=0"];
 /// Options that leave out tests, or their run.
-const PARTIAL_OPTIONS: &[&str] =
-    &["--collect-only", "--no-run", "-DskipTests", "-Dmaven.test.failure.ignore", "-Dmaven.test.skip"];
+const PARTIAL_OPTIONS: &[&str] = &[
+    "--co",
+    "--collect-only",
+    "--help",
+    "--ignored",
+    "--list",
+    "--list-tests",
+    "--listTests",
+    "--no-run",
+    "--version",
+    "-DskipTests",
+    "-Dmaven.test.failure.ignore",
+    "-Dmaven.test.skip",
+];
 
 /// Returns whether a command may fail without any check failing.
 pub(super) fn is_harmless(text: &str) -> bool {
@@ -113,7 +125,9 @@ pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
 pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
     let Some(options) = around.shell else { return foreign(text, around) };
     let script = Script::parse_template(text, options, &around.expansions);
-    let mut reader = Reader { around, text, script: &script, directory: around.directory.clone(), end: None };
+    let directory = around.directory.clone();
+    let functions = functions(&script);
+    let mut reader = Reader { around, text, script: &script, directory, end: None, functions };
     let mut steps = reader.steps();
     for broken in &script.broken {
         steps.extend(unread(text, *broken, &script, around));
@@ -128,6 +142,28 @@ struct Reader<'a> {
     directory: String,
     /// Place of the `exit` behind which nothing runs.
     end: Option<Span>,
+    functions: BTreeMap<&'a str, Function>,
+}
+
+/// A function of a script.
+struct Function {
+    span: Span,
+    /// Set where none of its commands could fail a check.
+    is_idle: bool,
+}
+
+/// Returns the functions of a script by name.
+fn functions(script: &Script) -> BTreeMap<&str, Function> {
+    let mut functions: BTreeMap<&str, Function> = BTreeMap::new();
+    for command in &script.commands {
+        for (surrounding, span) in script.surroundings(command) {
+            if let Surrounding::Function(name) = surrounding {
+                let function = functions.entry(name).or_insert(Function { span, is_idle: true });
+                function.is_idle &= is_idle(command);
+            }
+        }
+    }
+    functions
 }
 
 impl Reader<'_> {
@@ -206,23 +242,19 @@ impl Reader<'_> {
         })
     }
 
+    /// Returns the place of a function of a name around a command.
+    fn function_around(&self, command: &Command, name: &str) -> Option<Span> {
+        self.script.surroundings(command).find_map(|(surrounding, span)| {
+            let is_named = matches!(surrounding, Surrounding::Function(own) if own == name);
+            is_named.then_some(span)
+        })
+    }
+
     /// Returns the function of the script that a command calls by the name of a program, where it checks nothing.
     fn idle_function(&self, command: &Command) -> Option<Span> {
         let name = command.program()?;
-        let inside = |own: &Command| {
-            let around = self.script.surroundings(own);
-            around.into_iter().find_map(|(surrounding, span)| {
-                let is_own = matches!(surrounding, Surrounding::Function(own) if own == name);
-                is_own.then_some(span)
-            })
-        };
-        let is_idle = |own: &&Command| {
-            let words: Vec<&str> = own.effective().iter().map(Word::text).collect();
-            HARMLESS.is_match(&words.join(" "))
-        };
-        let own: Vec<&Command> = self.script.commands.iter().filter(|own| inside(own).is_some()).collect();
-        let function = own.first().and_then(|first| inside(first))?;
-        (inside(command).is_none() && own.iter().all(is_idle)).then_some(function)
+        let function = self.functions.get(name).filter(|function| function.is_idle)?;
+        self.function_around(command, name).is_none().then_some(function.span)
     }
 
     fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
@@ -262,6 +294,12 @@ impl Reader<'_> {
         }
         marks
     }
+}
+
+/// Returns whether a command does nothing that could fail a check.
+fn is_idle(command: &Command) -> bool {
+    let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+    HARMLESS.is_match(&words.join(" "))
 }
 
 /// A word with its place.

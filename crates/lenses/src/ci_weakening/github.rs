@@ -82,15 +82,26 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
     around.shell = shell_of(run.interpreter);
     around.expansions = template.expressions.iter().map(|embedded| embedded.span).collect();
     let mut steps = commands::steps(template.text(), &around);
+    let shown = run.shell.filter(|shell| prints_alone(*shell));
     for step in &mut steps {
         step.span = template.place(step.span);
         for mark in &mut step.marks {
             mark.span = template.place(mark.span);
         }
         step.marks.extend(outer.marks.iter().copied());
+        step.marks.extend(shown.map(|shell| Mark { effect: Effect::Never, span: shell.span() }));
         step.matrix = Some(around.matrix_span).filter(|_| template.text().contains("matrix."));
     }
     steps
+}
+
+/// Returns whether the shell of a step is a program that runs no script.
+fn prints_alone(shell: Value<'_>) -> bool {
+    let text = shell.constant().unwrap_or_default();
+    matches!(
+        text.split_whitespace().next(),
+        Some(":" | "cat" | "echo" | "head" | "ls" | "printf" | "tee" | "true")
+    )
 }
 
 /// Returns the step of an action, or of a workflow that a job calls.

@@ -189,14 +189,15 @@ impl Handed {
         }
     }
 
-    /// Returns the text of the file that a command runs: `sh file`, `. file`, `./file`.
-    fn file_of(&self, command: &Command) -> Option<&Decoded> {
+    /// Takes the text of the file that a command runs: `sh file`, `. file`, `./file`. A file is read once, however often
+    /// it runs.
+    fn take_file(&mut self, command: &Command) -> Option<Decoded> {
         let name = command.program()?;
         let file = match SHELLS.contains(&name) || matches!(name, "." | "source") {
             true => command.arguments().iter().find(|word| !word.text().starts_with(['-', '+']))?,
             false => command.effective().first().filter(|word| word.text().contains('/'))?,
         };
-        self.files.get(file.constant()?.trim_start_matches("./"))
+        self.files.remove(file.constant()?.trim_start_matches("./"))
     }
 }
 
@@ -212,7 +213,7 @@ pub(super) fn printed(command: &Command) -> Option<Decoded> {
 
 /// Returns the scripts that a command hands to a shell: by `-c`, `eval`, a heredoc, a here-string, a pipe, or a file
 /// that the script writes.
-pub(super) fn inner_scripts(command: &Command, handed: &Handed) -> Vec<Inner> {
+pub(super) fn inner_scripts(command: &Command, handed: &mut Handed) -> Vec<Inner> {
     let mut found = Vec::new();
     let words = command.effective();
     match command.program() {
@@ -229,8 +230,8 @@ pub(super) fn inner_scripts(command: &Command, handed: &Handed) -> Vec<Inner> {
         }
         Some(_) | None => {}
     }
-    if let Some(text) = handed.file_of(command) {
-        return vec![Inner { text: text.clone(), options: Options::default() }];
+    if let Some(text) = handed.take_file(command) {
+        return vec![Inner { text, options: Options::default() }];
     }
     for at in 0..words.len() {
         let name = base_name(&words[at]);
@@ -252,7 +253,7 @@ pub(super) fn inner_scripts(command: &Command, handed: &Handed) -> Vec<Inner> {
             }
             // `bash -s a b` and `bash <<EOF` read their input; `bash file` does not.
             file if file.is_none() || flags.contains(&"-s") => {
-                let read = input(command).or_else(|| handed.piped.clone());
+                let read = input(command).or_else(|| handed.piped.take());
                 found.extend(read.map(|text| Inner { text, options }));
             }
             Some(_) | None => {}

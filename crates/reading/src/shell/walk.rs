@@ -512,7 +512,7 @@ impl Walker<'_> {
     pub(super) fn interpret(&mut self, index: usize, fate: Fate) {
         let command = &self.script.commands[index];
         let (span, frame) = (command.span, command.frame);
-        let inner = programs::inner_scripts(command, &self.handed);
+        let inner = programs::inner_scripts(command, &mut self.handed);
         self.handed.piped = None;
         self.handed.note_file(command);
         if self.level >= MAX_INTERPRETERS && !inner.is_empty() {
