@@ -115,6 +115,11 @@ impl Lens for SecretToken {
         }
         Inspection { drafts, facts: Vec::new() }
     }
+
+    /// Returns the secret: the same one in the same file is no new one, however its line is written.
+    fn operand(&self, draft: &Draft) -> Option<String> {
+        draft.value.filter(|value| *value != u32::MAX).map(|value| format!("secret {value}"))
+    }
 }
 
 /// The longest gap between two lines of a private key, which are masked one by one, in bytes.

@@ -180,7 +180,8 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         for (at, unit) in added.iter().enumerate() {
             for (position, (rule, table, summary)) in tables.iter().enumerate() {
                 if let Some(span) = unit.find(table, language) {
-                    if *rule == COVERAGE && NEVER_RUN.is_match(&unit.text) {
+                    let mut statement = added[statement_start(&added, at)..=at].iter();
+                    if *rule == COVERAGE && statement.any(|unit| NEVER_RUN.is_match(&unit.text)) {
                         break;
                     }
                     let (rule, summary) =
@@ -217,6 +218,8 @@ struct Unit<'a> {
     parts: Parts,
     /// Place of a comment or an attribute that stands on several lines.
     whole: Option<Span>,
+    /// Text behind the whole, on its last line.
+    behind: &'a str,
 }
 
 impl Unit<'_> {
@@ -257,7 +260,8 @@ impl<'a> Version<'a> {
 fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Version<'a>>) -> Vec<Unit<'a>> {
     let mut units: Vec<Unit<'a>> = Vec::new();
     for (line, parts) in lines {
-        let unit = Unit { line, last: line.number, text: Cow::Borrowed(line.text), parts, whole: None };
+        let unit =
+            Unit { line, last: line.number, text: Cow::Borrowed(line.text), parts, whole: None, behind: "" };
         let Some((file, start)) = file.and_then(|file| Some((file, file.parsed.start(&line)?))) else {
             units.push(unit);
             continue;
@@ -275,7 +279,8 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Versi
         let is_comment = file.parsed.outline.comments.contains(&whole);
         let kind = if is_comment { Kind::Comment } else { Kind::Code };
         let text = Cow::Owned(joined.join(" "));
-        units.push(Unit { text, parts: Parts::whole_line(kind), whole: Some(whole), ..unit });
+        let behind = file.text[whole.end..].lines().next().unwrap_or_default();
+        units.push(Unit { text, parts: Parts::whole_line(kind), whole: Some(whole), behind, ..unit });
     }
     units
 }
@@ -319,7 +324,45 @@ fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Op
             break;
         }
     }
-    has_words(&comment_above(added, at, language))
+    let behind = added[at].behind.trim_start();
+    let is_behind = !is_comment && behind.starts_with(['/', '#']) && has_words(behind);
+    let below = if is_comment { "" } else { comment_below(added, at, language) };
+    is_behind
+        || has_words(below)
+        || has_words(&comment_above(added, at, language))
+        || has_words(&comment_above(added, statement_start(added, at), language))
+}
+
+/// Returns the plain comment that was added right below an attribute, where formatters put what stood behind it.
+fn comment_below<'a>(added: &'a [Unit<'_>], at: usize, language: Option<&str>) -> &'a str {
+    let Some(below) = added.get(at + 1).filter(|below| below.line.number == added[at].last + 1) else {
+        return "";
+    };
+    let text = below.text.trim_start();
+    let is_documentation = ["///", "//!", "/**"].iter().any(|mark| text.starts_with(mark));
+    if is_documentation || !is_comment(below, language) { "" } else { text }
+}
+
+/// Returns the position of the line where brackets open that the line at a position closes.
+fn statement_start(added: &[Unit<'_>], at: usize) -> usize {
+    let mut open = 0;
+    let mut next = added[at].last + 1;
+    for position in (0..=at).rev() {
+        let unit = &added[position];
+        if unit.last + 1 != next {
+            break;
+        }
+        next = unit.line.number;
+        for (offset, _) in unit.text.match_indices(['(', '[', '{', ')', ']', '}']) {
+            if unit.parts.kind_at(offset) == Kind::Code {
+                open += if unit.text[offset..].starts_with(['(', '[', '{']) { -1 } else { 1 };
+            }
+        }
+        if open <= 0 {
+            return position;
+        }
+    }
+    at
 }
 
 fn is_comment(unit: &Unit<'_>, language: Option<&str>) -> bool {
@@ -418,7 +461,7 @@ mod tests {
 
     #[test]
     fn a_reason_stands_behind_the_rules_or_above() {
-        let cases: [(&str, &str, bool); 31] = [
+        let cases: [(&str, &str, bool); 37] = [
             ("python", "x = f()  # noqa: E501", false),
             ("python", "x = f()  # noqa: E501, W291 F401", false),
             ("python", "x = f()  # noqa: E501 the address is long", true),
@@ -430,6 +473,9 @@ mod tests {
             ("python", "x = f()  # pylint: disable=line-too-long, unused-argument", false),
             ("python", "# The stubs of this library are wrong.\nx = f()  # type: ignore[misc]", true),
             ("python", "# y = g()  # noqa\n\nx = f()  # type: ignore[misc]", false),
+            ("python", "# The stubs are wrong.\nx = f(\n    [1],\n)  # type: ignore[misc]", true),
+            ("python", "# The stubs are wrong.\ny = g()\nx = f(\n    1,\n)  # type: ignore[misc]", false),
+            ("python", "# The stubs are wrong.\nx = f(\n    1,\n    y,  # type: ignore[misc]\n)", false),
             ("typescript", "// eslint-disable-next-line camelcase, eqeqeq, curly", false),
             ("typescript", "// eslint-disable-next-line no-console -- a tool for terminals", true),
             ("typescript", "// @ts-ignore", false),
@@ -446,6 +492,9 @@ mod tests {
             ("rust", "#[expect(\n    clippy::too_many_lines,\n    reason = \"one long table\"\n)]", true),
             ("rust", "#[allow(dead_code)]\nfn f() {}\n// for later use", false),
             ("rust", "#[allow(dead_code)] // read by the linker alone", true),
+            ("rust", "#[allow(dead_code)]\n// Read by the linker alone.\nfn f() {}", true),
+            ("rust", "#[allow(dead_code)]\n/// Reads the whole file.\nfn f() {}", false),
+            ("rust", "#[allow(dead_code)]\n#[inline]\n// Reads the whole file.\nfn f() {}", false),
             ("java", "@SuppressWarnings(\"unchecked\")", false),
             ("java", "@SuppressWarnings({\"rawtypes\", \"unchecked\"}) // checked by the caller", true),
             ("java", "// The caller checks it.\n@SuppressWarnings(\"unchecked\")", true),

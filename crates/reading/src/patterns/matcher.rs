@@ -1,7 +1,7 @@
 //! Holds a compiled pattern against one node.
 
 use super::Code;
-use super::compile::{Demand, NamePat, Pat, Pattern};
+use super::compile::{Demand, LazyRegex, NamePat, Pat, Pattern};
 use super::grammar::{Grammar, Role};
 use super::names::Resolved;
 use super::plain;
@@ -164,7 +164,7 @@ impl<'a, 't> Attempt<'a, 't> {
             return true;
         }
         let text = self.code.value(node);
-        demand.matches.as_ref().is_none_or(|regex| regex.is_match(&text))
+        demand.matches.as_ref().is_none_or(|regex| is_match_on_one_line(regex, &text))
             && demand.not_matches.as_ref().is_none_or(|regex| !regex.is_match(&text))
     }
 
@@ -256,6 +256,12 @@ impl<'t> Capture<'t> {
 fn is_telling(grammar: Grammar, name: &str) -> bool {
     let has_types = matches!(grammar, Grammar::Java | Grammar::Php | Grammar::Plain(_));
     name.contains('.') || has_types && name.starts_with(|first: char| first.is_uppercase())
+}
+
+/// Returns whether a text matches as it is written, or without the line breaks that a formatter put into it.
+fn is_match_on_one_line(regex: &LazyRegex, text: &str) -> bool {
+    regex.is_match(text)
+        || text.contains('\n') && regex.is_match(&text.lines().map(str::trim).collect::<String>())
 }
 
 fn same_literal(found: &str, expected: &str) -> bool {

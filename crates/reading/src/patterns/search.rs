@@ -337,13 +337,13 @@ impl Class {
 }
 
 impl<'t> Code<'t> {
-    /// Returns a node without its spelling, up to a bound: words and signs without comments, quotes, parentheses and
-    /// commas.
+    /// Returns a node without its spelling: words and signs without comments, quotes, parentheses and commas. What is
+    /// beyond a bound is as written.
     pub(super) fn key(&self, node: Node<'t>) -> String {
         match node {
             Node::Parsed(node) => self.parsed_key(node),
             Node::Plain(..) => {
-                let text = self.node_text(node).chars().take(MOST_NODES);
+                let text = self.node_text(node).chars();
                 text.filter(|character| !character.is_whitespace() && !"(),;".contains(*character)).collect()
             }
         }
@@ -370,10 +370,17 @@ impl<'t> Code<'t> {
                 depth -= 1;
             }
             if depth == 0 {
-                break;
+                return key;
             }
         }
+        key.push_str(&self.code_after(cursor.node(), top));
         key
+    }
+
+    /// Returns the source of a node from one inside it on.
+    fn code_after(&self, inside: tree_sitter::Node<'t>, node: tree_sitter::Node<'t>) -> String {
+        let rest = &self.text[inside.start_byte()..node.end_byte().max(inside.start_byte())];
+        rest.split_whitespace().collect()
     }
 
     /// Returns what a node adds to a key, if it is a string or has nothing inside.
