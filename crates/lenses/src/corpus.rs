@@ -1,6 +1,5 @@
 //! Runs the pages in `tests/corpus/lenses`: each is the documentation of a lens and its cases at once.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,10 +19,10 @@ use qa_core::{masking, secrets};
 use qa_reading::outlines;
 
 /// The two versions of a case's files.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Case {
     pub(crate) title: String,
-    rule: String,
+    pub(crate) rule: String,
     pub(crate) files: Vec<CaseFile>,
     pub(crate) policy: Option<String>,
     /// Lines `path:line rule`, with ` base` behind those of the base.
@@ -54,7 +53,7 @@ pub(crate) struct CaseFile {
 }
 
 /// A file at base or at head of a case.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CaseVersion {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -100,15 +99,15 @@ struct Section {
 }
 
 #[derive(Default)]
-struct Page {
+pub(crate) struct Page {
     /// The name of its file.
-    name: String,
+    pub(crate) name: String,
     title: String,
     sections: Vec<Section>,
-    cases: Vec<Case>,
+    pub(crate) cases: Vec<Case>,
 }
 
-fn pages() -> Vec<Page> {
+pub(crate) fn pages() -> Vec<Page> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses");
     let mut pages: Vec<Page> = Vec::from_iter(std::fs::read_dir(folder).unwrap().map(|entry| {
         let path = entry.unwrap().path();
@@ -246,11 +245,15 @@ pub(crate) fn run_lens(lens: &dyn Lens, files: &[(ChangedFile, FileText)]) -> Ve
 }
 
 /// Returns the policy of a case; the default one where it has none.
-fn policy(text: Option<&str>) -> Policy {
+pub(crate) fn policy(text: Option<&str>) -> Policy {
     Policy::parse(text, &Overrides::default(), &super::registry()).expect("a policy that can be read")
 }
 
-fn run_lens_under(lens: &dyn Lens, files: &[(ChangedFile, FileText)], policy: &Policy) -> Vec<Draft> {
+pub(crate) fn run_lens_under(
+    lens: &dyn Lens,
+    files: &[(ChangedFile, FileText)],
+    policy: &Policy,
+) -> Vec<Draft> {
     let triggers = lens.spec().triggers;
     let globs = classify::PathSet::new(triggers.iter().copied()).unwrap();
     let mut facts = Vec::new();
@@ -415,107 +418,6 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Lenses whose findings do not depend on spelling.
-const CALL_LENSES: &[&str] =
-    &["blocking-call", "costly-loop", "dangerous-call", "merge-leftover", "weak-test"];
-
-/// Splits the arguments of calls, one on each line with a comma behind it, and swaps the quotes of plain strings.
-fn respelled(text: &str, comment: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = String::new();
-    // For each open bracket whether it holds the arguments of a call.
-    let mut open: Vec<bool> = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
-        if matches!(byte, b'"' | b'\'') {
-            let inside = text[at + 1..].split(char::from(byte)).next().unwrap_or("");
-            let is_plain = !inside.contains(['"', '\'', '\\', '\n', '{']);
-            let quote = if is_plain { char::from(byte ^ b'"' ^ b'\'') } else { char::from(byte) };
-            out.push_str(&format!("{quote}{inside}{quote}"));
-            at += inside.len() + 2;
-            continue;
-        }
-        let is_call = byte == b'('
-            && at > 0
-            && bytes.get(at - 1).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let is_filled = bytes.get(at + 1).is_some_and(|next| !matches!(next, b')' | b'\n'));
-        match byte {
-            b'(' | b'[' | b'{' => {
-                open.push(is_call && is_filled);
-                out.push(char::from(byte));
-                if is_call && is_filled {
-                    out.push_str(&format!("  {comment}\n    "));
-                }
-            }
-            b')' | b']' | b'}' => {
-                if open.pop() == Some(true) && !out.trim_end().ends_with(',') {
-                    out.push_str(",\n");
-                }
-                out.push(char::from(byte));
-            }
-            b',' if open.last() == Some(&true) => out.push_str(",\n    "),
-            _ => {
-                let character = text[at..].chars().next().unwrap_or_default();
-                out.push(character);
-                at += character.len_utf8() - 1;
-            }
-        }
-        at += 1;
-    }
-    out
-}
-
-/// Counts the drafts of each rule in each file. A comment excuses a test that does nothing.
-fn counted(
-    lens: &dyn Lens,
-    files: &[(ChangedFile, FileText)],
-) -> BTreeMap<(String, Cow<'static, str>), usize> {
-    let mut counts = BTreeMap::new();
-    for draft in run_lens(lens, files).into_iter().filter(|draft| draft.rule != "weak-test/checks-nothing") {
-        *counts.entry((draft.file.to_text().into_owned(), draft.rule)).or_insert(0) += 1;
-    }
-    counts
-}
-
-#[test]
-fn calls_are_found_in_another_spelling_too() {
-    let mut respelled_files = 0;
-    let mut wrong = Vec::new();
-    for page in pages().into_iter().filter(|page| CALL_LENSES.contains(&page.name.as_str())) {
-        let lens = ALL.iter().find(|lens| lens.spec().id == page.name).unwrap();
-        for case in page.cases.into_iter().filter(|case| !case.title.starts_with("outside")) {
-            for file in case.files.into_iter().filter(|file| file.old.is_none()) {
-                let Some(CaseVersion { path, text }) = file.new.clone() else { continue };
-                let comment = match path.rsplit('.').next() {
-                    Some("py") => "# why",
-                    Some("js" | "ts" | "tsx") => "// why",
-                    _ => continue,
-                };
-                // The rewriter knows no comments, and nothing of a text over several lines.
-                let is_known = !text.contains(['#', '`']) && !text.contains("//") && !text.contains("\"\"\"");
-                if !is_known {
-                    continue;
-                }
-                respelled_files += 1;
-                let text = respelled(&text, comment);
-                let other = CaseFile { new: Some(CaseVersion { path, text }), ..file.clone() };
-                let (before, after) =
-                    (counted(*lens, &[changed_file(&file)]), counted(*lens, &[changed_file(&other)]));
-                if before != after {
-                    wrong.push(format!(
-                        "{}: {before:?} and {after:?} in\n{}",
-                        case.title,
-                        other.new.unwrap().text
-                    ));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(respelled_files >= 15, "only {respelled_files} files");
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub mod reviews;
 mod sample;
 mod scan;
 mod secret_token;
+#[cfg(test)]
+mod spellings;
 mod successors;
 mod suppression;
 mod test_weakening;
