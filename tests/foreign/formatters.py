@@ -16,10 +16,12 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import tokenize
 import tomllib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ONE_AT_A_TIME = threading.Lock()
 
 
 def command(*words):
@@ -37,7 +39,9 @@ def black(**mode):
         import black as formatter
 
         try:
-            return formatter.format_str(text, mode=formatter.Mode(**mode))
+            # Its parser has state that threads would share.
+            with ONE_AT_A_TIME:
+                return formatter.format_str(text, mode=formatter.Mode(**mode))
         except Exception:  # Which one depends on the version.
             return None
 
