@@ -21,6 +21,8 @@ pub(super) struct Step {
     /// Place of the matrix that makes it check what it checks.
     pub(super) matrix: Option<Span>,
     pub(super) does_nothing: bool,
+    /// True for a command of a text that a script writes to a file or a pipe.
+    pub(super) is_written: bool,
 }
 
 /// A place that softens a command.
@@ -207,6 +209,7 @@ impl Reader<'_> {
         all.extend(rest);
         for step in &mut all {
             step.span = command.span;
+            step.is_written = command.is_written;
             step.marks.extend(marks.iter().copied());
         }
         all
@@ -216,7 +219,9 @@ impl Reader<'_> {
     fn is_unreachable(&self, command: &Command) -> bool {
         self.script.surroundings(command).any(|(surrounding, span)| match surrounding {
             Surrounding::Function(name) => {
-                !self.script.commands.iter().any(|other| other.program() == Some(name.as_str()))
+                let may_call = |other: &&Command| !other.is_written || command.is_written;
+                let mut callers = self.script.commands.iter().filter(may_call);
+                !callers.any(|other| other.program() == Some(name.as_str()))
             }
             Surrounding::Branch => {
                 let condition = span.of(self.text).strip_prefix("if ").unwrap_or_default();

@@ -39,6 +39,9 @@ enum Closeness {
 impl Closeness {
     /// Returns whether two commands of one text are this close.
     fn is_between(self, old: &Check, new: &Check) -> bool {
+        if !is_as_certain(old, new) {
+            return false;
+        }
         let same_unit = old.unit == new.unit && old.runner == new.runner && is_reached_as_often(old, new);
         let same_effect = old.effect() == new.effect();
         match self {
@@ -134,15 +137,15 @@ impl<'c> Comparison<'c> {
             let edited = in_its_place.find(|new| new.program() == old.program() && new.checks.is_empty())?;
             return softened(None, edited);
         }
-        let stays = self
-            .head
-            .iter()
-            .any(|new| new.text == old.text && new.effect().is_none() && may_replace(old, new));
+        let is_strict = |new: &Check| new.effect().is_none() && is_as_certain(old, new);
+        let stays =
+            self.head.iter().any(|new| new.text == old.text && is_strict(new) && may_replace(old, new));
         let covering: Vec<_> = come.iter().filter(|new| may_replace(old, new) && covers(new, old)).collect();
-        if stays || covering.iter().any(|new| new.effect().is_none()) {
+        if stays || covering.iter().any(|new| is_strict(new)) {
             return None;
         }
-        if let Some(soft) = covering.iter().find(|new| new.unit.file == old.unit.file) {
+        let mut soft = covering.iter().filter(|new| new.effect().is_some());
+        if let Some(soft) = soft.find(|new| new.unit.file == old.unit.file) {
             return softened(None, soft);
         }
         // Among other commands one that does nothing takes nobody's place.
@@ -182,6 +185,12 @@ fn may_replace(old: &Check, new: &Check) -> bool {
 /// loses are reported where they stood.
 fn is_reached_as_often(old: &Check, new: &Check) -> bool {
     new.reach >= old.reach || new.pipeline == old.pipeline
+}
+
+/// Returns whether a command at head is as sure to run as one of the base. A text that a script writes to a file or a
+/// pipe may be lost or another one when a shell reads it, so that it takes the place of such a text alone.
+fn is_as_certain(old: &Check, new: &Check) -> bool {
+    old.is_written || !new.is_written
 }
 
 /// Returns whether a command checks what another one checks.

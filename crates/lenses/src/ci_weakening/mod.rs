@@ -46,7 +46,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

@@ -60,6 +60,8 @@ pub(super) struct Check {
     pub(super) pipeline: Rc<str>,
     pub(super) reach: Reach,
     pub(super) does_nothing: bool,
+    /// True if it, or a call that leads to it, stands in a text that a script writes to a file or a pipe.
+    pub(super) is_written: bool,
 }
 
 /// A mark with its file.
@@ -111,6 +113,7 @@ struct Visit {
     effect: Option<Effect>,
     runner: Runner,
     reach: Reach,
+    is_written: bool,
 }
 
 /// The result of following a call.
@@ -129,6 +132,7 @@ struct Way {
     root: Rc<str>,
     pipeline: Rc<str>,
     reach: Reach,
+    is_written: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -220,14 +224,28 @@ impl<'a> Tree<'a> {
 
     fn way(&self, root: &str, runner: Runner, reach: Reach) -> Way {
         let pipeline = self.name_at_head(root);
-        Way { marks: Vec::new(), places: Vec::new(), runner, root: root.into(), pipeline, reach }
+        Way {
+            marks: Vec::new(),
+            places: Vec::new(),
+            runner,
+            root: root.into(),
+            pipeline,
+            reach,
+            is_written: false,
+        }
     }
 
     fn visit(&mut self, path: &str, unit: &Unit, way: &Way, depth: usize) -> Outcome {
         let effect = way.marks.iter().map(|mark| mark.effect).max();
         let path: Rc<str> = path.into();
-        let (runner, reach) = (way.runner, way.reach);
-        let visit = Visit { path: Rc::clone(&path), unit: unit.name.clone(), effect, runner, reach };
+        let visit = Visit {
+            path: Rc::clone(&path),
+            unit: unit.name.clone(),
+            effect,
+            runner: way.runner,
+            reach: way.reach,
+            is_written: way.is_written,
+        };
         if let Some(outcome) = self.visited.get(&visit) {
             return *outcome;
         }
@@ -256,6 +274,7 @@ impl<'a> Tree<'a> {
         let places = [Some(step.span), step.matrix].into_iter().flatten();
         let places = places.map(|span| Place { path: Rc::clone(path), span });
         let places: Vec<Place> = places.chain(way.places.iter().cloned()).collect();
+        let is_written = way.is_written || step.is_written;
         let position = self.checks.len();
         self.checks.push(Check {
             unit: unit.clone(),
@@ -268,8 +287,9 @@ impl<'a> Tree<'a> {
             pipeline: Rc::clone(&way.pipeline),
             reach: way.reach,
             does_nothing: step.does_nothing,
+            is_written,
         });
-        let below = Way { marks, places, ..way.clone() };
+        let below = Way { marks, places, is_written, ..way.clone() };
         let mut called: Option<Outcome> = None;
         for call in &step.calls {
             if depth >= MAX_CALLS {

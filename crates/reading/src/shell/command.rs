@@ -4,8 +4,9 @@ use tree_sitter::Node;
 
 use super::fate::Context;
 use super::list::span_of;
+use super::programs::Inner;
 use super::walk::Walker;
-use super::words::{Decoded, Word};
+use super::words::Word;
 use super::{Assignment, Command, Frame, Redirection, Script, programs};
 use crate::syntax::Span;
 
@@ -184,7 +185,8 @@ impl Walker<'_> {
     }
 
     /// Takes over the commands of an inner script, at their places in this one.
-    pub(super) fn adopt(&mut self, inner: Script, text: &Decoded, by: usize, fate: super::fate::Fate) {
+    pub(super) fn adopt(&mut self, inner: Script, handed: &Inner, by: usize, fate: super::fate::Fate) {
+        let text = &handed.text;
         let (commands, frames) = (self.script.commands.len(), self.script.frames.len());
         let outer = self.frame;
         self.script.frames.extend(inner.frames.into_iter().map(|frame| Frame {
@@ -192,11 +194,16 @@ impl Walker<'_> {
             outer: frame.outer.map(|outer| outer + frames).or(outer),
             surrounding: frame.surrounding,
         }));
-        self.script.broken.extend(inner.broken.into_iter().map(|span| text.source_span(span)));
+        // What cannot be parsed of a text that is written belongs to the command that runs it.
+        let start = self.script.commands[by].span.start;
+        let place =
+            |span| if handed.is_written { Span { start, end: start } } else { text.source_span(span) };
+        self.script.broken.extend(inner.broken.into_iter().map(place));
         for mut command in inner.commands {
             command.move_by(&|span| text.source_span(span));
             command.frame = command.frame.map(|frame| frame + frames).or(outer);
             command.interpreted_by = command.interpreted_by.map(|index| index + commands).or(Some(by));
+            command.is_written |= handed.is_written;
             command.lost = command.lost.or(fate);
             self.script.commands.push(command);
         }

@@ -60,6 +60,9 @@ pub struct Command {
     pub lost: Option<Lost>,
     /// Position of the command in [`Script::commands`] that hands this one to an interpreter, as `sh -c` does.
     pub interpreted_by: Option<usize>,
+    /// True for a command of a text that the script writes to a file or a pipe, which may hold another text by the time
+    /// a shell reads it.
+    pub is_written: bool,
     /// Position in [`Command::words`] of the program behind wrappers.
     program: usize,
     frame: Option<usize>,

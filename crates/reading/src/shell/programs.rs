@@ -162,6 +162,8 @@ fn base(path: &str) -> &str {
 pub(super) struct Inner {
     pub(super) text: Decoded,
     pub(super) options: Options,
+    /// True if it comes from a file that the script writes, or from a pipe.
+    pub(super) is_written: bool,
 }
 
 /// Texts that commands before handed on, by where a shell finds them.
@@ -218,20 +220,20 @@ pub(super) fn inner_scripts(command: &Command, handed: &mut Handed) -> Vec<Inner
     let words = command.effective();
     match command.program() {
         Some("eval") => {
-            return vec![Inner { text: joined(&words[1..]), options: command.options }];
+            return vec![Inner { text: joined(&words[1..]), options: command.options, is_written: false }];
         }
         // Its first argument runs later, as a script of its own.
         Some("trap") => return found,
         // Without a command the shell of the other machine reads the input.
         Some("ssh") if !has_remote_command(words) => {
             let options = Options::default();
-            found.extend(input(command).map(|text| Inner { text, options }));
+            found.extend(input(command).map(|text| Inner { text, options, is_written: false }));
             return found;
         }
         Some(_) | None => {}
     }
     if let Some(text) = handed.take_file(command) {
-        return vec![Inner { text, options: Options::default() }];
+        return vec![Inner { text, options: Options::default(), is_written: true }];
     }
     for at in 0..words.len() {
         let name = base_name(&words[at]);
@@ -248,13 +250,15 @@ pub(super) fn inner_scripts(command: &Command, handed: &mut Handed) -> Vec<Inner
         let has_text = flags.iter().any(|flag| is_command_flag(flag));
         match rest.get(flags.len()) {
             Some(text) if has_text => {
-                found.push(Inner { text: text.decoded.clone(), options });
+                found.push(Inner { text: text.decoded.clone(), options, is_written: false });
                 break;
             }
             // `bash -s a b` and `bash <<EOF` read their input; `bash file` does not.
             file if file.is_none() || flags.contains(&"-s") => {
-                let read = input(command).or_else(|| handed.piped.take());
-                found.extend(read.map(|text| Inner { text, options }));
+                let own = input(command);
+                let is_written = own.is_none();
+                let read = own.or_else(|| handed.piped.take());
+                found.extend(read.map(|text| Inner { text, options, is_written }));
             }
             Some(_) | None => {}
         }

@@ -189,6 +189,22 @@ fn scripts_inside_of_scripts_are_commands_at_their_places() {
 }
 
 #[test]
+fn commands_of_a_text_in_a_file_or_a_pipe_are_written() {
+    for (text, is_written) in [
+        ("sh -c 'make'", false),
+        ("sh <<EOF\nmake\nEOF\n", false),
+        ("sh <<< make", false),
+        ("echo make | sh", true),
+        ("echo make > a.sh\nsh a.sh", true),
+        ("echo 'sh -c make' | sh", true),
+    ] {
+        let script = Script::parse(text, NONE);
+        let last = script.commands.last().unwrap();
+        assert_eq!((last.program(), last.is_written), (Some("make"), is_written), "{text}");
+    }
+}
+
+#[test]
 fn expressions_of_github_are_words() {
     check(
         "make ${{ inputs.a || 'b' }} && echo '${{ x }}'",

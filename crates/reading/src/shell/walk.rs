@@ -519,11 +519,11 @@ impl Walker<'_> {
             self.script.broken.push(span);
             return;
         }
-        for programs::Inner { text, options } in inner {
-            let nested = parse(&text.text, options, &[], self.level + 1);
+        for inner in &inner {
+            let nested = parse(&inner.text.text, inner.options, &[], self.level + 1);
             self.frame = frame;
             self.enter(Surrounding::Interpreted, span);
-            self.adopt(nested, &text, index, fate);
+            self.adopt(nested, inner, index, fate);
             self.frame = frame;
         }
     }
@@ -544,10 +544,11 @@ fn later(before: Outcome, next: Outcome) -> Outcome {
     if before == Outcome::Exits { before } else { next }
 }
 
-/// Hands the loss of every call of a function on to the commands inside of it.
+/// Hands the loss of every call of a function on to the commands inside of it. A call in a text that is written to a file
+/// may never be made.
 fn hand_on_calls(script: &mut Script) {
     let mut lost_calls: BTreeMap<String, Fate> = BTreeMap::new();
-    for command in &script.commands {
+    for command in script.commands.iter().filter(|command| !command.is_written) {
         let Some(name) = command.program() else { continue };
         let entry = lost_calls.entry(name.to_owned()).or_insert(command.lost);
         if command.lost.is_none() {
@@ -574,6 +575,7 @@ impl Command {
             options,
             lost: None,
             interpreted_by: None,
+            is_written: false,
             program: 0,
             frame,
         }
