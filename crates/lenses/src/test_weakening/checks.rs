@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gone_tests::{Found, stem, words};
 use super::names::{self, Test};
 use super::tests_by_hunk::{self, Certainty, Side};
-use super::version::{Version, only_side};
+use super::version::{Version, only_side, reveal};
 use super::{TEST_EMPTIED, skips, symbols, whole};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
@@ -98,8 +98,10 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
             let hunks = &packet.file.hunks;
             let [older, newer] =
                 [(base, false), (head, true)].map(|(text, is_newer)| OtherVersion { text, hunks, is_newer });
-            let base = Version::parse(&old_path, language, base, Some(&newer));
-            compare(packet, &base, &Version::parse(&path, language, head, Some(&older)), &mut seen);
+            let mut base = Version::parse(&old_path, language, base, Some(&newer));
+            let mut head = Version::parse(&path, language, head, Some(&older));
+            reveal(&mut base, &mut head);
+            compare(packet, &base, &head, &mut seen);
         }
         // No changed line is about a test, or no version has one.
         _ => {}

@@ -61,6 +61,8 @@ pub(super) struct Shape {
     pub(super) table: bool,
     /// Set where it is skipped.
     pub(super) skipped: bool,
+    /// Set where no runner is known to collect it and nothing else switches it off.
+    pub(super) hidden: bool,
     /// Set where another test of the same hunk is already taken for this one under its other name.
     pub(super) paired: bool,
     /// Every word of it.
@@ -322,7 +324,8 @@ impl Shape {
 
     /// One that is switched off, or in a file that no runner collects, is no longer the same.
     fn runs_as(&self, removed: &Self) -> bool {
-        (!self.skipped || removed.skipped) && (self.is_collected || !removed.is_collected)
+        let is_alike = !self.skipped || removed.skipped || self.hidden && removed.hidden;
+        is_alike && (self.is_collected || !removed.is_collected)
     }
 
     /// A test with far fewer checks replaces no other, and one that is switched off none that ran. Of a test that is split

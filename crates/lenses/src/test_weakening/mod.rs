@@ -29,7 +29,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

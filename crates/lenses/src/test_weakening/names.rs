@@ -22,6 +22,8 @@ pub(super) struct Test {
     pub(super) cut: Option<usize>,
     /// The mark that skips it.
     pub(super) off: Option<Span>,
+    /// Set where no runner is known to collect it and nothing else switches it off.
+    pub(super) is_hidden: bool,
     /// The marks that skip its subtests.
     pub(super) nested: Vec<Span>,
     /// Place of its statements in the text; empty where its lines alone are known.
@@ -169,6 +171,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
                 end: at + 1,
                 cut: None,
                 off: None,
+                is_hidden: false,
                 nested: Vec::new(),
                 body: Span::default(),
                 branches: Vec::new(),

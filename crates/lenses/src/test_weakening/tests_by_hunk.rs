@@ -11,7 +11,7 @@ use super::checks::{is_assertion, is_trivial};
 use super::gone_tests::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
 use super::names::{self, Test, alike};
 use super::skips::is_skipped;
-use super::version::{Version, only_side};
+use super::version::{Version, only_side, reveal};
 use super::{TEST_DELETED, TEST_REMOVED};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use qa_contracts::v1::ChangeKind;
@@ -270,6 +270,7 @@ impl<'a> Side<'a> {
             assertions: read.assertions,
             table,
             skipped: read.is_skipped,
+            hidden: self.tests[position].is_hidden,
             file_gone: packet.file.kind == ChangeKind::Deleted,
             hollow: read.is_hollow,
             paired: false,
@@ -486,8 +487,9 @@ fn nearest(
         unpaired.map(|(at, new)| (alike(name, &head.tests[new.position].name), at)).collect();
     while let Some((_, at)) = nearest.pop() {
         let new = head.words_of(come[at].position);
+        let are_hidden = base.tests[old].is_hidden && head.tests[come[at].position].is_hidden;
         let is_weaker = old_words.assertions > 0 && new.is_hollow
-            || !old_words.is_skipped && new.is_skipped
+            || !old_words.is_skipped && new.is_skipped && !are_hidden
             || is_thinner && new.assertions * 2 < old_words.assertions;
         let is_related = !old_words.parts_of_name.is_disjoint(&new.parts_of_name)
             || own.len() < TELLING
@@ -537,7 +539,8 @@ fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
 /// A file of tests that goes as a whole.
 pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let (text, language) = (only_side(packet), packet.file.language.as_deref());
-    let version = Version::parse(&packet.path().to_text(), language, &text, None);
+    let mut version = Version::parse(&packet.path().to_text(), language, &text, None);
+    reveal(&mut version, &mut Version::default());
     let side = Side::whole(language, &version);
     let lines: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
     let (Some((_, first)), false) = (lines.first_key_value(), side.tests.is_empty()) else { return };

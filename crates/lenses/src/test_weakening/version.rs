@@ -52,6 +52,7 @@ impl<'t> Version<'t> {
                 end: end + 1,
                 cut,
                 off: own.first().map(|mark| mark.span),
+                is_hidden: !own.is_empty() && own.iter().all(|mark| mark.kind == MarkKind::Uncollected),
                 nested: nested.iter().map(|mark| mark.span).collect(),
                 body: case.body,
                 branches: case.branches.clone(),
@@ -65,6 +66,30 @@ impl<'t> Version<'t> {
         }
         tests.sort_by_key(|test| test.at);
         Self { text, live: blanked(text, &file.dead), tests, marks: file.marks, is_parsed: true }
+    }
+}
+
+/// Takes each test of the base that no runner is known to collect for one that runs, and one of the same name that is
+/// hidden at head with it. Another file or a call may have it collected, so only what comes to be hidden tells.
+pub(super) fn reveal(base: &mut Version<'_>, head: &mut Version<'_>) {
+    for old in base.tests.iter_mut().filter(|test| test.is_hidden) {
+        let Some(mark) = old.off.take() else { continue };
+        let mark = mark.of(base.text);
+        let mut twin = None;
+        for test in head.tests.iter_mut().filter(|test| test.is_hidden && test.name == old.name) {
+            let Some(own) = test.off else { continue };
+            // One that is hidden by the same words comes before others.
+            if own.of(head.text) == mark {
+                twin = Some(test);
+                break;
+            }
+            if twin.is_none() {
+                twin = Some(test);
+            }
+        }
+        if let Some(twin) = twin {
+            twin.off = None;
+        }
     }
 }
 

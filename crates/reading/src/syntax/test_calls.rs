@@ -45,7 +45,8 @@ impl Reader<'_> {
         let root = self.text_of(function);
         let root = root.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or(root);
         let table = function.child_by_field_name("arguments").and_then(|cases| cases.named_child(0));
-        let is_table_empty = table.is_some_and(|cases| cases.kind() == "array" && is_empty(self.text, cases));
+        let is_table_empty =
+            table.is_some_and(|cases| cases.kind() == "array" && is_empty(self.text, cases, &self.empty));
         if is_table_empty
             || self.idle.contains(root)
             || !is_group && body.is_none() && self.is_pending(arguments)

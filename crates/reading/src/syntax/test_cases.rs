@@ -11,7 +11,8 @@ use super::outline::Span;
 use super::test_blocks::{block_of, body_of, statements};
 use super::test_calls::function_of;
 use super::uncollected::{
-    head, hiding_definition, idle_function, is_disabling_decorator, is_empty, overwritten,
+    empty_names, extended_classes, head, hiding_definition, idle_function, is_disabling_decorator, is_empty,
+    overwritten,
 };
 use super::walk::{children, span};
 use super::{Language, OtherVersion, csharp, parse_tree_once, parse_version_once};
@@ -81,7 +82,15 @@ impl TestFile {
             return None;
         }
         let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
-        let mut reader = Reader { language, text, file: Self::default(), idle, words: OnceCell::new() };
+        let mut reader = Reader {
+            language,
+            text,
+            file: Self::default(),
+            idle,
+            empty: empty_names(text, root),
+            extended: extended_classes(text, root),
+            words: OnceCell::new(),
+        };
         let marks = reader.marks_of_group(root);
         reader.file.marks.clone_from(&marks);
         reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
@@ -106,6 +115,10 @@ pub(super) struct Reader<'t> {
     file: TestFile,
     /// Functions at the top of the file that do nothing.
     pub(super) idle: BTreeSet<&'t str>,
+    /// Names to which the top of the file gives a collection without members.
+    pub(super) empty: BTreeSet<&'t str>,
+    /// Classes of Python from which a class of tests in the file takes its tests.
+    extended: BTreeSet<&'t str>,
     /// Number of times that each word occurs in the file, counted when first asked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
 }
@@ -200,7 +213,8 @@ impl<'t> Reader<'t> {
 
     /// Returns the mark of a definition that hides the tests inside of it.
     fn uncollected(&self, node: Node<'_>) -> Option<Mark> {
-        let hidden = hiding_definition(self.language, self.text, node).or_else(|| self.uncalled(node))?;
+        let hidden = hiding_definition(self.language, self.text, node, &self.extended)
+            .or_else(|| self.uncalled(node))?;
         Some(Mark { kind: MarkKind::Uncollected, span: hidden })
     }
 
@@ -269,7 +283,7 @@ impl<'t> Reader<'t> {
 
     /// Notes the body of a loop over nothing, and an expectation that expects nothing.
     fn note_idle(&mut self, node: Node<'_>) {
-        let looped = node.child_by_field_name("right").filter(|list| is_empty(self.text, *list));
+        let looped = node.child_by_field_name("right").filter(|list| is_empty(self.text, *list, &self.empty));
         if looped.is_some() {
             self.file.dead.extend(node.child_by_field_name("body").map(span));
         }
@@ -277,7 +291,7 @@ impl<'t> Reader<'t> {
         let Some(function) = call.and_then(|call| call.child_by_field_name("function")) else { return };
         let is_over_nothing = function
             .child_by_field_name("object")
-            .is_some_and(|list| list.kind() == "array" && is_empty(self.text, list));
+            .is_some_and(|list| list.kind() == "array" && is_empty(self.text, list, &self.empty));
         if self.text_of(function) == "expect" || is_over_nothing {
             self.file.dead.push(span(node));
         }
@@ -345,8 +359,7 @@ impl<'t> Reader<'t> {
         }
         let mut attributes = attributes;
         let modifiers = children(node).find(|child| child.kind() == "modifiers");
-        let hidden =
-            modifiers.filter(|all| self.text_of(*all).split_whitespace().any(|word| word == "private"));
+        let hidden = modifiers.filter(|all| self.is_private(*all));
         attributes.extend(hidden.map(|all| Mark { kind: MarkKind::Uncollected, span: span(all) }));
         let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function, as do comments.
@@ -356,6 +369,13 @@ impl<'t> Reader<'t> {
             whole.start = mark.span.start;
         }
         self.case(text.to_owned(), span(name), whole, body_of(node), attributes, marks);
+    }
+
+    /// Returns whether one of some modifiers is `private`. What an annotation says is none.
+    fn is_private(&self, modifiers: Node<'_>) -> bool {
+        let mut cursor = modifiers.walk();
+        let mut words = modifiers.children(&mut cursor);
+        words.any(|word| !word.kind().contains("annotation") && self.text_of(word) == "private")
     }
 
     pub(super) fn case(
@@ -442,7 +462,9 @@ impl<'t> Reader<'t> {
         }
         let marks = nodes.into_iter().map(|node| {
             // A table may skip some of its cases.
-            let kind = if self.language == Language::Python && is_disabling_decorator(self.text, node) {
+            let kind = if self.language == Language::Python
+                && is_disabling_decorator(self.text, node, &self.empty)
+            {
                 MarkKind::Uncollected
             } else if TABLES.iter().any(|word| self.text_of(node).contains(word)) {
                 MarkKind::Nested

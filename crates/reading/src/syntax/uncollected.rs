@@ -1,5 +1,7 @@
 //! Places where no runner finds tests, though they are written as such.
 
+use std::collections::BTreeSet;
+
 use tree_sitter::Node;
 
 use super::Language;
@@ -7,10 +9,18 @@ use super::outline::Span;
 use super::walk::{children, span};
 
 /// Returns the head of a definition if a runner finds no tests inside of it: a function of Python or Rust, or a class
-/// that pytest does not collect.
-pub(super) fn hiding_definition(language: Language, text: &str, node: Node<'_>) -> Option<Span> {
+/// that pytest does not collect and that is none of those from which a class of tests takes its tests.
+pub(super) fn hiding_definition(
+    language: Language,
+    text: &str,
+    node: Node<'_>,
+    extended: &BTreeSet<&str>,
+) -> Option<Span> {
     let hides = match language {
-        Language::Python if node.kind() == "class_definition" => !is_collected_class(text, node),
+        Language::Python if node.kind() == "class_definition" => {
+            let name = node.child_by_field_name("name").map(|name| span(name).of(text)).unwrap_or_default();
+            !is_collected_class(text, node) && !extended.contains(name)
+        }
         Language::Python | Language::Rust => node.kind().starts_with("function"),
         Language::C
         | Language::CSharp
@@ -48,8 +58,26 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
     extends || name.starts_with("Test") && !has_constructor
 }
 
+/// Returns the names of the classes of Python that a class at the top of a file extends which is collected by its name
+/// or by another class that it extends.
+pub(super) fn extended_classes<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str> {
+    let mut extended = BTreeSet::new();
+    for statement in children(root) {
+        let class = statement.child_by_field_name("definition").unwrap_or(statement);
+        let Some(all) = class.child_by_field_name("superclasses") else { continue };
+        let name = class.child_by_field_name("name").map(|name| span(name).of(text)).unwrap_or_default();
+        let bases = children(all).filter(|base| base.kind() != "keyword_argument");
+        let bases: Vec<&str> =
+            bases.map(|base| span(base).of(text)).filter(|base| *base != "object").collect();
+        if name.starts_with("Test") || bases.len() > 1 {
+            extended.extend(bases);
+        }
+    }
+    extended
+}
+
 /// Returns whether a decorator makes a function something else than a test, or a test without cases.
-pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>) -> bool {
+pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>, empty: &BTreeSet<&str>) -> bool {
     let Some(expression) = decorator.named_child(0) else { return false };
     let function = expression.child_by_field_name("function").unwrap_or(expression);
     let path = span(function).of(text);
@@ -58,7 +86,7 @@ pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>) -> bool {
         "fixture" => true,
         "parametrize" => {
             let Some(arguments) = expression.child_by_field_name("arguments") else { return false };
-            cases_of_table(text, arguments).is_some_and(|cases| is_empty(text, cases))
+            cases_of_table(text, arguments).is_some_and(|cases| is_empty(text, cases, empty))
         }
         _ => false,
     }
@@ -74,8 +102,8 @@ fn cases_of_table<'n>(text: &str, arguments: Node<'n>) -> Option<Node<'n>> {
     values.and_then(|argument| argument.child_by_field_name("value")).or_else(|| plain.get(1).copied())
 }
 
-/// Returns whether a value is written as a collection without members; a name stands for what the file sets it to.
-pub(super) fn is_empty(text: &str, node: Node<'_>) -> bool {
+/// Returns whether a value is a collection without members, written out or by one of the names that stand for one.
+pub(super) fn is_empty(text: &str, node: Node<'_>, names: &BTreeSet<&str>) -> bool {
     let has_none = |node: Node<'_>| children(node).all(|child| child.kind().ends_with("comment"));
     match node.kind() {
         "array" | "dictionary" | "list" | "set" | "tuple" => has_none(node),
@@ -83,25 +111,48 @@ pub(super) fn is_empty(text: &str, node: Node<'_>) -> bool {
             let squashed: String = span(node).of(text).split_whitespace().collect();
             matches!(squashed.as_str(), "dict()" | "list()" | "range(0)" | "set()" | "tuple()")
         }
-        "identifier" => {
-            assigned(text, node).is_some_and(|value| value.kind() != "identifier" && is_empty(text, value))
-        }
+        "identifier" => names.contains(span(node).of(text)),
         _ => false,
     }
 }
 
-/// Returns the value that the top level of a file last gives a name.
-fn assigned<'n>(text: &str, name: Node<'n>) -> Option<Node<'n>> {
-    let mut root = name;
-    while let Some(parent) = root.parent() {
-        root = parent;
+/// Returns the names to which the top level of a file last gives a collection without members, and adds none.
+pub(super) fn empty_names<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::new();
+    let none = BTreeSet::new();
+    for node in children(root).filter_map(|statement| statement.named_child(0)) {
+        let left = node.child_by_field_name("left").map(|left| span(left).of(text));
+        let right = node.child_by_field_name("right");
+        let is_empty_value = right.is_some_and(|right| is_empty(text, right, &none));
+        match (node.kind(), left) {
+            ("assignment", Some(left)) if is_empty_value => {
+                names.insert(left);
+            }
+            ("augmented_assignment", Some(_)) if is_empty_value => {}
+            ("assignment" | "augmented_assignment", Some(left)) => {
+                names.remove(left);
+            }
+            _ => {
+                if let Some(grown) = grown(text, node, &none) {
+                    names.remove(grown);
+                }
+            }
+        }
     }
-    let assignments = children(root).filter_map(|statement| statement.named_child(0));
-    let of_name = assignments.filter(|node| {
-        let target = node.child_by_field_name("left").filter(|_| node.kind() == "assignment");
-        target.is_some_and(|target| span(target).of(text) == span(name).of(text))
-    });
-    of_name.last()?.child_by_field_name("right")
+    names
+}
+
+/// Returns the name to which a call adds members: `NAME.append(…)`.
+fn grown<'t>(text: &'t str, call: Node<'_>, none: &BTreeSet<&str>) -> Option<&'t str> {
+    let function = call.child_by_field_name("function").filter(|_| call.kind() == "call")?;
+    let arguments = call.child_by_field_name("arguments")?;
+    let (name, method) = span(function).of(text).rsplit_once('.')?;
+    let adds = match method {
+        "add" | "append" | "insert" => true,
+        "extend" | "update" => !children(arguments).all(|argument| is_empty(text, argument, none)),
+        _ => false,
+    };
+    adds.then_some(name)
 }
 
 /// Returns the name of a statement's function if its body is empty, as in `function it() {}`.
@@ -119,15 +170,31 @@ pub(super) fn idle_function<'t>(text: &'t str, statement: Node<'_>) -> Option<&'
     is_idle.then(|| span(name).of(text))
 }
 
-/// Returns the name that a statement at the top of a file sets or deletes.
+/// Returns the name that a statement at the top of a file sets or deletes. One that sets a test to what a function makes
+/// of it keeps the test, unless the function is known to do otherwise.
 pub(super) fn overwritten<'t>(text: &'t str, statement: Node<'_>) -> Option<&'t str> {
     let target = match statement.kind() {
         "delete_statement" => statement.named_child(0)?,
         "expression_statement" => {
             let assignment = statement.named_child(0).filter(|node| node.kind() == "assignment")?;
-            assignment.child_by_field_name("left")?
+            let target = assignment.child_by_field_name("left")?;
+            let value = assignment.child_by_field_name("right");
+            if value.is_some_and(|value| is_decorated(text, value, span(target).of(text))) {
+                return None;
+            }
+            target
         }
         _ => return None,
     };
     Some(span(target).of(text))
+}
+
+/// Returns whether a value is a call that is given a test and may return it.
+fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
+    const OTHERWISE: &[&str] = &["fixture", "lambda", "print", "skip", "xfail"];
+    let Some(function) = value.child_by_field_name("function") else { return false };
+    let function = span(function).of(text);
+    let arguments = value.child_by_field_name("arguments");
+    arguments.into_iter().flat_map(children).any(|argument| span(argument).of(text) == test)
+        && !OTHERWISE.iter().any(|word| function.contains(word))
 }
