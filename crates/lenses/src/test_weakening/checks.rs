@@ -29,13 +29,19 @@ static TRIVIAL: Pattern = Pattern::new(concat!(
     r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
     r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
     r#"|\bassert\s+(?:\d+|"[^"]+"|'[^']+')(?:\s*==\s*(?:\d+|"[^"]*"|'[^']*'))?\s*(?:$|#|,)"#,
-    r#"|\bexpect\s*\(\s*(?:\d+|"[^"]*"|'[^']*')\s*\)\s*\.[\w.]+\(\s*(?:\d+|"[^"]*"|'[^']*')?\s*\)"#,
-    r#"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:\d+|"[^"]*"|'[^']*')\s*,\s*(?:\d+|"[^"]*"|'[^']*')\s*[,)]"#,
+    r#"|\bexpect\s*\(\s*(?:\d+|"[^"]*"|'[^']*')\s*\)\s*\.(?:(?:be|deep|not|to)\.)*(?:toBe|toEqual|toStrictEqual|eq|equals?)\s*\(\s*(?:\d+|"[^"]*"|'[^']*')?\s*\)"#,
     r"|\bexpect\.(?:assertions|hasAssertions|extend)\b",
     r"|\bassert\b.*\bor\s+(?:True|1)\s*(?:$|#|,)|\bassert!\s*\(.*\|\|\s*true\s*[,)]",
-    // A tuple that is not empty.
-    r#"|\bassert\s*\([^()]*(?:\([^()]*\)[^()]*)*,\s*f?["'][^"']*["']\s*,?\s*\)\s*$"#,
 ));
+
+/// Two values written out that an assertion compares.
+static COMPARED: Pattern = Pattern::new(
+    r#"\b(?i:are_?equal|assert_?(?:equals?|same|eq)|deep_?(?:strict_?)?equal|equals?|expect_?equal|is|same|strict_?equal)\s*\(\s*(?:t,\s*)?(\d+|"[^"]*"|'[^']*')\s*,\s*(\d+|"[^"]*"|'[^']*')\s*[,)]"#,
+);
+
+/// A tuple that is not empty, for Python.
+static TUPLE: Pattern =
+    Pattern::new(r#"\bassert\s*\([^()]*(?:\([^()]*\)[^()]*)*,\s*f?["'][^"']*["']\s*,?\s*\)\s*$"#);
 
 /// Returns whether a file may have to be compared as a whole: one that both versions have, since the hunks of the
 /// others are all of it. Rust has tests in any file.
@@ -132,6 +138,7 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
 
 /// Tests that both versions have and whose assertions are gone or never reached.
 fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> {
+    let language = packet.file.language.as_deref();
     let added: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let removed: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();
     let mut drafts = Vec::new();
@@ -159,11 +166,12 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             continue;
         }
         let (new_body, old_body) = (head.body(position), base.body(old_position));
-        let is_checking = new_body.iter().any(|line| is_assertion(line));
-        let was_checking = old_body.iter().any(|line| is_assertion(line));
+        let is_checking = new_body.iter().any(|line| is_assertion(language, line));
+        let was_checking = old_body.iter().any(|line| is_assertion(language, line));
         // A function that the test did not call before may check in words that are not known.
         let before = words(old_body.iter().copied());
-        let mut others = new_body.iter().filter(|line| !is_trivial(line) && !is_assertion(line));
+        let mut others =
+            new_body.iter().filter(|line| !is_trivial(language, line) && !is_assertion(language, line));
         let may_check = others.any(|line| calls_another(line, &before));
         if is_checking && !may_check && base.certainty(old_position).is_certain {
             drafts.extend(guarded(packet, &head.certainty(position), head, &own, &gone));
@@ -171,8 +179,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         if is_checking || !was_checking {
             continue;
         }
-        let trivial = own.iter().find(|line| is_trivial(line.text));
-        let removed = gone.iter().find(|line| is_assertion(line.text));
+        let trivial = own.iter().find(|line| is_trivial(language, line.text));
+        let removed = gone.iter().find(|line| is_assertion(language, line.text));
         let (line, summary) = if let Some(line) = early_return {
             (*line, "test returns before its first assertion")
         } else if let Some(line) = trivial {
@@ -230,14 +238,19 @@ fn guarded(
 }
 
 /// Returns whether a line asserts what holds whatever the code does.
-pub(super) fn is_trivial(line: &str) -> bool {
-    TRIVIAL.is_match(line)
+pub(super) fn is_trivial(language: Option<&str>, line: &str) -> bool {
+    TRIVIAL.is_match(line) || language == Some("python") && TUPLE.is_match(line) || compares_same(line)
 }
 
-pub(super) fn is_assertion(line: &str) -> bool {
+/// Returns whether a line compares a value with itself.
+fn compares_same(line: &str) -> bool {
+    COMPARED.captures(line).is_some_and(|compared| compared[1] == compared[2])
+}
+
+pub(super) fn is_assertion(language: Option<&str>, line: &str) -> bool {
     let code = line.trim_start();
     let comment = code.starts_with("//") || code.starts_with('#') || code.starts_with('*');
-    !comment && ASSERTION.is_match(line) && !TRIVIAL.is_match(line)
+    !comment && ASSERTION.is_match(line) && !is_trivial(language, line)
 }
 
 fn is_bare_return(line: &str) -> bool {
@@ -248,7 +261,7 @@ fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {
     let at = line.number as usize - 1;
     is_bare_return(line.text)
         && head.lines[test.at + 1..at].iter().all(|line| line.trim().is_empty())
-        && head.lines[at..test.end].iter().any(|line| is_assertion(line))
+        && head.lines[at..test.end].iter().any(|line| is_assertion(head.language, line))
 }
 
 #[cfg(test)]
@@ -259,5 +272,27 @@ mod tests {
         assert!(super::TRIVIAL.is_match("expect(true).toBe(true);"));
         assert!(!super::TRIVIAL.is_match("assert True == f()"));
         assert!(super::ASSERTION.is_match("    assert x"));
+        for pattern in [&super::COMPARED, &super::TRIVIAL, &super::TUPLE] {
+            pattern.check();
+        }
+    }
+
+    #[test]
+    fn an_assertion_is_trivial_where_it_compares_a_value_with_itself() {
+        for (language, line, expected) in [
+            ("python", "self.assertEqual(1, 1)", true),
+            ("python", "self.assertEqual('a', 'a')", true),
+            ("python", "m.assert_called_once_with(\"GET\", \"/x\")", false),
+            ("python", "m.assert_called_once_with('a', 'a')", false),
+            ("python", "assert (a() == 1, 'no')", true),
+            ("ruby", "assert (a == 1, 'no')", false),
+            ("go", "assert.Equal(t, 2, 2)", true),
+            ("go", "assert.Equal(t, 2, 3)", false),
+            ("javascript", "expect(2).toBe(2)", true),
+            ("javascript", "expect('a').to.equal('a')", true),
+            ("javascript", "expect('a').toBeOneOf('b')", false),
+        ] {
+            assert_eq!(super::is_trivial(Some(language), line), expected, "{line}");
+        }
     }
 }

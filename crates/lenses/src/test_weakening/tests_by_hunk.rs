@@ -36,7 +36,7 @@ const COMMON_WORDS: &str = "\
 
 /// A file at base or at head, as far as it is known.
 pub(super) struct Side<'a> {
-    language: Option<&'a str>,
+    pub(super) language: Option<&'a str>,
     /// The text without comments and code that never runs.
     live: &'a str,
     pub(super) lines: Vec<&'a str>,
@@ -71,14 +71,14 @@ const MOST_BRANCHES: usize = 200;
 
 /// Returns the branches without which an assertion goes unnoticed: those that fail otherwise, or are themselves a check,
 /// and those of platforms are left out.
-fn guarding_branches<'b>(text: &str, branches: &'b [Branch]) -> Vec<&'b Branch> {
+fn guarding_branches<'b>(language: Option<&str>, text: &str, branches: &'b [Branch]) -> Vec<&'b Branch> {
     if branches.len() > MOST_BRANCHES {
         return branches.iter().collect();
     }
-    branches.iter().filter(|branch| is_guarding(text, branches, branch)).collect()
+    branches.iter().filter(|branch| is_guarding(language, text, branches, branch)).collect()
 }
 
-fn is_guarding(text: &str, branches: &[Branch], branch: &Branch) -> bool {
+fn is_guarding(language: Option<&str>, text: &str, branches: &[Branch], branch: &Branch) -> bool {
     let otherwise = branch.otherwise.of(text);
     let mut direct = branch.then.of(text).to_owned();
     let inner = branches.iter().filter(|inner| {
@@ -93,7 +93,7 @@ fn is_guarding(text: &str, branches: &[Branch], branch: &Branch) -> bool {
         }
     }
     !FAILS.is_match(otherwise)
-        && !otherwise.lines().any(is_assertion)
+        && !otherwise.lines().any(|line| is_assertion(language, line))
         && !FAILS.is_match(&direct)
         && !PLATFORM.is_match(branch.condition.of(text))
 }
@@ -121,8 +121,8 @@ impl<'a> Side<'a> {
     fn words_of(&self, position: usize) -> &TestWords<'a> {
         self.words[position].get_or_init(|| {
             let (test, body) = (&self.tests[position], self.body(position));
-            let assertions = body.iter().filter(|line| is_assertion(line)).count();
-            let calls = body.iter().any(|line| line.contains('(') && !is_trivial(line));
+            let assertions = body.iter().filter(|line| is_assertion(self.language, line)).count();
+            let calls = body.iter().any(|line| line.contains('(') && !is_trivial(self.language, line));
             TestWords {
                 assertions,
                 is_hollow: assertions == 0 && !calls,
@@ -149,11 +149,11 @@ impl<'a> Side<'a> {
     /// Returns whether a test has assertions that run whenever it does, and others that need not run.
     pub(super) fn certainty(&self, position: usize) -> Certainty {
         let test = &self.tests[position];
-        let branches = guarding_branches(self.live, &test.branches);
+        let branches = guarding_branches(self.language, self.live, &test.branches);
         let mut certainty = Certainty::default();
         let mut start = test.body.start;
         for line in test.body.of(self.live).split_inclusive('\n') {
-            if is_assertion(line) {
+            if is_assertion(self.language, line) {
                 let text = start + line.len() - line.trim_start().len();
                 // A condition may stand on the line of what it decides.
                 let guard = branches.iter().find(|branch| {
@@ -161,7 +161,7 @@ impl<'a> Side<'a> {
                     let begins_here = start <= branch.then.start && branch.then.start < end;
                     let before =
                         if begins_here { Span { start, end: branch.then.start } } else { Span::default() };
-                    let at = if begins_here && !is_assertion(before.of(self.live)) {
+                    let at = if begins_here && !is_assertion(self.language, before.of(self.live)) {
                         branch.then.start
                     } else {
                         text
