@@ -66,8 +66,9 @@ static PLATFORM: Pattern = Pattern::new(
     r"\bsys\.(?:platform|version_info|implementation)|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d",
 );
 
-/// Of a test with more branches, each counts as one that guards.
-const MOST_BRANCHES: usize = 200;
+/// Maximum branches of a test that are looked at, since each is compared with all others. Of a test with more, each
+/// counts as one that guards.
+const MOST_BRANCHES: usize = 64;
 
 /// Returns the branches without which an assertion goes unnoticed: those that fail otherwise, or are themselves a check,
 /// and those of platforms are left out.
