@@ -72,6 +72,13 @@ fn a_test_that_no_runner_finds_is_marked() {
         (Language::Python, "class A(Base):\n    def test_a(self):\n        pass\n", ""),
         (Language::Python, "def f():\n    def test_a():\n        pass\n", "def f():"),
         (Language::Python, "def test_a():\n    pass\ntest_a = None\n", "test_a = None"),
+        (Language::Python, "def test_a():\n    pass\ntest_a = deco(test_a)\n", ""),
+        (Language::Python, "class A:\n    def test_a(self):\n        pass\nclass TestB(A):\n    pass\n", ""),
+        (
+            Language::Python,
+            "ALL = []\nALL.append(1)\n@pytest.mark.parametrize('a', ALL)\ndef test_a(a):\n    pass\n",
+            "",
+        ),
         (Language::Python, "@pytest.fixture()\ndef test_a():\n    pass\n", "@pytest.fixture()"),
         (
             Language::Python,
@@ -86,6 +93,7 @@ fn a_test_that_no_runner_finds_is_marked() {
         (Language::JavaScript, "it('a');\n", "it"),
         (Language::JavaScript, "it.each([])('a', () => { b(); });\n", "it.each([])"),
         (Language::Java, "class A {\n  @Test\n  private void a() {}\n}\n", "@Test\n  private"),
+        (Language::Java, "class A {\n  @Test\n  @DisplayName(\"a private\")\n  void a() {}\n}\n", ""),
     ] {
         let file = TestFile::parse(language, text, None).expect("it parses");
         let marks = file.cases[0].marks.iter().filter(|mark| mark.kind == MarkKind::Uncollected);

@@ -192,9 +192,11 @@ pub(super) fn overwritten<'t>(text: &'t str, statement: Node<'_>) -> Option<&'t 
 /// Returns whether a value is a call that is given a test and may return it.
 fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
     const OTHERWISE: &[&str] = &["fixture", "lambda", "print", "skip", "xfail"];
-    let Some(function) = value.child_by_field_name("function") else { return false };
+    let inner = value.named_child(0).filter(|_| value.kind() == "parenthesized_expression");
+    let call = inner.unwrap_or(value);
+    let Some(function) = call.child_by_field_name("function") else { return false };
     let function = span(function).of(text);
-    let arguments = value.child_by_field_name("arguments");
+    let arguments = call.child_by_field_name("arguments");
     arguments.into_iter().flat_map(children).any(|argument| span(argument).of(text) == test)
         && !OTHERWISE.iter().any(|word| function.contains(word))
 }
