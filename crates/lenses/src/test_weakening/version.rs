@@ -52,7 +52,7 @@ impl<'t> Version<'t> {
                 end: end + 1,
                 cut,
                 off: own.first().map(|mark| mark.span),
-                is_hidden: !own.is_empty() && own.iter().all(|mark| mark.kind == MarkKind::Uncollected),
+                is_hidden: !own.is_empty() && own.iter().all(|mark| hides(mark, text)),
                 nested: nested.iter().map(|mark| mark.span).collect(),
                 body: case.body,
                 branches: case.branches.clone(),
@@ -67,6 +67,13 @@ impl<'t> Version<'t> {
         tests.sort_by_key(|test| test.at);
         Self { text, live: blanked(text, &file.dead), tests, marks: file.marks, is_parsed: true }
     }
+}
+
+/// Returns whether a mark says no more than that no runner is known to collect a test. A fixture is none for certain.
+fn hides(mark: &Mark, text: &str) -> bool {
+    let path = mark.span.of(text).split('(').next().unwrap_or_default();
+    let is_fixture = path.starts_with('@') && path.trim_end().ends_with("fixture");
+    mark.kind == MarkKind::Uncollected && !is_fixture
 }
 
 /// Takes each test of the base that no runner is known to collect for one that runs, and one of the same name that is
