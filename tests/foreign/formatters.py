@@ -7,7 +7,6 @@ PROGRAMS are directories with colons between them that have ruff and taplo; blac
 the packages of node. rustfmt, gofmt and clang-format are taken from the PATH, where they are there.
 """
 
-import concurrent.futures
 import configparser
 import io
 import json
@@ -206,9 +205,8 @@ def rewrite_all(programs, packages, cases):
     node = subprocess.run(
         ["node", os.path.join(HERE, "formatters.mjs"), packages], input=json.dumps(cases).encode(), stdout=subprocess.PIPE, check=True
     )
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        local = pool.map(lambda case: by_programs(programs, case), cases)
-        made = [ours | theirs for ours, theirs in zip(local, json.loads(node.stdout))]
+    # One after the other: in threads a formatter refuses now and then what it takes otherwise.
+    made = [by_programs(programs, case) | theirs for case, theirs in zip(cases, json.loads(node.stdout))]
     return [
         {name: text for name, text in each.items() if text and text != case["text"]} for case, each in zip(cases, made)
     ]

@@ -227,6 +227,7 @@ const ADDITIONS: &[Addition] = &[
             "crates/lenses/src/forgotten_await.rs",
             "crates/lenses/src/lib.rs",
             "tests/corpus/lenses/forgotten-await.md",
+            "tests/corpus/behaviour.txt",
             "docs/rules.md",
             "skill/registry.v1.json",
         ],

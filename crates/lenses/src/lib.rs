@@ -1,7 +1,7 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
 #[cfg(test)]
-mod behaviour;
+mod behaviour_tests;
 mod blocking_call;
 mod calls;
 mod changes;
@@ -33,7 +33,7 @@ mod sample;
 mod scan;
 mod secret_token;
 #[cfg(test)]
-mod spellings;
+mod spelling_tests;
 mod successors;
 mod suppression;
 mod test_weakening;

@@ -41,6 +41,14 @@ pub(crate) fn unescaped(text: &str) -> String {
                 }
                 continue;
             }
+            Some(first @ '0'..='7') => {
+                let more =
+                    rest.as_str().bytes().take(2).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+                let code = format!("{first}{}", &rest.as_str()[..more]);
+                out.extend(u32::from_str_radix(&code, 8).ok().and_then(char::from_u32));
+                rest = rest.as_str()[more..].chars();
+                continue;
+            }
             Some(other) => {
                 out.push(other);
                 continue;

@@ -70,8 +70,23 @@ fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// Parses the assignment whose name has a keyword at `start..end`.
-pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> {
+/// Parses the assignment whose name has a keyword at `start..end`: with the value right behind the operator, and with a
+/// quoted one behind line breaks, parentheses and comments. Which of them the language means only it knows.
+pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Vec<Assigned> {
+    let near = parse_at(bytes, start, end, layout_of_a_line);
+    let far = parse_at(bytes, start, end, layout).filter(|far| Some(far) != near.as_ref());
+    near.into_iter().chain(far).collect()
+}
+
+/// Moves to a quoted value behind an operator, over what may stand before it; returns whether there is one.
+type Layout = fn(&mut Cursor<'_>) -> bool;
+
+/// Finds no value but the one right behind the operator.
+fn layout_of_a_line(_cursor: &mut Cursor<'_>) -> bool {
+    false
+}
+
+fn parse_at(bytes: &[u8], start: usize, end: usize, layout: Layout) -> Option<Assigned> {
     let floor = start.saturating_sub(LONGEST_NAME);
     let left = bytes[floor..start].iter().rev().take_while(|byte| in_name(**byte)).count();
     let right = bytes[end..].iter().take(LONGEST_NAME).take_while(|byte| in_name(**byte)).count();
@@ -88,11 +103,11 @@ pub(super) fn parse(bytes: &[u8], start: usize, end: usize) -> Option<Assigned> 
     let value_from = cursor.at;
     // In a query the value ends where the next parameter begins.
     let in_query = matches!(bytes[..name.start].last(), Some(b'?' | b'&'));
-    let bare = operator(&mut cursor, flag || follows_login(bytes, name.start))?;
+    let bare = operator(&mut cursor, flag || follows_login(bytes, name.start), layout)?;
     if cursor.at == value_from {
         return None;
     }
-    let Value { place, bounded } = value(&mut cursor, bare, in_query)?;
+    let Value { place, bounded } = value(&mut cursor, bare, in_query, layout)?;
     Some(Assigned { name, value: place, bounded })
 }
 
@@ -115,7 +130,7 @@ fn follows_login(bytes: &[u8], at: usize) -> bool {
 
 /// Moves over the operator between a name and its value. Returns whether the value may be unquoted, or `None` when
 /// nothing is assigned.
-fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool) -> Option<bool> {
+fn operator(cursor: &mut Cursor<'_>, blank_assigns: bool, layout: Layout) -> Option<bool> {
     cursor.skip(3, |byte| byte == b'\\');
     let quoted = cursor.skip(1, is_quote) > 0;
     cursor.skip(2, |byte| matches!(byte, b']' | b')'));
@@ -257,8 +272,8 @@ struct Value {
 }
 
 /// Parses the value at the cursor.
-fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<Value> {
-    wrapper(cursor);
+fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool, layout: Layout) -> Option<Value> {
+    wrapper(cursor, layout);
     let before_prefix = cursor.at;
     cursor.skip(2, |byte| {
         matches!(byte, b'b' | b'r' | b'u' | b'f' | b'L' | b'@' | b'$' | b'B' | b'R' | b'F' | b'N')
@@ -275,7 +290,7 @@ fn value(cursor: &mut Cursor<'_>, bare: bool, in_query: bool) -> Option<Value> {
 }
 
 /// Moves over a call that only wraps a literal, such as `String::from(`.
-fn wrapper(cursor: &mut Cursor<'_>) {
+fn wrapper(cursor: &mut Cursor<'_>, layout: Layout) {
     const READS: &[&str] =
         &["env", "get", "read", "load", "fetch", "file", "path", "hash", "sha", "find", "lookup", "sprintf"];
     let from = cursor.at;

@@ -103,7 +103,7 @@ fn scan(bytes: &[u8], spelled: &Spelled) -> Vec<Found> {
                 }
             }
             Call::Assignment if start >= assignments_done => {
-                if let Some(assigned) = assignment::parse(bytes, start, end) {
+                for assigned in assignment::parse(bytes, start, end) {
                     // Values may hold further assignments, as connection strings do; names may not.
                     assignments_done = assigned.name.end;
                     found.extend(assignment::judge(bytes, &assigned));

@@ -327,6 +327,20 @@ fn assigned_credentials_are_found_in_every_notation() {
 }
 
 #[test]
+fn a_text_on_the_next_line_hides_no_value_beside_its_name() {
+    let value = alnum(24);
+    for text in [
+        format!("DB_PASSWORD=#{value}\n\"x\"\n"),
+        format!("DB_PASSWORD=//{value}\n\"\"\n"),
+        format!("password = //{value}\n\"x\" = 1\n"),
+        format!("db.password=#{value}\nb'1'\n"),
+        format!("<password>#{value}</password>\n\"x\""),
+    ] {
+        assert!(!masked(&text).contains(&value), "{text}");
+    }
+}
+
+#[test]
 fn what_follows_on_the_next_line_is_no_value_of_a_name() {
     let value = alnum(24);
     for text in [

@@ -28,7 +28,7 @@ static BLANKET_IDIOMS: &[Idiom] = &[
     code(
         &["rust"],
         "!",
-        r"(#\s*!\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?(?:allow|expect)\s*\()(?:[^)]*[,\s])?(?:warnings|clippy\s*::\s*(?:all|pedantic)|unused|dead_code)\s*[,)]",
+        r"(#\s*!\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?(?:allow|expect)\s*\()(?:[^)]*[,\s])?(?:warnings|clippy\s*::\s*(?:all|pedantic)|unused|dead_code)(?:[\s,)/]|$)",
     ),
     comment(&["php"], "phpcs:ignoreFile", r"(phpcs:ignoreFile)"),
     comment(&["ruby"], "rubocop:disable all", r"(rubocop:disable all)\b"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gone_tests::{Found, stem, words};
+use super::gone::{Found, stem, words};
 use super::names::{self, Test};
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};

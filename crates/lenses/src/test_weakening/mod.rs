@@ -1,7 +1,7 @@
 //! Deleted, emptied or skipped tests.
 
 mod checks;
-mod gone_tests;
+mod gone;
 mod names;
 mod skips;
 mod symbols;
@@ -97,7 +97,7 @@ impl Lens for TestWeakening {
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        let mut drafts = gone_tests::conclude(facts);
+        let mut drafts = gone::conclude(facts);
         for rule in [TEST_REMOVED, TEST_RETIRED] {
             fold(&mut drafts, rule, Alike::Rule);
         }

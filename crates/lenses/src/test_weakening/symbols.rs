@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::pattern::Pattern;
 
-use super::gone_tests::Found;
+use super::gone::Found;
 use super::names;
 use crate::contract::{Fact, Inspection};
 use qa_core::packet::{HunkView, Line, Packet};

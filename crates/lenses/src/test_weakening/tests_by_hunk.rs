@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::pattern::Pattern;
 
 use super::checks::{is_assertion, is_trivial};
-use super::gone_tests::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
+use super::gone::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
 use super::names::{self, Test, alike};
 use super::skips::is_skipped;
 use super::version::{Version, only_side, reveal};

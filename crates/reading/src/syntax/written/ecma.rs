@@ -63,7 +63,12 @@ fn called(tokens: &mut Tokens<'_>, start: usize) -> Found<Import> {
         Some(Token::Mark('<' | '?')) => return Err(Odd),
         _ => return Ok(None),
     }
-    let Some(Token::Text(module)) = tokens.next_ecma() else { return Ok(None) };
+    let module = match tokens.next_ecma() {
+        Some(Token::Text(module)) => module,
+        // An escape in the text, which only a parse decodes.
+        Some(Token::Mark('\\')) => return Err(Odd),
+        Some(Token::Word(_) | Token::Mark(_)) | None => return Ok(None),
+    };
     let is_plain = !tokens.text_of(module).contains("${");
     let ends = matches!(tokens.next_ecma(), Some(Token::Mark(',' | ')')));
     let span = Span { start, end: tokens.at };

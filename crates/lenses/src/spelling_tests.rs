@@ -251,7 +251,8 @@ fn every_case_has_its_findings_in_every_spelling() {
 /// Formatters that are not installed everywhere, so that what they write is not counted.
 const OPTIONAL: &[&str] = &["clang-format", "gofmt"];
 
-/// Holds the table of docs/precision.md to the counts: a rule has at least as many as the table says. `UPDATE_DOCS`
+/// Holds the table of docs/precision.md to the counts: a rule has at least as many cases as the table says, and about as
+/// many spellings. `UPDATE_DOCS`
 /// writes it.
 fn is_documented(counts: &BTreeMap<&str, Counts>) {
     const HEAD: &str = "| rule | hits | near misses | spellings of them |\n|---|---:|---:|---:|\n";
@@ -274,9 +275,13 @@ fn is_documented(counts: &BTreeMap<&str, Counts>) {
         let rule = rule.trim_matches('`');
         let Counts { hits, near_misses, spellings } =
             counts.get(rule).unwrap_or_else(|| panic!("no cases: {line}"));
-        let documented_numbers = numbers.iter().map(|number| number.parse::<usize>().unwrap());
+        let documented_numbers: Vec<usize> = numbers.iter().map(|number| number.parse().unwrap()).collect();
+        let [least_hits, least_near_misses, least_spellings] = documented_numbers[..] else {
+            panic!("{line}")
+        };
+        // A text that one release of a formatter writes another one may refuse.
         let is_held =
-            documented_numbers.zip([hits, near_misses, spellings]).all(|(least, count)| least <= *count);
+            least_hits <= *hits && least_near_misses <= *near_misses && least_spellings * 3 / 4 <= *spellings;
         assert!(is_held, "there are {hits}, {near_misses}, {spellings}: {line}");
         documented.insert(rule);
     }
