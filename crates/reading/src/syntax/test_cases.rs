@@ -11,8 +11,7 @@ use super::outline::Span;
 use super::test_blocks::{block_of, body_of, statements};
 use super::test_calls::function_of;
 use super::uncollected::{
-    empty_names, extended_classes, head, hiding_definition, idle_function, is_disabling_decorator, is_empty,
-    overwritten,
+    empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty, overwritten,
 };
 use super::walk::{children, span};
 use super::{Language, OtherVersion, csharp, parse_tree_once, parse_version_once};
@@ -118,7 +117,7 @@ pub(super) struct Reader<'t> {
     /// Names to which the top of the file gives a collection without members.
     pub(super) empty: BTreeSet<&'t str>,
     /// Classes of Python from which a class of tests in the file takes its tests.
-    extended: BTreeSet<&'t str>,
+    pub(super) extended: BTreeSet<&'t str>,
     /// Number of times that each word occurs in the file, counted when first asked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
 }
@@ -211,30 +210,8 @@ impl<'t> Reader<'t> {
         self.visit_children(node, &own, depth + 1);
     }
 
-    /// Returns the mark of a definition that hides the tests inside of it.
-    fn uncollected(&self, node: Node<'_>) -> Option<Mark> {
-        let hidden = hiding_definition(self.language, self.text, node, &self.extended)
-            .or_else(|| self.uncalled(node))?;
-        Some(Mark { kind: MarkKind::Uncollected, span: hidden })
-    }
-
-    /// Returns the head of a function of JavaScript that nothing names and no other file can import.
-    fn uncalled(&self, node: Node<'_>) -> Option<Span> {
-        let is_function = node.kind() == "function_declaration"
-            || node.child_by_field_name("value").is_some_and(|value| value.kind().contains("function"));
-        let is_ecma = matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript);
-        let name = node.child_by_field_name("name").filter(|_| is_function && is_ecma)?;
-        if self.is_named_elsewhere(self.text_of(name)) {
-            return None;
-        }
-        let is_exported = std::iter::successors(node.parent(), Node::parent)
-            .take(2)
-            .any(|parent| parent.kind() == "export_statement");
-        (!is_exported).then(|| head(node))
-    }
-
     /// Returns whether a name occurs in the file beside its definition.
-    fn is_named_elsewhere(&self, name: &str) -> bool {
+    pub(super) fn is_named_elsewhere(&self, name: &str) -> bool {
         let words = self.words.get_or_init(|| {
             let mut words = BTreeMap::new();
             let is_part = |sign: char| sign.is_alphanumeric() || "_$".contains(sign);

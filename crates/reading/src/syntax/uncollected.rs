@@ -6,7 +6,32 @@ use tree_sitter::Node;
 
 use super::Language;
 use super::outline::Span;
+use super::test_cases::{Mark, MarkKind, Reader};
 use super::walk::{children, span};
+
+impl Reader<'_> {
+    /// Returns the mark of a definition that hides the tests inside of it.
+    pub(super) fn uncollected(&self, node: Node<'_>) -> Option<Mark> {
+        let hidden = hiding_definition(self.language, self.text, node, &self.extended)
+            .or_else(|| self.uncalled(node))?;
+        Some(Mark { kind: MarkKind::Uncollected, span: hidden })
+    }
+
+    /// Returns the head of a function of JavaScript that nothing names and no other file can import.
+    fn uncalled(&self, node: Node<'_>) -> Option<Span> {
+        let is_function = node.kind() == "function_declaration"
+            || node.child_by_field_name("value").is_some_and(|value| value.kind().contains("function"));
+        let is_ecma = matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript);
+        let name = node.child_by_field_name("name").filter(|_| is_function && is_ecma)?;
+        if self.is_named_elsewhere(self.text_of(name)) {
+            return None;
+        }
+        let is_exported = std::iter::successors(node.parent(), Node::parent)
+            .take(2)
+            .any(|parent| parent.kind() == "export_statement");
+        (!is_exported).then(|| head(node))
+    }
+}
 
 /// Returns the head of a definition if a runner finds no tests inside of it: a function of Python or Rust, or a class
 /// that pytest does not collect and that is none of those from which a class of tests takes its tests.
