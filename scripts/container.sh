@@ -30,8 +30,7 @@ cargo=${CARGO:-cargo}
 # shellcheck disable=SC2206 # CARGO_FLAGS is a list of options
 flags=(${CARGO_FLAGS:-} --locked)
 archive=target/image/qa-skill.oci.tar
-# Without optimisation at link time: that is most of a build, and changes no behaviour. A release has it.
-"${as_root[@]}" env LTO=off scripts/image.sh "$archive" || status=$?
+"${as_root[@]}" scripts/image.sh "$archive" || status=$?
 [ "$status" -ne 75 ] || cannot "what the image is made of cannot be had"
 [ "$status" -eq 0 ]
 size=$(stat --format %s "$archive")

@@ -4,8 +4,8 @@
 # `scripts/image.sh [--target full] [ARCHIVE]` leaves in target/image/name, or in target/image/name-full, how an engine is
 # told of it. The action's image is left as an archive too, compressed; the full one only where ARCHIVE names one. Where
 # the images that FROM names cannot be pulled, or with STAND_IN=1, what is made of Debian packages and this machine's own
-# toolchain stands in for them. LTO=off links without optimisation, in less time. Status 75 says that not even the
-# stand-ins can be had. With --install-only it stops before the build.
+# toolchain stands in for them. Status 75 says that not even that can be had. With --install-only it stops before the
+# build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,7 +40,7 @@ fi
 
 if [ "${STAND_IN:-}" = "" ] && docker info > /dev/null 2>&1; then
     ! $install_only || exit 0
-    docker build "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" --build-arg LTO="${LTO:-thin}" --tag "$name" .
+    docker build "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" --tag "$name" .
     echo "$name" > "$name_file"
     if [ -n "$archive" ]; then
         docker save "$name" | gzip > "$archive"
@@ -116,7 +116,7 @@ fi
 ! $install_only || exit 0
 ! $stands_in || options+=(--volume "$certificates:$certificates:ro")
 "${buildah[@]}" build --isolation chroot --pull-never --layers=false --timestamp "$epoch" \
-    "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" --build-arg LTO="${LTO:-thin}" "${options[@]}" --tag "$name" .
+    "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" "${options[@]}" --tag "$name" .
 echo "$name" > "$name_file"
 if [ -z "$archive" ]; then
     # To where scripts/container-run.sh has its containers: an archive of it would be unpacked for each of them.
