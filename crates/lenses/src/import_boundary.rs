@@ -2,6 +2,7 @@
 
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, everywhere, presets};
 use super::imports::{self, Change, Family, reached, split};
+use super::parsed;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     FileClass, LensClass, MentionKind, PlacedImport, PolicyImportBoundary, Scope, ScopeStrengths, Severity,
@@ -23,24 +24,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Architecture,
     title: "Imports across a boundary",
     required_by_default: true,
-    triggers: &[
-        "**/*.cjs",
-        "**/*.cts",
-        "**/*.gemspec",
-        "**/*.go",
-        "**/*.java",
-        "**/*.js",
-        "**/*.jsx",
-        "**/*.mjs",
-        "**/*.mts",
-        "**/*.php",
-        "**/*.py",
-        "**/*.rake",
-        "**/*.rb",
-        "**/*.rs",
-        "**/*.ts",
-        "**/*.tsx",
-    ],
+    triggers: parsed::CODE,
     trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/import-boundary.md"),
     rules: &[

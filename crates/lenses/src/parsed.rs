@@ -7,7 +7,8 @@ use qa_contracts::v1::ChangedFile;
 use qa_core::packet::Line;
 use qa_reading::syntax::{self, Language, Outline, Span};
 
-/// Globs of the files in which patterns know the loops, functions and tests around a place.
+/// Globs of the files whose imports are followed, and in which patterns know the loops, functions and tests around a
+/// place.
 pub(crate) const CODE: &[&str] = &[
     "**/*.cjs",
     "**/*.cts",

@@ -89,7 +89,7 @@ struct ToReadAgain {
     known: Known,
 }
 
-/// What the first reading of a file found, so that the same bytes are not searched again.
+/// Result of the first reading of a file, kept so that the same bytes are not searched again.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     is_whole: bool,

@@ -52,7 +52,7 @@ pub(super) struct Side<'a> {
 pub(super) struct Certainty {
     /// Set where an assertion runs whenever the test does.
     pub(super) is_certain: bool,
-    /// What decides over the first other one.
+    /// Condition of the first assertion that need not run.
     pub(super) guard: Option<Span>,
 }
 

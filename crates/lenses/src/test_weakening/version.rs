@@ -85,7 +85,7 @@ pub(super) fn reveal(base: &mut Version<'_>, head: &mut Version<'_>) {
         let mut twin = None;
         for test in head.tests.iter_mut().filter(|test| test.is_hidden && test.name == old.name) {
             let Some(own) = test.off else { continue };
-            // One that is hidden by the same words comes before others.
+            // A test that is hidden by the same words comes before others.
             if own.of(head.text) == mark {
                 twin = Some(test);
                 break;

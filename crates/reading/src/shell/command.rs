@@ -194,7 +194,7 @@ impl Walker<'_> {
             outer: frame.outer.map(|outer| outer + frames).or(outer),
             surrounding: frame.surrounding,
         }));
-        // What cannot be parsed of a text that is written belongs to the command that runs it.
+        // A part of a written text that cannot be parsed belongs to the command that runs the text.
         let start = self.script.commands[by].span.start;
         let place =
             |span| if handed.is_written { Span { start, end: start } } else { text.source_span(span) };

@@ -203,12 +203,18 @@ impl Handed {
     }
 }
 
+/// Returns whether an argument of `echo` or `printf` is a text, and neither an option nor a format.
+fn is_printed(argument: &Word) -> bool {
+    !argument.text().starts_with(['-', '%'])
+}
+
 /// Returns the text that a command prints as it is written: a heredoc of `cat`, the argument of `echo`.
 pub(super) fn printed(command: &Command) -> Option<Decoded> {
-    let is_plain = |word: &&Word| !word.text().starts_with('-') && !word.text().starts_with('%');
     match command.program()? {
         "cat" | "tee" => input(command),
-        "echo" | "printf" => command.arguments().iter().rfind(is_plain).map(|word| word.decoded.clone()),
+        "echo" | "printf" => {
+            command.arguments().iter().rfind(|word| is_printed(word)).map(|word| word.decoded.clone())
+        }
         _ => None,
     }
 }

@@ -12,11 +12,11 @@ const MAX_DEPTH: usize = 60;
 /// A part of a test that may be left out without the test failing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Branch {
-    /// What decides: a condition, the head of a function, or a handler.
+    /// The place that decides: a condition, the head of a function, or a handler.
     pub condition: Span,
     /// The part.
     pub then: Span,
-    /// What runs instead of it; empty where nothing does.
+    /// The part that runs instead; empty if there is none.
     pub otherwise: Span,
 }
 

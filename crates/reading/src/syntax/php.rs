@@ -90,7 +90,7 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
         .split(|other: char| !other.is_alphanumeric() && other != '\\')
         .any(|word| word.rsplit('\\').next() == Some("Test"));
     if is_marked || found.field_text(node, "name").starts_with("test") {
-        // What is given to a test, or promised above it, may be the test.
+        // A test may consist of its arguments or of its attributes, such as an expected exception.
         let plain = found.field_text(node, "parameters") == "()" && (attributes.is_empty() || is_marked);
         let body = node.child_by_field_name("body").filter(|_| plain);
         let is_explained = body.is_some_and(|body| children(body).any(|child| child.kind() == "comment"));

@@ -214,8 +214,8 @@ impl<'t> Reader<'t> {
     pub(super) fn is_named_elsewhere(&self, name: &str) -> bool {
         let words = self.words.get_or_init(|| {
             let mut words = BTreeMap::new();
-            let is_part = |sign: char| sign.is_alphanumeric() || "_$".contains(sign);
-            for word in self.text.split(|sign: char| !is_part(sign)).filter(|word| !word.is_empty()) {
+            let all = self.text.split(|sign: char| !sign.is_alphanumeric() && !"_$".contains(sign));
+            for word in all.filter(|word| !word.is_empty()) {
                 *words.entry(word).or_insert(0) += 1;
             }
             words

@@ -129,9 +129,10 @@ fn cases_of_table<'n>(text: &str, arguments: Node<'n>) -> Option<Node<'n>> {
 
 /// Returns whether a value is a collection without members, written out or by one of the names that stand for one.
 pub(super) fn is_empty(text: &str, node: Node<'_>, names: &BTreeSet<&str>) -> bool {
-    let has_none = |node: Node<'_>| children(node).all(|child| child.kind().ends_with("comment"));
     match node.kind() {
-        "array" | "dictionary" | "list" | "set" | "tuple" => has_none(node),
+        "array" | "dictionary" | "list" | "set" | "tuple" => {
+            children(node).all(|child| child.kind().ends_with("comment"))
+        }
         "call" => {
             let squashed: String = span(node).of(text).split_whitespace().collect();
             matches!(squashed.as_str(), "dict()" | "list()" | "range(0)" | "set()" | "tuple()")
