@@ -101,7 +101,8 @@ impl Calls {
         self.rows(&file.path.to_text()).is_some_and(|rows| rows.words.may_match(&hunks.text))
     }
 
-    /// Reports the matches whose parts touch added lines, one for each rule and line.
+    /// Reports the matches whose parts touch added lines, one for each rule and quoted place: a second call on a line may
+    /// be new where the first one is not.
     pub(crate) fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
         let path = packet.path().to_text();
@@ -115,8 +116,15 @@ impl Calls {
         let mut drafts: Vec<Draft> = Vec::new();
         for CallMatch { rule, found } in &found.matches {
             let Some((line, quote)) = lines.added_line_of(rule.quoted, found, text) else { continue };
-            if !drafts.iter().any(|draft| draft.rule == rule.id && draft.start_line == line.number) {
-                drafts.push(draft(rule, packet, line, quote, found, text));
+            let draft = draft(rule, packet, line, quote, found, text);
+            let is_known = drafts.iter().any(|known| {
+                known.rule == rule.id
+                    && known.start_line == draft.start_line
+                    && known.start_column == draft.start_column
+                    && known.end_column == draft.end_column
+            });
+            if !is_known {
+                drafts.push(draft);
             }
         }
         let unread = (!found.is_complete).then(Fact::unread);

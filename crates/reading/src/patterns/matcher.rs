@@ -28,6 +28,14 @@ enum Capture<'t> {
     Word(Word<'t>),
 }
 
+/// An argument or a member that a list gives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'t> {
+    node: Node<'t>,
+    /// The `**NAME` or `...NAME` that brings it from a constant.
+    spread: Option<Span>,
+}
+
 /// One attempt to match.
 pub(super) struct Attempt<'a, 't> {
     pub(super) code: Code<'t>,
@@ -71,6 +79,9 @@ impl<'a, 't> Attempt<'a, 't> {
             }
             (Pat::Call(callee, arguments), Shape::Call(found, given)) => {
                 self.is_callee(callee, &found, captured) && self.is_list(arguments, &given, captured)
+            }
+            (Pat::Text(_) | Pat::Literal(_) | Pat::Record(_) | Pat::List(_), Shape::Name(_)) => {
+                self.code.constant(node).is_some_and(|value| self.is(pat, value, captured))
             }
             (Pat::Text(expected), Shape::Text(text)) => text == *expected,
             (Pat::Literal(expected), Shape::Literal(text)) => same_literal(&text, expected),
@@ -151,7 +162,10 @@ impl<'a, 't> Attempt<'a, 't> {
                 .code
                 .path(node)
                 .is_some_and(|path| demand.names.iter().any(|name| self.is_name(name, &path)));
-        is_named && self.meets(demand, node) && self.keep(variable, Capture::Node(node), true, captured)
+        let meets = self.meets(demand, node)
+            || demand.matches.is_some()
+                && self.code.constant(node).is_some_and(|value| self.meets(demand, value));
+        is_named && meets && self.keep(variable, Capture::Node(node), true, captured)
     }
 
     fn meets(&self, demand: &Demand, node: Node<'t>) -> bool {
@@ -188,16 +202,21 @@ impl<'a, 't> Attempt<'a, 't> {
         let (named, ordered): (Vec<&Pat>, Vec<&Pat>) =
             pats.iter().partition(|pat| matches!(pat, Pat::Pair(..)));
         let open = ordered.iter().any(|pat| matches!(pat, Pat::Rest));
-        let (pairs, others): (Vec<Node<'t>>, Vec<Node<'t>>) =
-            nodes.iter().partition(|node| self.code.is_pair(**node));
+        let (mut pairs, mut others) = (Vec::new(), Vec::new());
+        for given in self.code.given(nodes) {
+            if self.code.is_pair(given.node) { pairs.push(given) } else { others.push(given.node) }
+        }
         if !open && pairs.len() != named.len() {
             return false;
         }
         let found = named.into_iter().all(|pat| {
             pairs.iter().any(|pair| {
                 let mut attempt = captured.clone();
-                let is = self.is(pat, *pair, &mut attempt);
+                let is = self.is(pat, pair.node, &mut attempt);
                 if is {
+                    if attempt.report.is_some() && captured.report.is_none() {
+                        attempt.report = pair.spread.or(attempt.report);
+                    }
                     *captured = attempt;
                 }
                 is
@@ -274,6 +293,32 @@ impl<'t> Code<'t> {
             Node::Plain(tree, id) => tree.nodes[id].kind == plain::Kind::Pair,
             node @ Node::Parsed(_) => matches!(self.role(node), Role::Pair(..) | Role::PairChildren),
         }
+    }
+
+    /// Returns what arguments or members give: themselves, and in place of `**NAME` or `...NAME` what a constant has.
+    fn given(&self, nodes: &[Node<'t>]) -> Vec<Given<'t>> {
+        let mut all = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            match self.spread_constant(*node) {
+                Some(items) => {
+                    let spread = Some(self.span(*node));
+                    all.extend(items.into_iter().map(|node| Given { node, spread }));
+                }
+                None => all.push(Given { node: *node, spread: None }),
+            }
+        }
+        all
+    }
+
+    /// Returns the members of the constant that an argument spreads.
+    fn spread_constant(&self, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+        let Node::Parsed(parsed) = node else { return None };
+        if !matches!(parsed.kind(), "dictionary_splat" | "spread_element") {
+            return None;
+        }
+        let name = self.children(node).first().copied()?;
+        let Shape::Record(items) = self.shape(self.constant(name)?) else { return None };
+        Some(items)
     }
 
     fn are_literal(&self, nodes: &[Node<'t>], depth: usize) -> bool {

@@ -16,6 +16,8 @@ pub(super) struct Bindings {
     imports: BTreeMap<String, String>,
     /// Names that the file defines.
     locals: BTreeSet<String>,
+    /// Values of names that are set once, each to a value that is written out.
+    constants: BTreeMap<String, Span>,
     /// Modules that are imported, each with its statement.
     pub(super) modules: Vec<ImportedModule>,
 }
@@ -25,6 +27,14 @@ pub(super) struct Bindings {
 pub(super) struct ImportedModule {
     pub(super) name: String,
     pub(super) span: Span,
+}
+
+/// Assignments to a name anywhere in a file.
+#[derive(Debug, Default)]
+struct Assignments {
+    count: usize,
+    /// The value that is written out, where the last one has that.
+    literal: Option<Span>,
 }
 
 /// A variable that is another name of an imported one.
@@ -127,13 +137,28 @@ impl<'t> Code<'t> {
         }
     }
 
+    /// Returns the value of a name that the file sets once and to a value that is written out.
+    pub(super) fn constant(&self, node: Node<'t>) -> Option<Node<'t>> {
+        let Shape::Name(name) = self.shape(node) else { return None };
+        let value = self.bindings().constants.get(&*name)?;
+        let root = self.parsed.tree.parsed()?.root_node();
+        root.named_descendant_for_byte_range(value.start, value.end).map(Node::Parsed)
+    }
+
     /// Collects the names that the file binds.
     pub(super) fn collect(&self) -> Bindings {
-        let mut found = Found { code: self, bindings: Bindings::default(), aliases: Vec::new() };
+        let mut found = Found {
+            code: self,
+            bindings: Bindings::default(),
+            aliases: Vec::new(),
+            assignments: BTreeMap::new(),
+        };
         if let Some(tree) = self.parsed.tree.parsed() {
             found.walk(tree);
         }
-        let Found { mut bindings, aliases, .. } = found;
+        let Found { mut bindings, aliases, assignments, .. } = found;
+        let once = assignments.into_iter().filter(|(_, assignments)| assignments.count == 1);
+        bindings.constants = once.filter_map(|(name, only)| Some((name, only.literal?))).collect();
         for Alias { name, path } in aliases {
             let resolved = match path.strip_prefix('\u{0}') {
                 Some(module) => Some(Resolved::Imported(module.to_owned())),
@@ -162,6 +187,8 @@ struct Found<'c, 't> {
     bindings: Bindings,
     /// Names that are set to a dotted name.
     aliases: Vec<Alias>,
+    /// By the name that is set.
+    assignments: BTreeMap<String, Assignments>,
 }
 
 /// Returns whether a node of this kind defines the names in this field.
@@ -282,7 +309,9 @@ impl<'t> Found<'_, 't> {
             let defined = !is_value && (defines(parent, field) || within && is_pattern(parent) && !is_key);
             let descends = node.child_count() > 0 && self.visit(node);
             if node.child_count() == 0 && defined && node.is_named() {
-                self.bindings.locals.insert(self.text(node).to_owned());
+                let name = self.text(node);
+                self.bindings.locals.insert(name.to_owned());
+                self.assignments.entry(name.to_owned()).or_default().count += 1;
             }
             if descends && cursor.goto_first_child() {
                 levels.push((defined, node.kind()));
@@ -319,7 +348,20 @@ impl<'t> Found<'_, 't> {
                 return true;
             }
             "assignment" | "variable_declarator" | "assignment_expression" => {
+                self.value(node);
                 return !self.alias(node);
+            }
+            "const_spec"
+            | "var_spec"
+            | "short_var_declaration"
+            | "const_item"
+            | "static_item"
+            | "let_declaration"
+            | "augmented_assignment"
+            | "augmented_assignment_expression"
+            | "named_expression" => {
+                self.value(node);
+                return true;
             }
             _ => return true,
         }
@@ -460,6 +502,26 @@ impl<'t> Found<'_, 't> {
         self.import(alias.unwrap_or(&last), path.trim_start_matches('.').to_owned());
     }
 
+    /// Notes the value that a name is set to, where it is written out. The walk counts the names that are defined; a
+    /// name that is only set, or another name of something, it does not come to.
+    fn value(&mut self, node: Parsed<'t>) {
+        let sides = [("left", "right"), ("name", "value"), ("pattern", "value")];
+        let sides = sides
+            .into_iter()
+            .find_map(|(to, from)| Some((node.child_by_field_name(to)?, node.child_by_field_name(from)?)));
+        let Some((name, value)) = sides else { return };
+        let assignments = self.assignments.entry(self.text(name).to_owned()).or_default();
+        if node.kind().ends_with("assignment_expression") || node.kind() == "augmented_assignment" {
+            assignments.count += 1;
+        }
+        let is_written_out = matches!(
+            self.code.shape(Node::Parsed(value)),
+            Shape::Text(_) | Shape::Literal(_) | Shape::Record(_) | Shape::List(_)
+        );
+        assignments.literal =
+            is_written_out.then(|| Span { start: value.start_byte(), end: value.end_byte() });
+    }
+
     /// Notes a name that is set to a dotted name, or to the names of a module's members.
     fn alias(&mut self, node: Parsed<'t>) -> bool {
         let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
@@ -468,7 +530,10 @@ impl<'t> Found<'_, 't> {
         let Some(path) = self.aliased(Node::Parsed(right)) else { return false };
         match left.kind() {
             "identifier" => {
-                self.aliases.push(Alias { name: self.text(left).to_owned(), path });
+                let name = self.text(left).to_owned();
+                // The walk does not come to the name.
+                self.assignments.entry(name.clone()).or_default().count += 1;
+                self.aliases.push(Alias { name, path });
                 true
             }
             "object_pattern" => {

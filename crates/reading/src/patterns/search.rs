@@ -143,7 +143,9 @@ struct Level<'t> {
 impl Level<'_> {
     /// Returns whether the child in a field is the name of something and no use of a name.
     fn labels(&self, field: Option<&str>) -> bool {
-        if let Role::Member(_, name) | Role::Method(_, name) | Role::Pair(name, _) = self.role {
+        if let Role::Member(_, name) | Role::Method(_, name) | Role::Pair(name, _) | Role::Assign(name, _) =
+            self.role
+        {
             return field == Some(name);
         }
         field == Some("name") && (self.kind.contains("definition") || self.kind.contains("declarat"))
