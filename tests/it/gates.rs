@@ -195,14 +195,16 @@ fn a_report_that_is_not_there_or_not_to_be_trusted_is_never_a_pass() {
 }
 
 #[test]
-fn a_gate_that_is_not_required_degrades_and_lets_pass() {
-    let policy = format!("{ESLINT}required = false\n");
-    let repo = under(&policy);
-    judge(&repo).expect(0);
-    assert_eq!(
-        (&verdict(&repo)["degraded"], codes(&repo)),
-        (&json!(true), vec!["GATE_REPORT_MISSING".into()])
-    );
+fn without_the_report_of_an_optional_gate_only_best_effort_passes() {
+    for (mode, exit, expected) in [
+        ("strict", 3, &["GATE_REPORT_MISSING", "LENS_OPTIONAL_FAILED"][..]),
+        ("best_effort", 0, &["GATE_REPORT_MISSING"]),
+    ] {
+        let repo = under(&format!("mode = \"{mode}\"\n{ESLINT}required = false\n"));
+        judge(&repo).expect(exit);
+        assert_eq!(verdict(&repo)["degraded"], json!(true));
+        assert_eq!(codes(&repo), expected);
+    }
 }
 
 #[test]

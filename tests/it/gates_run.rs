@@ -297,13 +297,17 @@ fn a_tool_that_is_not_there_is_named_and_never_taken_from_the_commit() {
 }
 
 #[test]
-fn a_gate_that_is_not_required_degrades_and_passes() {
-    for mode in ["strict", "best_effort"] {
+fn without_a_gate_that_is_not_required_only_best_effort_passes() {
+    let cases: [(&str, i32, &[&str]); 2] = [
+        ("strict", 3, &["EXECUTION_EXIT_NONZERO", "LENS_OPTIONAL_FAILED"]),
+        ("best_effort", 0, &["EXECUTION_EXIT_NONZERO"]),
+    ];
+    for (mode, exit, codes) in cases {
         let kind = &kinds()[0];
         let Some(scene) = Scene::new(&policy(mode, &runs(kind, false)), "exit 77") else { return };
-        scene.judge().expect(0);
+        scene.judge().expect(exit);
         assert_eq!(scene.verdict()["degraded"], true);
-        assert_eq!(scene.codes(), ["EXECUTION_EXIT_NONZERO"]);
+        assert_eq!(scene.codes(), codes);
     }
 }
 
@@ -316,8 +320,8 @@ fn without_profile_and_class_nothing_is_executed() {
         ("\"style\", ", ""),
     ];
     for (from, to) in denied {
-        for (required, exit) in [(true, 3), (false, 0)] {
-            let policy = policy("strict", &runs(kind, required)).replace(from, to);
+        for (mode, required, exit) in [("strict", true, 3), ("strict", false, 3), ("best_effort", false, 0)] {
+            let policy = policy(mode, &runs(kind, required)).replace(from, to);
             let Some(scene) = Scene::new(&policy, &kind.passes) else { return };
             scene.judge().expect(exit);
             assert!(scene.codes().contains(&"EXECUTION_DENIED".to_owned()), "{:?}", scene.codes());

@@ -270,6 +270,7 @@ fn every_output_of_a_judged_change_has_its_value() {
         ("sarif-path", format!("{path}/results.sarif")),
         ("blocking-findings", "1".to_owned()),
         ("advisory-findings", "0".to_owned()),
+        ("escalated", "false".to_owned()),
         ("published-to", "check-run".to_owned()),
         ("check-run-url", format!("https://example.com/acme/widget/runs/{check}")),
         ("artifact-id", "7".to_owned()),

@@ -149,14 +149,17 @@ fn a_required_review_without_an_answer_never_passes_and_its_record_says_why() {
 }
 
 #[test]
-fn a_review_that_is_not_required_leaves_a_pass_that_says_what_is_missing() {
-    for mode in ["strict", "best_effort"] {
+fn without_an_optional_review_only_best_effort_passes_and_says_what_is_missing() {
+    for (mode, exit, status) in [("strict", 3, "FAIL"), ("best_effort", 0, "PASS")] {
         let server = Server::start(|_| Response::json(503, &json!({})));
         let repo = faulty(CHAT, &server, "");
-        run(&repo).args(["--mode", mode]).run().expect(0);
+        let outcome = run(&repo).args(["--mode", mode]).run().expect(exit);
+        assert!(outcome.text().contains("review-security"), "{}", outcome.text());
         assert_eq!(server.requests().len(), 3, "asked again twice and no more");
         let verdict = only(&repo).json("final-verdict.json");
-        assert_eq!((&verdict["status"], &verdict["degraded"]), (&json!("PASS"), &json!(true)));
+        assert_eq!((&verdict["status"], &verdict["degraded"]), (&json!(status), &json!(true)));
+        let codes = verdict["errorCodes"].as_array().unwrap();
+        assert_eq!(codes.contains(&json!("LENS_OPTIONAL_FAILED")), mode == "strict", "{codes:?}");
         assert!(verdict["errorCodes"].as_array().unwrap().contains(&json!("PROVIDER_UNAVAILABLE")));
         let attempts = &only(&repo).json("recordings/replies.json")["replies"][0]["attempts"];
         assert_eq!(
@@ -169,13 +172,15 @@ fn a_review_that_is_not_required_leaves_a_pass_that_says_what_is_missing() {
 #[test]
 fn without_a_key_or_told_so_nothing_is_sent_and_the_other_lenses_still_judge() {
     let server = Server::start(|_| findings(CHAT, &[]));
-    for (settings, exit) in [("", 0), (REQUIRED, 3)] {
+    for (settings, mode, exit) in
+        [("", "best_effort", 0), ("", "strict", 3), (REQUIRED, "best_effort", 3), (REQUIRED, "strict", 3)]
+    {
         let repo = faulty(CHAT, &server, settings);
-        let outcome = repo.judge().run().expect(exit);
+        let outcome = repo.judge().args(["--mode", mode]).run().expect(exit);
         assert_eq!(result(&only(&repo))["errorCodes"], json!(["PROVIDER_AUTH_ERROR"]));
         assert!(outcome.text().contains("OPENAI_API_KEY is not set"), "{}", outcome.text());
         let repo = faulty(CHAT, &server, settings);
-        run(&repo).args(["--no-model"]).run().expect(exit);
+        run(&repo).args(["--no-model", "--mode", mode]).run().expect(exit);
         assert_eq!(result(&only(&repo))["errorCodes"], json!(["REVIEW_NOT_ASKED"]));
     }
     assert_eq!(server.requests(), []);
@@ -302,11 +307,25 @@ fn what_a_budget_does_not_allow_is_not_asked() {
     let server = Server::start(|_| findings(CHAT, &[]));
     let limits = ["[budget]\nmax-tokens = 1000\n", "[budget]\nmax-cost-micro-usd = 10\n"];
     for limit in limits {
-        for (settings, exit) in [("", 0), (REQUIRED, 3)] {
-            let policy = format!("{limit}{}", reviewing(CHAT, &server.url(), settings));
-            let repo = repository(&policy, &[("app.py", FAULT)]);
-            run(&repo).run().expect(exit);
-            assert_eq!(result(&only(&repo))["errorCodes"], json!(["BUDGET_RUN_EXCEEDED"]), "{limit}");
+        // As docs/policy.md has it: in strict mode the review stops the run, in best effort its overflow decides.
+        for (mode, settings, exit, status, warnings) in [
+            ("strict", "", 3, "failed", json!([])),
+            ("strict", REQUIRED, 3, "failed", json!([])),
+            ("best_effort", REQUIRED, 3, "failed", json!([])),
+            ("best_effort", "", 3, "failed", json!([])),
+            ("best_effort", "overflow = \"stop\"", 3, "failed", json!([])),
+            ("best_effort", "overflow = \"skip\"", 0, "skipped", json!([])),
+            ("best_effort", "overflow = \"escalate\"", 0, "skipped", json!(["BUDGET_ESCALATED"])),
+        ] {
+            let reviewing = reviewing(CHAT, &server.url(), settings);
+            let repo = repository(&format!("mode = \"{mode}\"\n{limit}{reviewing}"), &[("app.py", FAULT)]);
+            let outcome = run(&repo).run().expect(exit);
+            let result = result(&only(&repo));
+            assert_eq!(result["errorCodes"], json!(["BUDGET_RUN_EXCEEDED"]), "{limit} {mode} {settings}");
+            assert_eq!((&result["status"], &result["warningCodes"]), (&json!(status), &warnings));
+            let is_escalated = outcome.text().contains("BUDGET_ESCALATED");
+            assert_eq!(is_escalated, warnings != json!([]), "{}", outcome.text());
+            only(&repo).verify().run().expect(0);
         }
     }
     let repo = faulty(CHAT, &server, &format!("{REQUIRED}\nmax-input-tokens = 1000"));
@@ -319,8 +338,10 @@ fn what_a_budget_does_not_allow_is_not_asked() {
 fn a_large_change_is_asked_about_in_parts_that_follow_from_the_change_alone() {
     let server = Server::start(|_| findings(CHAT, &[]));
     let text: String = (0..900).map(|line| format!("value_{line} = {line}\n")).collect();
+    let sensitive = text.replace("value_1 =", "password_of_the_session =");
     let names: Vec<String> = (0..10).map(|file| format!("part_{file}.py")).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let text_of = |name: &str| if name == "part_7.py" { sensitive.as_str() } else { text.as_str() };
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text_of(name))).collect();
     let policy = reviewing(CHAT, &server.url(), REQUIRED);
     let repo = repository(&policy, &files);
     let mut bodies = Vec::new();
@@ -339,6 +360,13 @@ fn a_large_change_is_asked_about_in_parts_that_follow_from_the_change_alone() {
     let over = results["lensResults"].as_array().unwrap().iter();
     let over = over.filter(|result| result["errorCodes"] == json!(["BUDGET_LENS_EXCEEDED"])).count();
     assert!(over > 0, "what the review may read at most is not more");
+    // The budget is spent on what is most sensitive.
+    let plans = RunDir(runs[0].clone()).json("lens-plan.json");
+    let is_first = |part: &&Value| part["subLensId"] == "part-001";
+    let first = plans["lensPlans"].as_array().unwrap().iter().find(is_first).unwrap();
+    assert!(first["changedFiles"].as_array().unwrap().contains(&json!("part_7.py")), "{first}");
+    let first = results["lensResults"].as_array().unwrap().iter().find(is_first).unwrap();
+    assert_eq!(first["status"], "completed");
 }
 
 #[test]
@@ -348,6 +376,12 @@ fn a_setting_that_means_nothing_is_an_error_of_the_policy() {
         ("[lenses.review-security]\nmodel = \"reviev\"", "there is no [models.reviev]"),
         ("[lenses.review-security]\nenabled = true", "names no `model`"),
         ("[lenses.review-security]\nrequired = true", "names no `model`"),
+        ("[lenses.secret-token]\noverflow = \"stop\"", "asks no model, so `overflow` means nothing there"),
+        ("[lenses.review-security]\noverflow = \"skip\"", "cannot act: mode `strict` needs every review"),
+        (
+            "[lenses.review-security]\nrequired = true\noverflow = \"escalate\"",
+            "cannot act: a required review that does not fit ends the run",
+        ),
         ("[lenses.review-security]\nmodel = \"review\"\nsamples = 10", "samples of `review-security` is 10"),
         ("[lenses.review-security]\nmodel = \"review\"\nagree = 2", "agree of `review-security` is 2"),
         ("[lenses.review-consistency]\nmodel = \"review\"", "[consistency] names none"),

@@ -57,7 +57,7 @@ fn the_files_of_a_run_are_those_of_the_table() {
     let gate = "[gates.lint]\nreports = [{ path = \"ruff.json\", tool = \"ruff\" }]\n\
                 [gates.type_check]\nrequired = false\nrun = [\"mypy\"]\n";
     scratch.commit_on_base("mypy.ini", "[mypy]\n");
-    scratch.commit_on_base(".qa-skill/policy.toml", &format!("{gate}{model}"));
+    scratch.commit_on_base(".qa-skill/policy.toml", &format!("mode = \"best_effort\"\n{gate}{model}"));
     let output = run_bash(&scratch.checkout(), "echo '[]' > ruff.json && qa-skill run");
     assert!(output.status.success(), "{output:#?}");
     let kept = files_below(&run_directory(&scratch), "");

@@ -32,8 +32,7 @@ impl Case {
         let id = "a".repeat(40);
         let hunk = |ordinal: u64| {
             json!({
-                "ordinal": ordinal, "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "section": "",
-                "symbols": []
+                "ordinal": ordinal, "oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "section": ""
             })
         };
         let change_set: ChangeSet = serde_json::from_value(json!({
@@ -53,7 +52,7 @@ impl Case {
             "providerBindingId": "builtin", "permissionProfileId": "read_only", "scopeDigest": ZEROS,
             "changedFiles": files(self.planned), "fullContextFiles": [], "omittedFiles": files(self.omitted),
             "executionCommands": [], "maxInputTokens": 0, "maxOutputTokens": 0, "maxCostUsd": null,
-            "overflowPolicy": "stop", "confidence": 100, "omittedHunks": [],
+            "overflowPolicy": "stop", "omittedHunks": [],
             "planningCodes": self.planning_codes
         }))
         .unwrap();

@@ -112,7 +112,6 @@ fn good() -> Run {
             new_start: 2,
             new_lines: 1,
             section: String::new(),
-            symbols: Default::default(),
         }],
         codes: vec![],
     };
@@ -136,7 +135,6 @@ fn good() -> Run {
         max_output_tokens: 0,
         max_cost_usd: None,
         overflow_policy: OverflowPolicy::Stop,
-        confidence: 80,
         omitted_hunks: vec![],
         planning_codes: vec![],
         review: None,

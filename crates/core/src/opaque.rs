@@ -45,7 +45,7 @@ mod tests {
     fn hunk(old_lines: u64, new_lines: u64) -> Value {
         json!([{
             "ordinal": 0, "oldStart": 1, "oldLines": old_lines, "newStart": 1, "newLines": new_lines,
-            "section": "", "symbols": []
+            "section": ""
         }])
     }
 

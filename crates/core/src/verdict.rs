@@ -9,7 +9,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, Landing, LensPlan, LensResult,
-    LensStatus, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
+    LensStatus, OverflowPolicy, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
 };
 
 /// Inputs of a verdict.
@@ -59,8 +59,7 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         .collect();
     sort_findings(&mut blocking);
     let unread = unread_files(grounds.plans);
-    let degraded = !unread.is_empty()
-        || grounds.results.iter().any(|result| result.degraded || result.status != LensStatus::Completed);
+    let degraded = !unread.is_empty() || grounds.results.iter().any(|result| is_incomplete(result));
 
     let mut reasons = Reasons::default();
     reasons.errors.extend(grounds.results.iter().flat_map(|result| result.error_codes.clone()));
@@ -120,6 +119,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
         let reason = format!("required but not completed: {}", failed.join(", "));
         reasons.add_gap(Code::LensRequiredFailed, reason);
     }
+    add_optional_gaps(reasons, grounds);
     match grounds.cross_check {
         None => {
             reasons.add_gap(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned());
@@ -143,12 +143,60 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
         reasons.add_gap(Code::LandingUnknown, reason.to_owned());
     }
     // A degradation without a code is a defect, and a defect must not pass (S003-111).
-    let is_unnamed = grounds.results.iter().any(|result| {
-        (result.degraded || result.status != LensStatus::Completed) && result.error_codes.is_empty()
-    });
+    let is_unnamed =
+        grounds.results.iter().any(|result| is_incomplete(result) && result.error_codes.is_empty());
     if is_unnamed {
         reasons.add_gap(Code::InternalError, "a lens is degraded without saying why".to_owned());
     }
+}
+
+/// Adds the optional plans that PASS needs: all in strict mode (S003-109), and in best-effort mode those over a budget
+/// whose overflow policy is to stop.
+fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
+    let optional: Vec<&LensResult> = grounds
+        .results
+        .iter()
+        .copied()
+        .filter(|result| !grounds.required_lens_ids.contains(&result.lens_id) && is_incomplete(result))
+        .collect();
+    match grounds.mode {
+        RunMode::Strict if !optional.is_empty() => {
+            let ids = lens_ids(&optional).join(", ");
+            let reason = format!("not completed, and mode `strict` needs every enabled lens: {ids}");
+            reasons.add_gap(Code::LensOptionalFailed, reason);
+        }
+        RunMode::Strict => {}
+        RunMode::BestEffort => {
+            let stopped: Vec<&LensResult> =
+                optional.into_iter().filter(|result| is_stopped(grounds, result)).collect();
+            if !stopped.is_empty() {
+                let ids = lens_ids(&stopped).join(", ");
+                let reason = format!("over budget, and its `overflow` is `stop`: {ids}");
+                reasons.add_gap(Code::LensOptionalFailed, reason);
+            }
+        }
+    }
+}
+
+/// Returns whether a plan is over a budget and stops the run.
+fn is_stopped(grounds: &Grounds<'_>, result: &LensResult) -> bool {
+    let is_over = result.error_codes.iter().any(|code| {
+        matches!(code, Code::BudgetRunExceeded | Code::BudgetLensExceeded | Code::BudgetPullRequestExceeded)
+    });
+    is_over
+        && grounds.plans.iter().any(|plan| {
+            plan.plan_ordinal == result.plan_ordinal && plan.overflow_policy == OverflowPolicy::Stop
+        })
+}
+
+fn is_incomplete(result: &LensResult) -> bool {
+    result.status != LensStatus::Completed || result.degraded
+}
+
+/// Returns the lenses of results, each once and sorted.
+fn lens_ids(results: &[&LensResult]) -> Vec<String> {
+    let ids: BTreeSet<&String> = results.iter().map(|result| &result.lens_id).collect();
+    ids.into_iter().cloned().collect()
 }
 
 /// Returns all merge bases of a run as one text, the newest first.
@@ -203,10 +251,13 @@ fn pass_reason(grounds: &Grounds<'_>, degraded: bool, unread: usize) -> String {
         let files = plural(unread, "file", "files");
         return format!("{base}; {unread} {files} not read in full, which limits.allow-omitted permits");
     }
-    match (grounds.mode, degraded) {
-        (_, false) => base,
-        (RunMode::Strict | RunMode::BestEffort, true) => {
-            format!("{base}; something that is not required is missing")
+    match degraded {
+        false => base,
+        true => {
+            let missing: Vec<&LensResult> =
+                grounds.results.iter().copied().filter(|result| is_incomplete(result)).collect();
+            let ids = lens_ids(&missing).join(", ");
+            format!("{base}; not completed, and optional in mode `best_effort`: {ids}")
         }
     }
 }
@@ -238,19 +289,15 @@ fn has_result(grounds: &Grounds<'_>, lens_id: &str) -> bool {
         })
 }
 
-/// Returns the required lenses that are not completed. They must be completed in either mode; only other lenses may be
-/// degraded.
+/// Returns the required lenses that are not completed; they must be in either mode.
 fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
-    let failed: BTreeSet<String> = grounds
+    let failed: Vec<&LensResult> = grounds
         .results
         .iter()
-        .filter(|result| {
-            grounds.required_lens_ids.contains(&result.lens_id)
-                && (result.status != LensStatus::Completed || result.degraded)
-        })
-        .map(|result| result.lens_id.clone())
+        .copied()
+        .filter(|result| grounds.required_lens_ids.contains(&result.lens_id) && is_incomplete(result))
         .collect();
-    failed.into_iter().collect()
+    lens_ids(&failed)
 }
 
 /// Returns the sum of the known values of each member; null with the most serious reason where none is known (decisions,

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::plan::Refusal;
 use qa_contracts::v1::RenameSummary;
 
 /// Everything a verdict depends on, owned; contract values are made from JSON, as a stored run would bring them.
@@ -28,7 +29,7 @@ fn plan(ordinal: u64, lens: &str) -> LensPlan {
         "providerBindingId": "builtin", "permissionProfileId": "read_only", "scopeDigest": ZEROS,
         "changedFiles": [], "fullContextFiles": [], "omittedFiles": [], "executionCommands": [],
         "maxInputTokens": 0, "maxOutputTokens": 0, "maxCostUsd": null, "overflowPolicy": "stop",
-        "confidence": 100, "omittedHunks": [], "planningCodes": []
+        "omittedHunks": [], "planningCodes": []
     }))
     .unwrap()
 }
@@ -270,8 +271,16 @@ fn each_kind_of_incompleteness_has_its_code_and_withholds_pass() {
             Conclusion::CouldNotComplete,
             &[Code::LensRequiredFailed, Code::ContextBoundExceeded],
         ),
-        (&[Trouble::Degraded(1)], Conclusion::Pass, &[Code::ContextBoundExceeded]),
-        (&[Trouble::Unnamed(1)], Conclusion::CouldNotComplete, &[Code::InternalError]),
+        (
+            &[Trouble::Degraded(1)],
+            Conclusion::CouldNotComplete,
+            &[Code::LensOptionalFailed, Code::ContextBoundExceeded],
+        ),
+        (
+            &[Trouble::Unnamed(1)],
+            Conclusion::CouldNotComplete,
+            &[Code::InternalError, Code::LensOptionalFailed],
+        ),
         (&[Trouble::CrossCheck(None)], Conclusion::CouldNotComplete, &[Code::CrossCheckUnavailable]),
         (&[Trouble::CrossCheck(Some(false))], Conclusion::CouldNotComplete, &[Code::CrossCheckFailed]),
         (&[Trouble::NothingLookedAt], Conclusion::CouldNotComplete, &[Code::NothingToJudge]),
@@ -293,17 +302,50 @@ fn each_kind_of_incompleteness_has_its_code_and_withholds_pass() {
 }
 
 #[test]
-fn an_outage_is_forgiven_only_where_the_lens_is_not_required() {
+fn an_outage_is_forgiven_only_in_best_effort_and_where_the_lens_is_optional() {
     for mode in [RunMode::Strict, RunMode::BestEffort] {
         for (index, required) in [(0, true), (1, false)] {
             let mut case = Case { mode, ..Case::clean() };
             make_worse(&mut case, &Trouble::Status(index, LensStatus::Failed));
             make_worse(&mut case, &Trouble::Error(index, Code::ProviderUnavailable));
             let verdict = case.judge();
-            let expected = if required { Conclusion::CouldNotComplete } else { Conclusion::Pass };
+            let may_pass = !required && mode == RunMode::BestEffort;
+            let expected = if may_pass { Conclusion::Pass } else { Conclusion::CouldNotComplete };
             assert_eq!((verdict.conclusion, verdict.degraded), (expected, true), "{mode} {required}");
             assert!(verdict.error_codes.contains(&Code::ProviderUnavailable));
         }
+    }
+}
+
+/// Every cell of the table in docs/policy.md about reviews that do not fit a budget.
+#[test]
+fn what_does_not_fit_a_budget_follows_mode_requiredness_and_overflow() {
+    let (pass, gap) = (Conclusion::Pass, Conclusion::CouldNotComplete);
+    let cells = [
+        (RunMode::Strict, 0, OverflowPolicy::Stop, LensStatus::Failed, gap, Code::LensRequiredFailed),
+        (RunMode::BestEffort, 0, OverflowPolicy::Stop, LensStatus::Failed, gap, Code::LensRequiredFailed),
+        (RunMode::Strict, 1, OverflowPolicy::Stop, LensStatus::Failed, gap, Code::LensOptionalFailed),
+        (RunMode::BestEffort, 1, OverflowPolicy::Stop, LensStatus::Failed, gap, Code::LensOptionalFailed),
+        (RunMode::BestEffort, 1, OverflowPolicy::Skip, LensStatus::Skipped, pass, Code::BudgetRunExceeded),
+        (
+            RunMode::BestEffort,
+            1,
+            OverflowPolicy::Escalate,
+            LensStatus::Skipped,
+            pass,
+            Code::BudgetRunExceeded,
+        ),
+    ];
+    for (mode, index, overflow, status, conclusion, code) in cells {
+        let mut case = Case { mode, ..Case::clean() };
+        case.plans[index].overflow_policy = overflow;
+        let refusal = Refusal::over_budget(&case.plans[index], Code::BudgetRunExceeded);
+        assert_eq!((refusal.status, refusal.escalated), (status, overflow == OverflowPolicy::Escalate));
+        case.results[index].status = refusal.status;
+        make_worse(&mut case, &Trouble::Error(index, refusal.code));
+        let verdict = case.judge();
+        assert_eq!((verdict.conclusion, verdict.degraded), (conclusion, true), "{mode} {index} {overflow}");
+        assert!(verdict.error_codes.contains(&code), "{mode} {index} {overflow}: {:?}", verdict.error_codes);
     }
 }
 

@@ -354,7 +354,6 @@ pub(crate) fn plan(ordinal: u64, lens: &str) -> LensPlan {
         max_output_tokens: 0,
         max_cost_usd: None,
         overflow_policy: OverflowPolicy::Stop,
-        confidence: 100,
         omitted_hunks: Vec::new(),
         planning_codes: Vec::new(),
         review: None,
@@ -419,8 +418,7 @@ fn change_set() -> ChangeSet {
 }
 
 fn hunk(ordinal: u64, (old_start, old_lines): (u64, u64), (new_start, new_lines): (u64, u64)) -> Hunk {
-    let (section, symbols) = ("fn load()".into(), ["load"].into_iter().collect());
-    Hunk { ordinal, old_start, old_lines, new_start, new_lines, section, symbols }
+    Hunk { ordinal, old_start, old_lines, new_start, new_lines, section: "fn load()".into() }
 }
 
 fn file(name: &str, kind: ChangeKind, hunks: Vec<Hunk>) -> ChangedFile {

@@ -17,7 +17,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Blocking calls in asynchronous code",
     required_by_default: true,
     triggers: &["**/*.py", "**/*.rs"],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/blocking-call.md"),
     rules: &[text_rule(
         IN_ASYNC,

@@ -34,8 +34,6 @@ pub struct LensSpec {
     pub required_by_default: bool,
     /// Globs over paths; a file matches when one does.
     pub triggers: &'static [&'static str],
-    /// Lower-case identifiers that make a matching file more likely to concern the lens; empty for "any".
-    pub trigger_symbols: &'static [&'static str],
     /// The rules, by id.
     pub rules: &'static [RuleSpec],
     /// The corpus page, which is also the documentation: `include_str!("../../../tests/corpus/lenses/<id>.md")`.

@@ -30,7 +30,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Work repeated in loops",
     required_by_default: true,
     triggers: parsed::CODE,
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/costly-loop.md"),
     rules: &[
         text_rule(

@@ -36,7 +36,6 @@ static SPEC: LensSpec = LensSpec {
         "**/*.ts",
         "**/*.tsx",
     ],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/dependency-cycle.md"),
     rules: &[text_rule(
         CLOSED,

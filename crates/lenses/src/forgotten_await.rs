@@ -18,7 +18,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Coroutines that are never awaited",
     required_by_default: true,
     triggers: &["**/*.py"],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/forgotten-await.md"),
     rules: &[text_rule(
         NEVER_RUNS,

@@ -25,7 +25,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Imports across a boundary",
     required_by_default: true,
     triggers: parsed::CODE,
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/import-boundary.md"),
     rules: &[
         RuleSpec {

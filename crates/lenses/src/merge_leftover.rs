@@ -39,7 +39,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/merge-leftover.md"),
     rules: &[
         RuleSpec {

@@ -39,7 +39,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Executable bits, links, submodules and stand-ins that change what a path is",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/permission-change.md"),
     rules: &[
         rule(

@@ -14,7 +14,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Paths that exist on one machine",
     required_by_default: false,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../CONTRIBUTING.md"),
     rules: &[RuleSpec {
         id: HOME,

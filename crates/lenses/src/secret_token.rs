@@ -46,7 +46,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Credentials in added lines",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/secret-token.md"),
     rules: &[
         RuleSpec {
@@ -241,7 +240,6 @@ mod tests {
                 new_start: 10,
                 new_lines: parts[2].lines().count() as u64,
                 section: String::new(),
-                symbols: Default::default(),
             }],
             codes: Vec::new(),
         };

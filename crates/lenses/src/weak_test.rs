@@ -26,7 +26,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,
     triggers: parsed::CODE,
-    trigger_symbols: &[],
     page: include_str!("../../../tests/corpus/lenses/weak-test.md"),
     rules: &[
         text_rule(

@@ -118,6 +118,7 @@ impl Execution<'_> {
                     self.report_lens(plan, swept, moved, &mut executed)?
                 }
             };
+            let refusal = refusal.or_else(|| over_pull_request_budget(plan, &report));
             self.keep_texts(&report.statements, &mut executed.texts)?;
             let outcome = self.outcome(plan, refusal, report, &executed.surveys);
             executed.outcomes.push(outcome);
@@ -156,6 +157,8 @@ impl Execution<'_> {
             Some(_) => status == LensStatus::Skipped,
             None => status == LensStatus::Degraded,
         };
+        let mut warnings = report.warnings;
+        warnings.extend(refusal.is_some_and(|refusal| refusal.escalated).then_some(Code::BudgetEscalated));
         let result = LensResult {
             schema_version: Default::default(),
             plan_ordinal: plan.plan_ordinal,
@@ -168,7 +171,7 @@ impl Execution<'_> {
             evidence_summary: report.summary,
             usage: report.usage,
             error_codes,
-            warning_codes: report.warnings.into_iter().collect(),
+            warning_codes: warnings.into_iter().collect(),
             execution_audit: report.audit,
             adapter_response_hash: report.response_hash,
             review: report.review,
@@ -482,6 +485,12 @@ impl Execution<'_> {
 struct Completeness {
     status: LensStatus,
     errors: BTreeSet<Code>,
+}
+
+/// Refuses a review that did not get its replies because the pull request's budget is used up.
+fn over_pull_request_budget(plan: &LensPlan, report: &PlanReport) -> Option<plan::Refusal> {
+    let code = Code::BudgetPullRequestExceeded;
+    report.errors.contains(&code).then(|| plan::Refusal::over_budget(plan, code))
 }
 
 /// Returns the quotes of drafts whose rule excuses moved text, without white space.

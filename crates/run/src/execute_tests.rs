@@ -24,7 +24,6 @@ macro_rules! spec {
             title: "",
             required_by_default: true,
             triggers: &["**"],
-            trigger_symbols: &[],
             rules: &[RuleSpec {
                 id: concat!($id, "/rule"),
                 title: "",
@@ -203,13 +202,8 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
         .collect();
     let sensitivity = sensitivity::change_sensitivity(&change_set.files, scores);
     let need = |_: usize, _: &ChangedFile| Need::Hunks;
-    let candidate = Candidate {
-        lens: &entry,
-        triggers: PathSet::new(["**"]).unwrap(),
-        symbols: &[],
-        need: &need,
-        asking: None,
-    };
+    let candidate =
+        Candidate { lens: &entry, triggers: PathSet::new(["**"]).unwrap(), need: &need, asking: None };
     let mut plans = plan::plan(&change_set, &sensitivity, &policy, None, &[candidate], &|_| Vec::new());
     plans.iter_mut().for_each(adjust);
     let cancellation = Cancellation::default();

@@ -67,7 +67,6 @@ pub fn plans(inputs: &Inputs, ports: &Ports<'_>) -> Vec<LensPlan> {
             lens: entry,
             triggers: PathSet::new(entry.triggers.iter().map(String::as_str))
                 .expect("a test compiles every trigger"),
-            symbols: find_lens(&entry.lens_id).map_or(&[], |lens| lens.spec().trigger_symbols),
             need: need.as_ref(),
             asking: asking.as_ref(),
         })

@@ -253,6 +253,7 @@ fn outputs(finished: &Finished, published: &Published, artifact: Option<&StoredA
     let directory = &finished.stored.path;
     let qa_report = if finished.has_gates() { file_in(directory, "qa-report.json") } else { String::new() };
     let next_agent = next_agent::next_agent(finished).map(|agent| agent.to_string()).unwrap_or_default();
+    let is_escalated = finished.outcome.verdict.warning_codes.contains(&Code::BudgetEscalated);
     let mut outputs = Outputs::default()
         .set("verdict", verdict_output(finished.outcome.verdict.conclusion))
         .set("execution-key", finished.outcome.key.as_str())
@@ -263,6 +264,7 @@ fn outputs(finished: &Finished, published: &Published, artifact: Option<&StoredA
         .set("next-agent", &next_agent)
         .set("blocking-findings", &all_places(blocking).to_string())
         .set("advisory-findings", &all_places(other).to_string())
+        .set("escalated", if is_escalated { "true" } else { "false" })
         .set("published-to", published.surface);
     outputs = match artifact {
         Some(artifact) => outputs

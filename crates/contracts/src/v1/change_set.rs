@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChangeKind, FileClass, Landing, Scope, ScopeReason, Symbols};
+use super::{ChangeKind, FileClass, Landing, Scope, ScopeReason};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{BlobId, CommitId, RepoPath, TreeId};
@@ -35,9 +35,6 @@ pub struct Hunk {
     pub new_lines: u64,
     /// The nearest line above that starts a definition, cut and escaped; empty when there is none.
     pub section: String,
-    /// Lower-case identifiers of `section`, sorted.
-    #[cfg_attr(test, schemars(with = "Vec<String>"))]
-    pub symbols: Symbols,
 }
 
 /// One changed path.

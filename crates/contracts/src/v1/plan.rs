@@ -98,9 +98,6 @@ pub struct LensPlan {
     /// Treatment of the plan when it is over budget.
     pub overflow_policy: OverflowPolicy,
 
-    /// Confidence of the triggers, in percent.
-    #[cfg_attr(test, schemars(range(max = 100)))]
-    pub confidence: u8,
     /// The hunks it leaves out, with reasons.
     pub omitted_hunks: Vec<OmittedHunk>,
     /// Notes of the planner.

@@ -1,6 +1,5 @@
 //! The line diff: Myers with git's slider heuristic, so that hunks stand where git and GitHub show them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
 use super::text::lossy;
 use crate::masking::sanitize_cut;
-use qa_contracts::v1::{FileText, Hunk, HunkCuts, Symbols};
+use qa_contracts::v1::{FileText, Hunk, HunkCuts};
 
 /// Name of the comparison in the execution key; any change of the comparison changes it.
 pub const ALGORITHM: &str = "myers+indent, context 3, imara-diff 0.2";
@@ -196,15 +195,14 @@ fn collect_hunks(
             added: added_end,
             after: after_end,
         });
-        let section = sections.above(added.start);
+        let section = sections.above(added.start).to_owned();
         hunks.push(Hunk {
             ordinal: position as u64,
             old_start: unified_start(removed),
             old_lines: removed.len() as u64,
             new_start: unified_start(added),
             new_lines: added.len() as u64,
-            symbols: symbols(section),
-            section: section.to_owned(),
+            section,
         });
     }
     // Many texts stay in memory, and this one is complete.
@@ -268,25 +266,6 @@ fn section_heading(line: &[u8]) -> String {
 fn is_key_body(text: &str) -> bool {
     text.len() >= LEAST_BODY
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte))
-}
-
-fn symbols(section: &str) -> Symbols {
-    let mut symbols: Vec<Cow<'_, str>> = section
-        .split(|character: char| !character.is_alphanumeric() && character != '_')
-        .filter(|word| word.starts_with(|first: char| first.is_alphabetic() || first == '_'))
-        .map(lower_case)
-        .collect();
-    symbols.sort_unstable();
-    symbols.dedup();
-    symbols.iter().map(AsRef::as_ref).collect()
-}
-
-fn lower_case(word: &str) -> Cow<'_, str> {
-    if word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
-        Cow::Borrowed(word)
-    } else {
-        Cow::Owned(word.to_lowercase())
-    }
 }
 
 #[cfg(test)]
@@ -356,7 +335,6 @@ mod tests {
         let old = "fn first() {\n    1\n}\n\nfn second(a: u8) {\n    2\n}\n";
         let diff = diff_file(old.as_bytes(), old.replace("    2", "    3").as_bytes(), 1 << 20);
         assert_eq!(diff.hunks[0].section, "fn second(a: u8) {");
-        assert_eq!(diff.hunks[0].symbols, ["a", "fn", "second", "u8"].into_iter().collect());
     }
 
     proptest! {

@@ -5,22 +5,31 @@ use std::collections::BTreeMap;
 use crate::policy::Policy;
 use crate::usage::micro_usd;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{LensPlan, LensStatus, OverflowPolicy, RunMode};
+use qa_contracts::v1::{LensPlan, LensStatus, OverflowPolicy};
 
 /// Status of a plan that is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     pub status: LensStatus,
     pub code: Code,
-    /// True if the summary asks a person to look.
-    pub(crate) escalated: bool,
+    /// True if a person is asked to decide.
+    pub escalated: bool,
+}
+
+impl Refusal {
+    /// Refuses a plan over a budget, as its overflow policy says.
+    pub fn over_budget(plan: &LensPlan, code: Code) -> Self {
+        let (status, escalated) = match plan.overflow_policy {
+            OverflowPolicy::Stop => (LensStatus::Failed, false),
+            OverflowPolicy::Skip => (LensStatus::Skipped, false),
+            OverflowPolicy::Escalate => (LensStatus::Skipped, true),
+        };
+        Self { status, code, escalated }
+    }
 }
 
 /// Walks plans in queue order and reserves the maximum usage of each; the actual usage changes nothing later. Returns
 /// one entry per plan, `None` where it is admitted.
-///
-/// Overflow (C-25): a required plan stops whatever the mode; a plan that is not required stops in strict mode, and in
-/// best-effort mode does what its overflow policy says.
 pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
     let mut tokens_left = policy.max_tokens;
     let mut cost_left = policy.max_cost_micro_usd;
@@ -37,7 +46,7 @@ pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
                 let read = read.entry(&plan.lens_id).or_default();
                 *read = read.saturating_add(plan.max_input_tokens / review.samples.max(1));
                 if *read > limit {
-                    return Some(refusal(plan, policy.mode, Code::BudgetLensExceeded));
+                    return Some(Refusal::over_budget(plan, Code::BudgetLensExceeded));
                 }
             }
             let tokens = plan.max_input_tokens.saturating_add(plan.max_output_tokens);
@@ -47,21 +56,7 @@ pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
                 cost_left -= cost;
                 return None;
             }
-            Some(refusal(plan, policy.mode, Code::BudgetRunExceeded))
+            Some(Refusal::over_budget(plan, Code::BudgetRunExceeded))
         })
         .collect()
-}
-
-fn refusal(plan: &LensPlan, mode: RunMode, code: Code) -> Refusal {
-    let stop = Refusal { status: LensStatus::Failed, code, escalated: false };
-    if plan.required {
-        return stop;
-    }
-    match (mode, plan.overflow_policy) {
-        (RunMode::Strict, _) | (RunMode::BestEffort, OverflowPolicy::Stop) => stop,
-        (RunMode::BestEffort, OverflowPolicy::Skip) => Refusal { status: LensStatus::Skipped, ..stop },
-        (RunMode::BestEffort, OverflowPolicy::Escalate) => {
-            Refusal { status: LensStatus::Skipped, escalated: true, ..stop }
-        }
-    }
 }

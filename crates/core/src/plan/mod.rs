@@ -3,7 +3,6 @@
 mod bounds;
 mod budget;
 mod parts;
-mod selection;
 
 use crate::policy::reviews::is_review;
 use serde::Serialize;
@@ -11,12 +10,12 @@ use serde::Serialize;
 use super::canonical;
 use super::classify::PathSet;
 use super::gates;
-use super::policy::Policy;
+use super::policy::{LensPolicy, Policy};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, ExecutionCommandSpec, GateName, LensPlan, OmissionReason,
-    OmittedHunk, PermissionProfileId, RegistryLens,
+    OmittedHunk, OverflowPolicy, PermissionProfileId, RegistryLens, RunMode,
 };
 
 pub(crate) use bounds::HardBounds;
@@ -73,8 +72,6 @@ pub struct Candidate<'a> {
     pub lens: &'a RegistryLens,
     /// Its triggers, compiled.
     pub triggers: PathSet,
-    /// Its trigger symbols.
-    pub symbols: &'static [&'static str],
     /// Returns the content that the lens needs of a matching file, which is passed with its position in the change set.
     pub need: &'a (dyn Fn(usize, &ChangedFile) -> Need + Sync),
     /// Request settings of a review; `None` for every other lens.
@@ -97,8 +94,8 @@ pub fn plan(
         .flat_map(|candidate| match gates::find(&candidate.lens.lens_id) {
             Some(gate) => vec![plan_gate(candidate.lens, policy, commands(gate))],
             None => {
-                let whole = plan_lens(candidate, &change_set.files, sensitivity, policy, &hard);
-                parts::split(candidate, whole, &change_set.files, policy)
+                let whole = plan_lens(candidate, &change_set.files, policy, &hard);
+                parts::split(candidate, whole, &change_set.files, sensitivity, policy)
             }
         })
         .collect();
@@ -133,7 +130,6 @@ pub(crate) fn sort_queue(plans: &mut [LensPlan]) {
 fn plan_lens(
     candidate: &Candidate<'_>,
     files: &[ChangedFile],
-    sensitivity: &ChangeSensitivity,
     policy: &Policy,
     hard: &HardBounds,
 ) -> LensPlan {
@@ -141,11 +137,14 @@ fn plan_lens(
     let settings = &policy.lenses[&lens.lens_id];
     let ignore =
         PathSet::new(settings.ignore.iter().map(String::as_str)).expect("globs were checked with the policy");
-    let selection = selection::select(candidate, files, &ignore, sensitivity.tier);
-    let mut planning_codes = selection.codes;
-    let bounded = bounds::apply(files, &selection.files, hard, &policy.limits);
+    let selected = select(candidate, files, &ignore);
+    let mut planning_codes = Vec::new();
+    if selected.is_empty() {
+        planning_codes.push(Code::LensNotApplicable);
+    }
+    let bounded = bounds::apply(files, &selected, hard, &policy.limits);
     let mut omitted_hunks = bounded.omitted;
-    for &index in &selection.files {
+    for &index in &selected {
         if let Some(reason) = unread_reason(&files[index]) {
             omitted_hunks.push(OmittedHunk { file: files[index].path.clone(), hunk_ordinal: None, reason });
         }
@@ -168,11 +167,22 @@ fn plan_lens(
         changed_files: changed.iter().map(|file| file.path.clone()).collect(),
         full_context_files,
         omitted_files,
-        confidence: selection.confidence,
         omitted_hunks,
         planning_codes,
         ..plan_gate(lens, policy, Vec::new())
     }
+}
+
+/// Returns the positions of the changed files that concern a lens, ascending: those that match a trigger under the old or
+/// the new name, and of which the lens needs something. Nothing is left out on a guess.
+fn select(candidate: &Candidate<'_>, files: &[ChangedFile], ignore: &PathSet) -> Vec<usize> {
+    let concerns = |(index, file): &(usize, &ChangedFile)| {
+        let mut paths = std::iter::once(&file.path).chain(&file.old_path);
+        paths.any(|path| candidate.triggers.matches(path))
+            && !ignore.matches(&file.path)
+            && (candidate.need)(*index, file) != Need::Nothing
+    };
+    files.iter().enumerate().filter(concerns).map(|(index, _)| index).collect()
 }
 
 /// Returns a plan without files: a gate's, whose evidence is a report about the whole repository.
@@ -200,11 +210,18 @@ fn plan_gate(lens: &RegistryLens, policy: &Policy, commands: Vec<ExecutionComman
         max_input_tokens: 0,
         max_output_tokens: 0,
         max_cost_usd: None,
-        overflow_policy: settings.overflow,
-        confidence: 100,
+        overflow_policy: overflow_policy(settings, policy.mode),
         omitted_hunks: Vec::new(),
         planning_codes: Vec::new(),
         review: None,
+    }
+}
+
+/// Returns what becomes of a plan over budget (C-25): one that PASS needs stops, and in strict mode PASS needs all.
+fn overflow_policy(settings: &LensPolicy, mode: RunMode) -> OverflowPolicy {
+    match (settings.required, mode) {
+        (true, _) | (false, RunMode::Strict) => OverflowPolicy::Stop,
+        (false, RunMode::BestEffort) => settings.overflow,
     }
 }
 

@@ -1,11 +1,15 @@
 //! Splits a review's files into parts of one model request each, with the limits of each part.
 
+use std::cmp::Reverse;
+
 use super::{Candidate, included_hunks, omission_codes, scope_digest};
 use crate::policy::Policy;
 use crate::policy::reviews::{PART_TOKENS, ReviewPolicy, estimated_tokens};
 use crate::usage::usd;
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::{ChangedFile, LensPlan, OmissionReason, OmittedHunk, PlannedReview, TokenEstimator};
+use qa_contracts::v1::{
+    ChangeSensitivity, ChangedFile, LensPlan, OmissionReason, OmittedHunk, PlannedReview, TokenEstimator,
+};
 
 /// Request settings of a review, as far as they matter to its plan.
 pub struct Asking<'a> {
@@ -33,16 +37,27 @@ struct Part {
     bytes: u64,
 }
 
-/// Splits a review's plan into its parts; another lens's plan stays whole.
+impl Part {
+    /// Returns the score of its most sensitive file, 0 to 100.
+    fn sensitivity(&self, sensitivity: &ChangeSensitivity) -> u8 {
+        let scores = self.files.iter().filter_map(|position| sensitivity.files.get(*position));
+        scores.map(|file| file.score).max().unwrap_or(0)
+    }
+}
+
+/// Splits a review's plan into its parts; another lens's plan stays whole. The part with the most sensitive file comes
+/// first, so that a budget that is too small leaves out what is least sensitive.
 pub(super) fn split(
     candidate: &Candidate<'_>,
     whole: LensPlan,
     files: &[ChangedFile],
+    sensitivity: &ChangeSensitivity,
     policy: &Policy,
 ) -> Vec<LensPlan> {
     let settings = policy.lenses[&whole.lens_id].review.as_ref();
     let (Some(asking), Some(settings)) = (candidate.asking, settings) else { return vec![whole] };
-    let Split { parts, too_long } = fill_parts(&whole, files, asking, settings);
+    let Split { mut parts, too_long } = fill_parts(&whole, files, asking, settings);
+    parts.sort_by_key(|part| Reverse(part.sensitivity(sensitivity)));
     let count = parts.len();
     let mut whole = whole;
     // A file is not cut in its middle, because the model has to see its parts together.

@@ -21,7 +21,6 @@ fn file(name: &str, hunk_lines: &[u64], first_ordinal: u64) -> ChangedFile {
             new_start: 1 + index as u64 * 1000,
             new_lines: lines,
             section: String::new(),
-            symbols: ["handler"].into_iter().collect(),
         })
         .collect();
     ChangedFile {
@@ -73,7 +72,6 @@ fn lens(id: &str, class: LensClass, required: bool, triggers: &[&str]) -> Regist
 
 struct Setup {
     lenses: Vec<RegistryLens>,
-    symbols: &'static [&'static str],
     policy: &'static str,
 }
 
@@ -92,7 +90,6 @@ impl Setup {
             .map(|lens| Candidate {
                 lens,
                 triggers: PathSet::new(lens.triggers.iter().map(String::as_str)).unwrap(),
-                symbols: self.symbols,
                 need: &need,
                 asking: None,
             })
@@ -123,7 +120,6 @@ fn a_hundred_plans_of_one_input_are_the_same_bytes() {
             lens("alpha", LensClass::Style, true, &["**/*.rs"]),
             lens("beta", LensClass::Security, false, &["src/**"]),
         ],
-        symbols: &[],
         policy: "",
     };
     let first = canonical::to_vec(&setup.plan(&changes)).unwrap();
@@ -143,7 +139,6 @@ fn the_queue_is_ordered_by_requiredness_class_lens_sub_lens_and_scope() {
             lens("d", LensClass::Security, true, &["**"]),
             lens("e", LensClass::Security, true, &["**"]),
         ],
-        symbols: &[],
         policy: "",
     };
     let mut plans = setup.plan(&changes);
@@ -159,27 +154,10 @@ fn the_queue_is_ordered_by_requiredness_class_lens_sub_lens_and_scope() {
 #[test]
 fn a_lens_without_a_matching_file_is_not_applicable_and_scans_nothing() {
     let changes = change_set(vec![file("README.md", &[3], 0)]);
-    let setup =
-        Setup { lenses: vec![lens("code", LensClass::Style, true, &["**/*.rs"])], symbols: &[], policy: "" };
+    let setup = Setup { lenses: vec![lens("code", LensClass::Style, true, &["**/*.rs"])], policy: "" };
     let plans = setup.plan(&changes);
     assert_eq!(plans[0].planning_codes, [Code::LensNotApplicable]);
-    assert_eq!((plans[0].changed_files.len(), plans[0].confidence), (0, 0));
-}
-
-#[test]
-fn triggers_that_are_not_sure_widen_to_every_file_that_matches() {
-    let changes = change_set(vec![file("a.rs", &[3], 0), file("b.rs", &[3], 1)]);
-    let mut setup = Setup {
-        lenses: vec![lens("code", LensClass::Style, true, &["**/*.rs"])],
-        symbols: &["parser"],
-        policy: "",
-    };
-    let plans = setup.plan(&changes);
-    assert_eq!(plans[0].planning_codes, [Code::PlanConfidenceLowBroadScan]);
-    assert_eq!((plans[0].changed_files.len(), plans[0].confidence), (2, 60));
-    setup.symbols = &["handler"];
-    let plans = setup.plan(&changes);
-    assert_eq!((plans[0].planning_codes.len(), plans[0].confidence), (0, 80));
+    assert_eq!(plans[0].changed_files.len(), 0);
 }
 
 #[test]
@@ -192,7 +170,7 @@ fn whatever_does_not_fit_is_listed_with_its_reason() {
         file("d.rs", &[1], 5),
     ]);
     let omitted = |policy: &'static str| {
-        let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], symbols: &[], policy };
+        let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], policy };
         let plan = setup.plan(&changes).remove(0);
         let omitted: Vec<(String, Option<u64>, OmissionReason)> = plan
             .omitted_hunks
@@ -242,7 +220,7 @@ fn whatever_does_not_fit_is_listed_with_its_reason() {
 
 #[test]
 fn the_scope_digest_follows_content_and_not_only_names() {
-    let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], symbols: &[], policy: "" };
+    let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], policy: "" };
     let before = change_set(vec![file("a.rs", &[1], 0)]);
     let mut after = before.clone();
     after.files[0].new_blob = Some(BlobId::parse(&"3".repeat(40)).unwrap());
@@ -250,35 +228,26 @@ fn the_scope_digest_follows_content_and_not_only_names() {
 }
 
 #[test]
-fn budgets_are_reserved_in_queue_order_and_overflow_follows_mode_and_requiredness() {
-    let changes = change_set(vec![file("a.rs", &[1], 0)]);
-    let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], symbols: &[], policy: "" };
-    let template = setup.plan(&changes).remove(0);
-    let plan = |required, overflow_policy| LensPlan {
-        required,
-        overflow_policy,
-        max_input_tokens: 60,
-        max_output_tokens: 0,
-        ..template.clone()
-    };
-    let outcome = |required, mode, overflow| {
-        let plans = [plan(true, OverflowPolicy::Stop), plan(required, overflow)];
-        let refusals = reserve(&plans, &budget(mode, 100, u64::MAX));
-        assert_eq!(refusals[0], None);
-        let refusal = refusals[1].unwrap();
-        assert_eq!(refusal.code, Code::BudgetRunExceeded);
-        (refusal.status, refusal.escalated)
-    };
-    let (stop, skip, escalate) = (OverflowPolicy::Stop, OverflowPolicy::Skip, OverflowPolicy::Escalate);
-    for overflow in [stop, skip, escalate] {
-        assert_eq!(outcome(true, RunMode::Strict, overflow), (LensStatus::Failed, false));
-        assert_eq!(outcome(true, RunMode::BestEffort, overflow), (LensStatus::Failed, false));
-        assert_eq!(outcome(false, RunMode::Strict, overflow), (LensStatus::Failed, false));
+fn a_plan_that_pass_needs_stops_over_a_budget_whatever_its_overflow_says() {
+    for overflow in [OverflowPolicy::Stop, OverflowPolicy::Skip, OverflowPolicy::Escalate] {
+        let settings =
+            |required| LensPolicy { enabled: true, required, ignore: Vec::new(), overflow, review: None };
+        assert_eq!(overflow_policy(&settings(true), RunMode::Strict), OverflowPolicy::Stop);
+        assert_eq!(overflow_policy(&settings(true), RunMode::BestEffort), OverflowPolicy::Stop);
+        assert_eq!(overflow_policy(&settings(false), RunMode::Strict), OverflowPolicy::Stop);
+        assert_eq!(overflow_policy(&settings(false), RunMode::BestEffort), overflow);
     }
-    assert_eq!(outcome(false, RunMode::BestEffort, stop), (LensStatus::Failed, false));
-    assert_eq!(outcome(false, RunMode::BestEffort, skip), (LensStatus::Skipped, false));
-    assert_eq!(outcome(false, RunMode::BestEffort, escalate), (LensStatus::Skipped, true));
-    let dear = LensPlan { max_cost_usd: Some(7.0), ..plan(true, stop) };
+}
+
+#[test]
+fn budgets_are_reserved_in_queue_order() {
+    let changes = change_set(vec![file("a.rs", &[1], 0)]);
+    let setup = Setup { lenses: vec![lens("l", LensClass::Style, true, &["**"])], policy: "" };
+    let template = setup.plan(&changes).remove(0);
+    let plan = LensPlan { max_input_tokens: 60, max_output_tokens: 0, ..template };
+    let refusals = reserve(&[plan.clone(), plan.clone()], &budget(RunMode::Strict, 100, u64::MAX));
+    assert_eq!(refusals, [None, Some(Refusal::over_budget(&plan, Code::BudgetRunExceeded))]);
+    let dear = LensPlan { max_cost_usd: Some(7.0), ..plan };
     let refused: Vec<bool> = reserve(&[dear.clone(), dear], &budget(RunMode::Strict, 1000, 12_000_000))
         .iter()
         .map(Option::is_some)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::file::{PolicyTextError, line_of_table, nearest};
-use qa_contracts::v1::{PolicyFile, PolicyLens, TokenEstimator};
+use qa_contracts::v1::{OverflowPolicy, PolicyFile, PolicyLens, RunMode, TokenEstimator};
 
 /// Prefix of the ids of reviews, and of no other lens.
 const PREFIX: &str = "review-";
@@ -66,8 +66,12 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         ("max-input-tokens", lens.max_input_tokens.is_some()),
     ];
     if !is_review(id) {
+        let stated = stated.into_iter().chain([("overflow", lens.overflow.is_some())]);
         let (name, _) = stated.into_iter().find(|(_, is_stated)| *is_stated)?;
         return Some((format!("`{id}` asks no model, so `{name}` means nothing there"), None));
+    }
+    if let Some(reason) = overflow_fault(lens, file.mode) {
+        return Some((format!("`overflow` of `{id}` cannot act: {reason}"), None));
     }
     let Some(model) = &lens.model else {
         let needs = lens.enabled == Some(true) || lens.required == Some(true);
@@ -94,6 +98,19 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         let value = value.filter(|value| !(least..=most).contains(value))?;
         Some((format!("{name} of `{id}` is {value}, it must be from {least} to {most}"), None))
     })
+}
+
+/// Returns why a review over a budget stops whatever `overflow` says.
+fn overflow_fault(lens: &PolicyLens, mode: Option<RunMode>) -> Option<&'static str> {
+    let leaves_out = match lens.overflow? {
+        OverflowPolicy::Stop => false,
+        OverflowPolicy::Skip | OverflowPolicy::Escalate => true,
+    };
+    if leaves_out && lens.required == Some(true) {
+        return Some("a required review that does not fit ends the run; set `required = false`");
+    }
+    let is_strict = mode != Some(RunMode::BestEffort);
+    (leaves_out && is_strict).then_some("mode `strict` needs every review; set `mode = \"best_effort\"`")
 }
 
 /// Estimates the tokens of a text from its size, rounded up.

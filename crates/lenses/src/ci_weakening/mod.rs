@@ -51,7 +51,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened CI and commit hooks",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/ci-weakening.md"),
     rules: &[
         rule(

@@ -67,7 +67,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Conventions that the repository keeps and a change does not",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/consistency.md"),
     rules: &[
         rule(

@@ -82,7 +82,6 @@ static SPEC: LensSpec = LensSpec {
         "**/makefile",
         "**/*.mk",
     ],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/dangerous-call.md"),
     rules: &[
         text_rule(

@@ -105,7 +105,6 @@ static SPEC: LensSpec = LensSpec {
         ".github/workflows/*.yml",
         ".github/workflows/*.yaml",
     ],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/dependency-change.md"),
     rules: &[
         rule(

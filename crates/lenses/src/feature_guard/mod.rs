@@ -40,7 +40,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Edits of a feature list that only QA may make",
     required_by_default: true,
     triggers: &["**/feature_list.json"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/feature-guard.md"),
     rules: &[
         rule(

@@ -45,7 +45,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened linters, type checkers and coverage",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/lint-weakening.md"),
     rules: &[
         rule(

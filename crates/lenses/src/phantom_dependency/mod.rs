@@ -43,7 +43,6 @@ static SPEC: LensSpec = LensSpec {
         "**/go.mod",
         "**/package.json",
     ],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/phantom-dependency.md"),
     rules: &[
         rule(

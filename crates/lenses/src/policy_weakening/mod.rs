@@ -39,7 +39,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/policy-weakening.md"),
     rules: &[
         rule(

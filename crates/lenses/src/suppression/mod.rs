@@ -48,7 +48,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/suppression.md"),
     rules: &[
         text_rule(

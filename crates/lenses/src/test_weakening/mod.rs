@@ -34,7 +34,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/test-weakening.md"),
     rules: &[
         rule(

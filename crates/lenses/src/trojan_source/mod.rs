@@ -43,7 +43,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Text that is displayed differently from its content",
     required_by_default: true,
     triggers: &["**"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/trojan-source.md"),
     rules: &[
         RuleSpec {

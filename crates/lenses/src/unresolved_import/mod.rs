@@ -47,7 +47,6 @@ static SPEC: LensSpec = LensSpec {
         "**/*.ts",
         "**/*.tsx",
     ],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/unresolved-import.md"),
     rules: &[
         imports::rule(

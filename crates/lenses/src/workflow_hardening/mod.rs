@@ -53,7 +53,6 @@ static SPEC: LensSpec = LensSpec {
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
     triggers: &[".github/workflows/*.yml", ".github/workflows/*.yaml", "**/action.yml", "**/action.yaml"],
-    trigger_symbols: &[],
     page: include_str!("../../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
         text_rule(

@@ -94,7 +94,6 @@ impl Lines {
 mod tests {
     use super::super::parse_tree;
     use super::*;
-    use qa_contracts::v1::Symbols;
 
     const TEXTS: &[(Language, &str)] = &[
         (
@@ -165,7 +164,6 @@ mod tests {
                         new_start: first as u64 + 1,
                         new_lines: 1,
                         section: String::new(),
-                        symbols: Symbols::default(),
                     };
                     let hunks = std::slice::from_ref(&hunk);
                     for (from, to, is_newer) in
