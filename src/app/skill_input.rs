@@ -3,7 +3,7 @@
 use super::inputs::{Opened, Request, artifact_root};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::{PermissionProfileId, SkillInput};
+use qa_contracts::v1::SkillInput;
 use qa_core::canonical;
 use qa_core::masking::sanitize;
 use qa_core::usage::usd;
@@ -45,7 +45,7 @@ pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
         max_concurrency: policy.max_concurrency,
         allow_execution_lens_classes: policy.execution.lens_classes.clone(),
         permission_profiles: policy.execution.profiles(),
-        default_permission_profile_id: PermissionProfileId::ReadOnly,
+        default_permission_profile_id: policy.execution.profile,
         artifact_root: String::new(),
         run_budget_max_tokens: policy.max_tokens,
         run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),

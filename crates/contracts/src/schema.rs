@@ -113,6 +113,16 @@ mod tests {
     use crate::v1::*;
     use std::path::PathBuf;
 
+    /// Documents that people write, where a member may be absent.
+    const HAND_WRITTEN: [&str; 6] = [
+        "feature-list.v1",
+        "policy.v1",
+        "rubric-decisions.v1",
+        "story-bindings.v1",
+        "waivers.v1",
+        "workflow-state.v1",
+    ];
+
     fn generated() -> Vec<(&'static str, serde_json::Value)> {
         macro_rules! schemas {
             ($($name:literal => $type:ty,)*) => {
@@ -121,6 +131,9 @@ mod tests {
                     schema["$id"] = concat!("urn:qa-skill:schema:", $name).into();
                     schema["title"] = $name.into();
                     words(&mut schema);
+                    if !HAND_WRITTEN.contains(&$name) {
+                        require_all_members(&mut schema);
+                    }
                     schema
                 }),)*]
             };
@@ -162,6 +175,24 @@ mod tests {
             "trace.v1" => Trace,
             "waivers.v1" => WaiverFile,
             "workflow-state.v1" => WorkflowState,
+        }
+    }
+
+    /// Requires every member of every object: one that may be null is written as null (S003-84).
+    fn require_all_members(schema: &mut Value) {
+        match schema {
+            Value::Object(members) => {
+                let names = members
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .map(|properties| properties.keys().cloned().map(Value::from).collect::<Vec<Value>>());
+                if let Some(names) = names.filter(|names| !names.is_empty()) {
+                    members.insert("required".to_owned(), names.into());
+                }
+                members.values_mut().for_each(require_all_members);
+            }
+            Value::Array(items) => items.iter_mut().for_each(require_all_members),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
@@ -208,6 +239,24 @@ mod tests {
         value["extra"] = true.into();
         let pointers: Vec<String> = schema.faults(&value).into_iter().map(|fault| fault.pointer).collect();
         assert_eq!(pointers, ["", "/fullCells"]);
+    }
+
+    #[test]
+    fn a_member_that_may_be_null_may_not_be_absent() {
+        let usage = |members: Value| {
+            let verdict = serde_json::json!({
+                "schemaVersion": "final-verdict.v1", "status": "PASS", "degraded": false, "rationale": [],
+                "requiredLensIds": [], "missingRequiredLensIds": [], "failedRequiredLensIds": [],
+                "blockingFindings": [], "errorCodes": [], "aggregateUsage": members, "conclusion": "pass",
+                "warningCodes": [], "vacuous": false, "policyPreview": null
+            });
+            find("final-verdict.v1").unwrap().faults(&verdict).len()
+        };
+        let null = serde_json::json!({
+            "inputTokens": null, "outputTokens": null, "totalTokens": null, "costUsd": null,
+            "unavailableReason": "MISSING_USAGE_DATA"
+        });
+        assert_eq!((usage(null), usage(serde_json::json!({}))), (0, 5));
     }
 
     #[test]

@@ -148,7 +148,10 @@ impl Execution<'_> {
             moved: report.moved.clone(),
         };
         let files = by_path(self.sweep.change_set);
-        let findings = findings::judge(&plan.lens_id, report.statements.clone(), &files, &mut judge);
+        let mut findings = findings::judge(&plan.lens_id, report.statements.clone(), &files, &mut judge);
+        for finding in &mut findings {
+            finding.sub_lens_id.clone_from(&plan.sub_lens_id);
+        }
         let (status, error_codes) = match refusal {
             Some(refusal) => (refusal.status, vec![refusal.code]),
             None => (report.status, report.errors.into_iter().collect()),

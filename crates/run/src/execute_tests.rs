@@ -296,6 +296,14 @@ fn text_that_was_removed_elsewhere_explains_only_the_same_text() {
 }
 
 #[test]
+fn a_finding_names_the_part_of_the_review_that_made_it() {
+    let part = |plan: &mut LensPlan| plan.sub_lens_id = Some("part-002".to_owned());
+    let result = run(&Steady, "", part).outcomes.remove(0).result;
+    assert!(!result.findings.is_empty());
+    assert!(result.findings.iter().all(|finding| finding.sub_lens_id.as_deref() == Some("part-002")));
+}
+
+#[test]
 fn a_plan_over_the_run_budget_is_not_run_and_says_so() {
     let dear = |plan: &mut LensPlan| plan.max_input_tokens = 300_001;
     let result = run(&Steady, "", dear).outcomes.remove(0).result;

@@ -167,7 +167,7 @@ pub struct SkillInput {
     pub allow_execution_lens_classes: Vec<LensClass>,
     /// The permission profiles known to this run.
     pub permission_profiles: Vec<PermissionProfile>,
-    /// The profile of plans that name none.
+    /// The profile of plans that run commands; all other plans are `read_only`.
     pub default_permission_profile_id: PermissionProfileId,
     /// Directory of the run directories. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
