@@ -123,27 +123,41 @@ struct ChangeArgs {
     /// The rule strengths to start from; overrides the policy
     #[arg(long, value_parser = word_parser::<Preset>())]
     preset: Option<Preset>,
+}
+
+/// Options of commands that plan a run.
+#[derive(Args)]
+struct PlanningArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
     /// Only this lens; repeatable. A run without a required lens cannot pass
     #[arg(long = "lens", value_name = "LENS")]
     lenses: Vec<String>,
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
-    /// The artifact root; by default .qa-skill in the checkout
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
 }
 
 #[derive(Args)]
 struct RunArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    verdict: VerdictArgs,
+    /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
+    #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with = "formats")]
+    shard: Option<Shard>,
+}
+
+/// Options of commands that give a verdict.
+#[derive(Args)]
+struct VerdictArgs {
+    #[command(flatten)]
+    planning: PlanningArgs,
+    /// The artifact root; by default .qa-skill in the checkout
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// An output format, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
     formats: Vec<Output>,
-    /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
-    #[arg(long, value_name = "K/N", value_parser = parse_shard)]
-    shard: Option<Shard>,
     /// Store another attempt even if a run of this execution key exists
     #[arg(long)]
     refresh: bool,
@@ -174,7 +188,7 @@ struct RunArgs {
 #[derive(Args)]
 struct PlanArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    planning: PlanningArgs,
     /// Output format
     #[arg(long, value_parser = ["table", "json"], default_value = "table")]
     format: String,
@@ -189,7 +203,7 @@ struct PlanArgs {
 #[derive(Args)]
 struct AggregateArgs {
     #[command(flatten)]
-    run: RunArgs,
+    verdict: VerdictArgs,
     /// A directory that is searched for parts; repeatable
     #[arg(long = "parts", value_name = "DIR", required = true)]
     parts: Vec<PathBuf>,
@@ -214,25 +228,45 @@ struct PolicyCheckArgs {
 }
 
 impl ChangeArgs {
-    /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
-    fn request(mut self, refresh: bool) -> Request {
-        self.lenses.sort();
+    fn into_request(self) -> Request {
         Request {
             repository: self.repo,
             base: self.base,
             head: self.head,
             test_merge: None,
-            overrides: Overrides {
-                mode: self.mode,
-                preset: self.preset,
-                max_concurrency: self.jobs,
-                lens_ids: (!self.lenses.is_empty()).then_some(self.lenses),
-            },
-            artifact_root: self.out,
-            refresh,
+            overrides: Overrides { mode: self.mode, preset: self.preset, ..Overrides::default() },
+            artifact_root: None,
+            refresh: false,
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             settings: crate::config::pace(),
+        }
+    }
+}
+
+impl PlanningArgs {
+    /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
+    fn into_request(mut self) -> Request {
+        self.lenses.sort();
+        let mut request = self.change.into_request();
+        request.overrides.max_concurrency = self.jobs;
+        request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
+        request
+    }
+}
+
+impl VerdictArgs {
+    fn into_request(self) -> Request {
+        Request {
+            artifact_root: self.out,
+            refresh: self.refresh,
+            models: ModelUse {
+                replies: self.replies,
+                no_model: self.no_model,
+                pull_request: self.pull_request,
+                token: None,
+            },
+            ..self.planning.into_request()
         }
     }
 }
@@ -326,8 +360,9 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
 
 fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     match command {
-        Command::Run(arguments) => run(arguments, None, cancellation),
-        Command::Aggregate(arguments) => run(arguments.run, Some(&arguments.parts), cancellation),
+        Command::Run(RunArgs { verdict, shard: None }) => run(verdict, None, cancellation),
+        Command::Run(RunArgs { verdict, shard: Some(shard) }) => run_shard(verdict, shard, cancellation),
+        Command::Aggregate(arguments) => run(arguments.verdict, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
             let shown = match (arguments.shards, arguments.format.as_str()) {
                 _ if arguments.cost => Shown::Cost,
@@ -337,7 +372,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             };
             let progress = TerminalProgress::new(false);
             let document =
-                plan_command::plan(&arguments.change.request(false), shown, cancellation, &progress);
+                plan_command::plan(&arguments.planning.into_request(), shown, cancellation, &progress);
             progress.clear();
             console::write_stdout(&document?).map(|()| Exit::Pass)
         }
@@ -355,7 +390,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
-            let document = policy_check::policy_check(&arguments.change.request(false), file.as_deref())?;
+            let document = policy_check::policy_check(&arguments.change.into_request(), file.as_deref())?;
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
@@ -379,7 +414,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
 }
 
 fn run(
-    arguments: RunArgs,
+    arguments: VerdictArgs,
     parts: Option<&[PathBuf]>,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
@@ -388,28 +423,14 @@ fn run(
         super::log::to_stderr();
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
-    let request = Request {
-        models: ModelUse {
-            replies: arguments.replies,
-            no_model: arguments.no_model,
-            pull_request: arguments.pull_request,
-            token: None,
-        },
-        ..arguments.change.request(arguments.refresh)
-    };
-    if let Some(shard) = arguments.shard {
-        if parts.is_some() || !arguments.formats.is_empty() {
-            let message = "a shard joins no parts and prints no result";
-            return Err(Failure::usage(message, "remove --shard, or remove --parts and --format"));
-        }
-        return run_shard(&request, shard, cancellation, &progress);
-    }
+    let (formats, color, since) = (arguments.formats.clone(), arguments.color, arguments.since.clone());
+    let request = arguments.into_request();
     let finished = open(&request)
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
     progress.clear();
     let finished = finished?;
-    let exit = console::print(&finished, &arguments.formats, arguments.color, &Environment::from_process())?;
-    match arguments.since.map(|since| super::delta::since(&since, &finished)).transpose() {
+    let exit = console::print(&finished, &formats, color, &Environment::from_process())?;
+    match since.map(|since| super::delta::since(&since, &finished)).transpose() {
         Ok(summary) => summary.flatten().iter().for_each(|summary| console::write_stderr(summary)),
         // The comparison does not affect the verdict, so its failure does not affect the exit code.
         Err(failure) => console::print_failure(&failure),
@@ -417,13 +438,13 @@ fn run(
     Ok(exit)
 }
 
-fn run_shard(
-    request: &Request,
-    shard: Shard,
-    cancellation: &Cancellation,
-    progress: &TerminalProgress,
-) -> Result<Exit, Failure> {
-    let stored = super::shard::run_shard(request, &open(request)?, shard, cancellation, progress);
+fn run_shard(arguments: VerdictArgs, shard: Shard, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    if arguments.verbose {
+        super::log::to_stderr();
+    }
+    let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
+    let request = arguments.into_request();
+    let stored = super::shard::run_shard(&request, &open(&request)?, shard, cancellation, &progress);
     progress.clear();
     let stored = stored?;
     let text = format!(

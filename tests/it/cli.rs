@@ -512,3 +512,20 @@ fn a_run_without_options_works_from_inside_the_checkout() {
         std::process::Command::new("git").arg("-C").arg(repo.path()).args(["status", "--porcelain"]).output();
     assert_eq!(String::from_utf8_lossy(&ignored.unwrap().stdout), "", "the artifact root ignores itself");
 }
+
+#[test]
+fn an_option_that_would_change_nothing_is_not_taken() {
+    for line in [
+        ["plan", "--out", "runs"],
+        ["policy-check", "--out", "runs"],
+        ["policy-check", "--jobs", "2"],
+        ["policy-check", "--lens", "secret-token"],
+        ["aggregate", "--parts=parts", "--shard=1/2"],
+        ["run", "--shard=1/2", "--format=json"],
+    ] {
+        let outcome = qa_skill(line).run().expect(2);
+        let option = line[1].split('=').next().unwrap();
+        let named = [option, line[2].split('=').next().unwrap()];
+        assert!(named.iter().any(|name| outcome.stderr.contains(name)), "{line:?}: {}", outcome.stderr);
+    }
+}

@@ -376,6 +376,7 @@ fn a_setting_that_means_nothing_is_an_error_of_the_policy() {
         ("[lenses.review-security]\nmodel = \"reviev\"", "there is no [models.reviev]"),
         ("[lenses.review-security]\nenabled = true", "names no `model`"),
         ("[lenses.review-security]\nrequired = true", "names no `model`"),
+        ("[lenses.secret-token]\nenabled = false", "is disabled and required, so no change could pass"),
         ("[lenses.secret-token]\noverflow = \"stop\"", "asks no model, so `overflow` means nothing there"),
         ("[lenses.review-security]\noverflow = \"skip\"", "cannot act: mode `strict` needs every review"),
         (

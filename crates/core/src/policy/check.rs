@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::file::{PolicyTextError, check_known, check_version, line_of_key};
+use super::file::{PolicyTextError, check_known, check_version, line_of_key, line_of_table};
 use super::reviews;
 use super::settings::NUMBERS;
 use crate::gates;
@@ -47,6 +47,18 @@ fn check_names(text: &str, file: &PolicyFile, registry: &Registry) -> Result<(),
             return Err(PolicyTextError::at_line_of(text, name, message));
         }
         check_known(text, "lens", name, &lenses)?;
+    }
+    for lens in &registry.lenses {
+        let Some(stated) = file.lenses.get(&lens.lens_id) else { continue };
+        let is_needed = stated.required.unwrap_or(lens.required_by_default);
+        if stated.enabled == Some(false) && is_needed && !reviews::is_review(&lens.lens_id) {
+            let id = &lens.lens_id;
+            let message = format!(
+                "`{id}` is disabled and required, so no change could pass; set `required = false` too"
+            );
+            let line = line_of_table(text, &format!("[lenses.{id}]"));
+            return Err(PolicyTextError { line, message, suggestion: None });
+        }
     }
     for name in file.rules.keys() {
         check_known(text, "rule", name, &rules)?;
