@@ -62,6 +62,26 @@ impl Compiled {
         let literal = Literal::new(idiom.literal);
         Self { idiom, literal, pattern: Pattern::new(idiom.pattern) }
     }
+
+    /// Returns the matches on a line that begin in the part of it that the idiom is for.
+    fn fitting(&self, line: &str, parts: &Parts) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        for captures in self.pattern.captures_all(line) {
+            let Some(whole) = captures.get(1).or(captures.get(0)) else { continue };
+            let text = whole.as_str();
+            let lead = text.len() - text.trim_start().len();
+            let kind = parts.kind_at(whole.start() + lead);
+            let fits = match self.idiom.place {
+                Place::Code => kind == Kind::Code,
+                Place::Comment => kind == Kind::Comment,
+                Place::Anywhere => true,
+            };
+            if fits {
+                found.push(whole.start() + lead..whole.start() + text.trim_end().len().max(lead));
+            }
+        }
+        found
+    }
 }
 
 /// A compiled table.
@@ -105,24 +125,25 @@ impl Table {
 
     /// Returns the first idiom on a line, and where.
     pub(crate) fn find(&self, language: Option<&str>, line: &str, parts: &Parts) -> Option<Range<usize>> {
-        self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line)).find_map(|compiled| {
-            let idiom = compiled.idiom;
-            let matches = compiled.pattern.captures_all(line);
-            let found = matches.iter().find_map(|captures| {
-                let whole = captures.get(1).or(captures.get(0))?;
-                let lead = whole.as_str().len() - whole.as_str().trim_start().len();
-                let kind = parts.kind_at(whole.start() + lead);
-                let fits = match idiom.place {
-                    Place::Code => kind == Kind::Code,
-                    Place::Comment => kind == Kind::Comment,
-                    Place::Anywhere => true,
-                };
-                fits.then(|| whole.range())
-            })?;
-            let text = &line[found.clone()];
-            let lead = text.len() - text.trim_start().len();
-            Some(found.start + lead..found.start + text.trim_end().len().max(lead))
-        })
+        let mut with_literal = self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line));
+        with_literal.find_map(|compiled| compiled.fitting(line, parts).into_iter().next())
+    }
+
+    /// Returns all idioms on a line, in the order of the line.
+    pub(crate) fn find_all(&self, language: Option<&str>, line: &str, parts: &Parts) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for compiled in self.idioms_of(language).filter(|compiled| compiled.literal.is_in(line)) {
+            found.extend(compiled.fitting(line, parts));
+        }
+        // Of places that overlap, the one that begins first counts, and the longest of those.
+        found.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let mut end = 0;
+        found.retain(|span| {
+            let is_free = span.start >= end;
+            end = end.max(span.end);
+            is_free
+        });
+        found
     }
 
     /// Compiles every pattern and holds it to its literal.

@@ -56,7 +56,10 @@ static SUPPRESSION_IDIOMS: &[Idiom] = &[
     comment(JS, "deno-lint-ignore", r"(deno-lint-ignore)\s"),
     comment(JS, "$Flow", r"(\$Flow(?:FixMe|Ignore|Issue|ExpectedError))"),
     comment(&["python"], "noqa", r"(#\s*noqa)\b"),
+    // Case means nothing here.
     comment(&["python"], "NOQA", r"(#\s*NOQA)\b"),
+    comment(&["python"], "NoQA", r"(#\s*NoQA)\b"),
+    comment(&["python"], "Noqa", r"(#\s*Noqa)\b"),
     comment(&["python"], "ignore", r"(#\s*(?:type|ty|(?:based)?pyright|pyre|mypy|ruff):\s*ignore)\b"),
     comment(&["python"], "pyre-", r"(#\s*pyre-(?:ignore|fixme))\b"),
     comment(&["python"], "pytype:", r"(#\s*pytype:\s*disable)\b"),
@@ -64,8 +67,8 @@ static SUPPRESSION_IDIOMS: &[Idiom] = &[
     code(&["python"], "no_type_check", r"^\s*(@(?:\w+\.)*no_type_check)\b"),
     comment(&["python"], "pylint", r"(#\s*pylint:\s*disable)"),
     comment(&["python"], "nosec", r"(#\s*nosec)\b"),
-    code(&["rust"], "allow", r"(#\s*!?\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?allow\s*\()"),
-    code(&["rust"], "expect", r"(#\s*!?\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?expect\s*\()"),
+    code(&["rust"], "allow", r"(#\s*!?\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?allow\s*(?:/\*.*?\*/\s*)?\()"),
+    code(&["rust"], "expect", r"(#\s*!?\s*\[\s*(?:cfg_attr\s*\(.*?,\s*)?expect\s*(?:/\*.*?\*/\s*)?\()"),
     comment(&["go"], "nolint", r"(//\s*nolint)\b"),
     comment(&["go"], "#nosec", r"(#nosec)\b"),
     comment(&["go"], "lint:ignore", r"(//\s*lint:ignore)\b"),
@@ -97,10 +100,11 @@ static SUPPRESSION_IDIOMS: &[Idiom] = &[
 pub(super) static SUPPRESSIONS: LazyLock<Table> = LazyLock::new(|| Table::new(SUPPRESSION_IDIOMS));
 
 static UNCOVERED_IDIOMS: &[Idiom] = &[
-    comment(&["python"], "pragma", r"(#\s*pragma:\s*no\s*(?:cover|branch))\b"),
+    comment(&["python"], "pragma", r"(#\s*pragma[:\s]?\s*(?:no|NO)\s*(?:cover|COVER|branch|BRANCH))\b"),
+    comment(&["python"], "PRAGMA", r"(#\s*PRAGMA[:\s]?\s*(?:no|NO)\s*(?:cover|COVER|branch|BRANCH))\b"),
     comment(JS, "ignore", r"((?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable))\b"),
     comment(&["c", "c++", "rust", "go"], "LCOV_EXCL", r"(LCOV_EXCL_\w+)"),
-    code(&["rust"], "coverage", r"(#!?\[(?:cfg_attr\([^)]*,\s*)?coverage\(off\))"),
+    code(&["rust"], "coverage", r"(#\s*!?\s*\[\s*(?:cfg_attr\s*\([^)]*,\s*)?coverage\s*\(\s*off\s*\))"),
     comment(&["go", "dart"], "cov", r"(coverage:\s?ignore[\w-]*|//\s*coverage-ignore)"),
     comment(&["php"], "@codeCoverageIgnore", r"(@codeCoverageIgnore\w*)"),
     comment(&["ruby"], ":nocov:", r"(:nocov:)"),

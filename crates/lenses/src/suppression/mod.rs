@@ -43,7 +43,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
@@ -135,11 +135,14 @@ static NEVER_RUN: Pattern = Pattern::new(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
 );
 
+/// Rule, idioms and summary.
+type TableRow = (&'static str, &'static Table, &'static str);
+
 /// Comments and attributes that come without one going from the same hunk that silences as much.
 fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let language = packet.file.language.as_deref();
     let product = packet.file.scope == Scope::Product;
-    let tables: [(&'static str, &Table, &str); 3] = [
+    let tables: [TableRow; 3] = [
         (BLANKET, &BLANKETS, "check is disabled for a whole file"),
         (COVERAGE, &UNCOVERED, "lines are excluded from coverage"),
         (SUPPRESSION, &SUPPRESSIONS, "warning is suppressed"),
@@ -168,43 +171,51 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         }
         let mut old = LazyCell::new(|| {
             let removed = units(scan::removed(language, hunk), base.as_ref());
-            let silenced = tables.iter().map(|(_, table, _)| {
-                let found =
-                    removed.iter().filter_map(|unit| Some(unit.silenced(unit.find(table, language)?)));
-                found.collect::<Vec<Silenced>>()
-            });
-            silenced.collect::<Vec<_>>()
+            let mut old: Vec<Vec<Silenced>> = tables.iter().map(|_| Vec::new()).collect();
+            for unit in &removed {
+                for mark in unit.marks(&tables, language) {
+                    old[mark.table].push(unit.silenced(mark.span));
+                }
+            }
+            old
         });
         let added = units(scan::added(language, hunk), head.as_ref());
         for (at, unit) in added.iter().enumerate() {
-            for (position, (rule, table, summary)) in tables.iter().enumerate() {
-                if let Some(span) = unit.find(table, language) {
-                    let mut statement = added[statement_start(&added, at)..=at].iter();
-                    if *rule == COVERAGE && statement.any(|unit| NEVER_RUN.is_match(&unit.text)) {
-                        break;
-                    }
-                    let (rule, summary) =
-                        if *rule == SUPPRESSION && !is_explained(&added, at, &span, language) {
-                            (UNEXPLAINED, "warning is suppressed without a reason")
-                        } else {
-                            (*rule, *summary)
-                        };
-                    let silenced = unit.silenced(span.clone());
-                    if let Some(replaced) = old[position].iter().position(|old| old.covers(&silenced)) {
-                        old[position].swap_remove(replaced);
-                    } else {
-                        let quoted = unit.quoted(span);
-                        let draft = Draft::on_line(rule, packet, &unit.line, quoted, summary);
-                        seen.drafts.push(match silenced.text == draft.quote {
-                            true => draft,
-                            false => draft.with(EXPRESSION, silenced.text),
-                        });
-                    }
-                    break;
+            let marks = unit.marks(&tables, language);
+            for (position, mark) in marks.iter().enumerate() {
+                let (rule, _, summary) = tables[mark.table];
+                let mut statement = added[statement_start(&added, at)..=at].iter();
+                if *rule == COVERAGE && statement.any(|unit| NEVER_RUN.is_match(&unit.text)) {
+                    continue;
                 }
+                let is_explained = || {
+                    (position..marks.len()).any(|later| is_explained(&added, at, &marks[later..], language))
+                };
+                let (rule, summary) = if *rule == SUPPRESSION && !is_explained() {
+                    (UNEXPLAINED, "warning is suppressed without a reason")
+                } else {
+                    (*rule, *summary)
+                };
+                let silenced = unit.silenced(mark.span.clone());
+                if let Some(replaced) = old[mark.table].iter().position(|old| old.covers(&silenced)) {
+                    old[mark.table].swap_remove(replaced);
+                    continue;
+                }
+                let draft = Draft::on_line(rule, packet, &unit.line, unit.quoted(mark.span.clone()), summary);
+                seen.drafts.push(match silenced.text == draft.quote {
+                    true => draft,
+                    false => draft.with(EXPRESSION, silenced.text),
+                });
             }
         }
     }
+}
+
+/// A suppression in a unit: the position of its table, and its place.
+#[derive(Debug, Clone)]
+struct Suppressing {
+    table: usize,
+    span: Range<usize>,
 }
 
 /// A changed line, or all lines of a comment or an attribute that stands on several.
@@ -224,6 +235,22 @@ struct Unit<'a> {
 impl Unit<'_> {
     fn find(&self, table: &Table, language: Option<&str>) -> Option<Range<usize>> {
         table.find(language, &self.text, &self.parts)
+    }
+
+    /// Returns every suppression in it, in order; each belongs to the first table that knows it.
+    fn marks(&self, tables: &[&TableRow], language: Option<&str>) -> Vec<Suppressing> {
+        let mut marks: Vec<Suppressing> = Vec::new();
+        for (table, (_, idioms, _)) in tables.iter().enumerate() {
+            for span in idioms.find_all(language, &self.text, &self.parts) {
+                let is_known =
+                    marks.iter().any(|mark| mark.span.start < span.end && span.start < mark.span.end);
+                if !is_known {
+                    marks.push(Suppressing { table, span });
+                }
+            }
+        }
+        marks.sort_by_key(|mark| mark.span.start);
+        marks
     }
 
     /// Returns what a mark in it silences.
@@ -296,8 +323,11 @@ const ATTRIBUTE_LINES: usize = 8;
 
 /// Returns whether the suppression at a place comes with a reason: after it on its line, as an attribute's own
 /// argument, or in a comment that was added right above.
-fn is_explained(added: &[Unit<'_>], at: usize, span: &Range<usize>, language: Option<&str>) -> bool {
+fn is_explained(added: &[Unit<'_>], at: usize, marks: &[Suppressing], language: Option<&str>) -> bool {
     let Unit { line, text, parts, .. } = &added[at];
+    let [Suppressing { span, .. }, others @ ..] = marks else { return false };
+    // Another suppression behind it is no reason.
+    let text = &text[..others.first().map(|next| next.span.start).unwrap_or(text.len())];
     let after = &text[span.end..];
     let is_comment = parts.kind_at(span.start) == Kind::Comment;
     let beside = if !is_comment {
@@ -455,7 +485,7 @@ mod tests {
             .enumerate()
             .filter_map(|(at, line)| Some((at, line.find(&SUPPRESSIONS, Some(language))?)));
         let (at, span) = found.next().expect("a suppression");
-        is_explained(&lines, at, &span, Some(language))
+        is_explained(&lines, at, &[Suppressing { table: 0, span }], Some(language))
     }
 
     #[test]

@@ -63,6 +63,17 @@ fn list<'t>(mark: &str, after: &'t str, is_comment: bool) -> &'t str {
         let end = if mark.ends_with("eslint") { after.find("*/") } else { end };
         return &after[..end.unwrap_or(after.len())];
     }
+    // Bandit separates the names of its tests by blanks, and a reason may stand in their place.
+    if mark.ends_with("nosec") {
+        let is_name = |word: &str| {
+            word.strip_prefix('B').is_none_or(|digits| digits.chars().all(|digit| digit.is_ascii_digit()))
+                && word.chars().all(|sign| sign == 'B' || sign.is_ascii_digit())
+        };
+        let names = after
+            .split_inclusive([' ', ',', ':'])
+            .take_while(|word| is_name(word.trim_end_matches([' ', ',', ':'])));
+        return &after[..names.map(str::len).sum()];
+    }
     match after.trim_start().starts_with([':', '=', '(', '[']) {
         true => &after[..after.len() - behind_rules(after).len()],
         false => "",
@@ -110,6 +121,8 @@ mod tests {
             ("/* eslint-disable */", "eslint-disable", ""),
             ("//nolint:gosec,lll // why", "//nolint", "gosec lll"),
             ("// @ts-ignore it lags", "@ts-ignore", ""),
+            ("x  # nosec B101, B102 why", "# nosec", "B101 B102"),
+            ("x  # nosec because it is", "# nosec", ""),
             ("// biome-ignore lint/a/b: why", "biome-ignore", "lint/a/b"),
             ("#[allow(dead_code, clippy::x, reason = \"a\")]", "#[allow(", "clippy::x dead_code"),
             ("@SuppressWarnings(value = {\"a\", \"b\"})", "@SuppressWarnings", "a b"),
