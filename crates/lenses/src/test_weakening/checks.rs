@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::gone::{Found, stem, words};
 use super::names::{self, Test};
+use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};
 use super::{TEST_EMPTIED, skips, symbols, whole};
@@ -25,8 +26,8 @@ static CALLED: Pattern = Pattern::new(r"([A-Za-z_]\w+)!?\s*\(");
 static TRIVIAL: Pattern = Pattern::new(concat!(
     r"\bassert\s+(?:True|1|not\s+False|1\s*==\s*1|True\s*(?:==|is)\s*True)\s*(?:$|#|,)",
     r"|\b(?:assert|debug_assert)!\s*\(\s*true\b|\bassert(?:_eq)?!\s*\(\s*(?:1\s*,\s*1|true\s*,\s*true)\s*[,)]",
-    r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b",
-    r"|\b[aA]ssert\w*(?:\.\w+)?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
+    r"|\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:to\.|not\.)?(?:be|toBe|toEqual|toBeTruthy|equal|eq|toStrictEqual|to)\b\s*(?:\(\s*(?:true|1|!false)?\s*\)|\.true|[^(\s.]|$)",
+    r"|\b[aA]ssert(?:ions)?(?:_?(?:[tT]rue|[eE]q|[eE]quals?|[sS]ame|[tT]hat|[iI]s(?:_?[tT]rue)?))?(?:\.(?:ok|[tT]rue|[iI]s_?[tT]rue|assertTrue|assertEquals|[eE]quals?|[sS]ame|strictEqual|deepEqual|AreEqual|AreSame|That))?\s*\(\s*(?:t,\s*)?(?:true|True|TRUE|1\s*,\s*1|true\s*,\s*true|True\s*,\s*True)\s*[,)]",
     r"|\b(?:ASSERT|EXPECT)_(?:TRUE\s*\(\s*true|EQ\s*\(\s*1\s*,\s*1)\s*\)",
     r#"|\bassert\s+(?:\d+|"[^"]+"|'[^']+')(?:\s*==\s*(?:\d+|"[^"]*"|'[^']*'))?\s*(?:$|#|,)"#,
     r#"|\bexpect\s*\(\s*(?:\d+|"[^"]*"|'[^']*')\s*\)\s*\.(?:(?:be|deep|not|to)\.)*(?:toBe|toEqual|toStrictEqual|eq|equals?)\s*\(\s*(?:\d+|"[^"]*"|'[^']*')?\s*\)"#,
@@ -58,7 +59,8 @@ fn is_of_tests(file: &ChangedFile) -> bool {
 /// Returns whether a change may be about tests: any may in a file of tests, and in other files one of a line that names
 /// or marks a test, or checks something in one.
 pub(super) fn wants_whole_file(file: &ChangedFile, hunks: &FileText) -> bool {
-    const WORDS: &[&str] = &["test", "ignore", "assert", "cfg("];
+    const WORDS: &[&str] =
+        &["test", "ignore", "assert", "cfg(", "exit(", "false", "return Ok(())", "return;"];
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text: hunks, included: &included };
     let mut changed = packet.removed().chain(packet.added());
@@ -115,13 +117,11 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     seen
 }
 
-/// Returns whether versions of a file have to be parsed: one may have a test, or an added line may skip some. Rust marks
-/// every test by a word, which has one spelling.
+/// Returns whether versions of a file have to be parsed, since one may have a test. Rust marks every test by a word,
+/// which has one spelling.
 fn may_tell(packet: &Packet<'_>, versions: &[&str]) -> bool {
-    let language = packet.file.language.as_deref();
-    language != Some("rust")
+    packet.file.language.as_deref() != Some("rust")
         || versions.iter().any(|text| text.contains("test") || text.contains("quickcheck"))
-        || packet.hunks().any(|hunk| skips::SKIPS.may_match(language, &packet.text.text[hunk.added_span()]))
 }
 
 fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut Inspection) {
@@ -130,7 +130,7 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
     let is_parsed = new.is_parsed && (old.is_parsed || old.tests.is_empty());
     seen.drafts.extend(match is_parsed {
         true => skips::by_tree(packet, old, new),
-        false => skips::by_line(packet, &base, &head),
+        false => skips::by_line(packet, &Compared { old, new, base: &base, head: &head }),
     });
     seen.drafts.extend(emptied(packet, &base, &head));
     tests_by_hunk::compare(packet, &base, &head, seen);
@@ -179,7 +179,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         if is_checking || !was_checking {
             continue;
         }
-        let trivial = own.iter().find(|line| is_trivial(language, line.text));
+        let trivial =
+            own.iter().find(|line| head.trivial.contains(&line.number) || is_trivial(language, line.text));
         let removed = gone.iter().find(|line| is_assertion(language, line.text));
         let (line, summary) = if let Some(line) = early_return {
             (*line, "test returns before its first assertion")
@@ -284,6 +285,9 @@ mod tests {
             ("python", "self.assertEqual('a', 'a')", true),
             ("python", "m.assert_called_once_with(\"GET\", \"/x\")", false),
             ("python", "m.assert_called_once_with('a', 'a')", false),
+            ("python", "m.assert_called_once_with(True)", false),
+            ("python", "m.assert_called_once_with(1, 1)", false),
+            ("python", "self.assertTrue(True)", true),
             ("python", "assert (a() == 1, 'no')", true),
             ("ruby", "assert (a == 1, 'no')", false),
             ("go", "assert.Equal(t, 2, 2)", true),

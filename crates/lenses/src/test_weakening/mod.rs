@@ -3,6 +3,7 @@
 mod checks;
 mod gone;
 mod names;
+mod skip_rows;
 mod skips;
 mod symbols;
 mod tests_by_hunk;
@@ -29,7 +30,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

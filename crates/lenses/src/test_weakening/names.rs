@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::skips::Off;
 use crate::idioms::{Idiom, Place, Table};
 use crate::pattern::Pattern;
 use crate::scan::{Kind, Scanner};
@@ -21,11 +22,13 @@ pub(super) struct Test {
     /// Position of the line that ends the test before others of its body.
     pub(super) cut: Option<usize>,
     /// The mark that skips it.
-    pub(super) off: Option<Span>,
+    pub(super) off: Option<Off>,
+    /// The mark that skips it in runs that ask for short tests alone.
+    pub(super) short: Option<Off>,
     /// Set where no runner is known to collect it and nothing else switches it off.
     pub(super) is_hidden: bool,
     /// The marks that skip its subtests.
-    pub(super) nested: Vec<Span>,
+    pub(super) nested: Vec<Off>,
     /// Place of its statements in the text; empty where its lines alone are known.
     pub(super) body: Span,
     /// Parts that need not run for the test to pass.
@@ -171,6 +174,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
                 end: at + 1,
                 cut: None,
                 off: None,
+                short: None,
                 is_hidden: false,
                 nested: Vec::new(),
                 body: Span::default(),

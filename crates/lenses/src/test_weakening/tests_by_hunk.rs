@@ -39,6 +39,8 @@ pub(super) struct Side<'a> {
     pub(super) language: Option<&'a str>,
     /// The text without comments and code that never runs.
     live: &'a str,
+    /// Numbers of the lines on which an assertion begins that always holds.
+    pub(super) trivial: &'a BTreeSet<u64>,
     pub(super) lines: Vec<&'a str>,
     pub(super) tests: Vec<Test>,
     /// Set where the tests come from the syntax tree, which has the begin and end of each.
@@ -116,7 +118,7 @@ impl<'a> Side<'a> {
         let lines: Vec<&str> = version.live.split('\n').map(|line| line.trim_end_matches('\r')).collect();
         let (tests, is_parsed) = (version.tests.clone(), version.is_parsed);
         let words = tests.iter().map(|_| OnceCell::new()).collect();
-        Self { language, live: &version.live, lines, tests, is_parsed, words }
+        Self { language, live: &version.live, trivial: &version.trivial, lines, tests, is_parsed, words }
     }
 
     fn words_of(&self, position: usize) -> &TestWords<'a> {

@@ -1,5 +1,7 @@
 //! A file at base or at head with its tests, by its syntax tree or, where there is none, by its lines.
 
+use std::collections::BTreeSet;
+
 use super::names::{self, Test};
 use super::skips;
 use qa_contracts::v1::ChangeKind;
@@ -10,8 +12,10 @@ use qa_reading::syntax::{Language, Mark, MarkKind, OtherVersion, Span, TestFile}
 #[derive(Debug, Default)]
 pub(super) struct Version<'t> {
     pub(super) text: &'t str,
-    /// The text without comments and code that never runs.
+    /// The text without comments, code that never runs and assertions that always hold.
     pub(super) live: String,
+    /// Numbers of the lines on which an assertion begins that always holds.
+    pub(super) trivial: BTreeSet<u64>,
     pub(super) tests: Vec<Test>,
     /// Marks outside of tests that may skip them.
     pub(super) marks: Vec<Mark>,
@@ -31,7 +35,9 @@ impl<'t> Version<'t> {
             Some(file) => Self::by_tree(file, language, text),
             None => {
                 let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));
-                Self { text, live: text.to_owned(), tests, ..Self::default() }
+                let marks = Language::from_path(path).map(|grammar| TestFile::loose_marks(grammar, text));
+                let marks = marks.unwrap_or_default();
+                Self { text, live: text.to_owned(), tests, marks, ..Self::default() }
             }
         }
     }
@@ -40,8 +46,19 @@ impl<'t> Version<'t> {
         let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut tests: Vec<Test> = Vec::new();
         for case in &file.cases {
-            let off = case.marks.iter().filter(|mark| skips::switches_off(language, mark, text));
-            let (nested, own): (Vec<Mark>, Vec<Mark>) = off.partition(|mark| mark.kind == MarkKind::Nested);
+            let (mut nested, mut own, mut short) = (Vec::new(), Vec::new(), None);
+            for mark in &case.marks {
+                let Some(off) = skips::switched_off(language, mark) else { continue };
+                match mark.kind {
+                    MarkKind::Nested => nested.push(off),
+                    MarkKind::Short => short = short.or(Some(off)),
+                    MarkKind::Attribute | MarkKind::Statement | MarkKind::Uncollected => own.push(off),
+                }
+            }
+            let is_hidden = case
+                .marks
+                .iter()
+                .all(|mark| skips::switched_off(language, mark).is_none() || hides(mark, text));
             let [at, mark, end] = [case.name_span.start, case.span.start, case.span.end]
                 .map(|offset| newlines.partition_point(|newline| *newline < offset));
             let cut = case.cut.map(|cut| newlines.partition_point(|newline| *newline < cut.start));
@@ -51,9 +68,10 @@ impl<'t> Version<'t> {
                 mark,
                 end: end + 1,
                 cut,
-                off: own.first().map(|mark| mark.span),
-                is_hidden: !own.is_empty() && own.iter().all(|mark| hides(mark, text)),
-                nested: nested.iter().map(|mark| mark.span).collect(),
+                off: own.first().copied(),
+                short,
+                is_hidden: !own.is_empty() && is_hidden,
+                nested,
                 body: case.body,
                 branches: case.branches.clone(),
             });
@@ -65,7 +83,16 @@ impl<'t> Version<'t> {
             tests.extend(more);
         }
         tests.sort_by_key(|test| test.at);
-        Self { text, live: blanked(text, &file.dead), tests, marks: file.marks, is_parsed: true }
+        let idle = [file.dead.as_slice(), file.trivial.as_slice()].concat();
+        let trivial = file.trivial.iter().map(|span| text[..span.start].matches('\n').count() as u64 + 1);
+        Self {
+            text,
+            live: blanked(text, &idle),
+            trivial: trivial.collect(),
+            tests,
+            marks: file.marks,
+            is_parsed: true,
+        }
     }
 }
 
@@ -81,12 +108,12 @@ fn hides(mark: &Mark, text: &str) -> bool {
 pub(super) fn reveal(base: &mut Version<'_>, head: &mut Version<'_>) {
     for old in base.tests.iter_mut().filter(|test| test.is_hidden) {
         let Some(mark) = old.off.take() else { continue };
-        let mark = mark.of(base.text);
+        let mark = mark.mark.of(base.text);
         let mut twin = None;
         for test in head.tests.iter_mut().filter(|test| test.is_hidden && test.name == old.name) {
             let Some(own) = test.off else { continue };
             // A test that is hidden by the same words comes before others.
-            if own.of(head.text) == mark {
+            if own.mark.of(head.text) == mark {
                 twin = Some(test);
                 break;
             }

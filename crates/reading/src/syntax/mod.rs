@@ -1,10 +1,13 @@
 //! Outline of a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
+mod attributes;
 mod branches;
 mod c;
+mod constants;
 mod coroutines;
 mod csharp;
 mod ecma;
+mod file_names;
 mod flow;
 mod go;
 mod idle;
@@ -13,21 +16,26 @@ mod kinds;
 mod kotlin;
 #[cfg(test)]
 mod loop_tests;
+mod marks;
 mod memo;
 mod outline;
 #[cfg(test)]
 mod outline_tests;
+mod overwritten;
 mod php;
 #[cfg(test)]
 mod pieces;
 mod python;
 mod ruby;
+mod runs;
 mod rust;
+mod spelled;
 mod test_blocks;
 mod test_calls;
 mod test_cases;
 #[cfg(test)]
 mod tests;
+mod trivial;
 mod uncollected;
 mod version;
 mod walk;
@@ -42,6 +50,7 @@ pub use branches::Branch;
 pub use memo::parse_once;
 pub(crate) use memo::{CURRENT_WITHIN, Cache, parse_script_once, parse_tree_once, parse_version_once};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
+pub use spelled::{Argument, Form, Spelled, Value};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub use version::OtherVersion;
 pub(crate) use walk::outline;

@@ -4,6 +4,7 @@
 use tree_sitter::Node;
 
 use super::outline::Span;
+use super::spelled::{Form, Spelled};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::walk::{children, span};
 
@@ -36,9 +37,9 @@ impl<'t> Reader<'t> {
             Some(first) => Span { start: method.start_byte(), end: first.start_byte() + 1 },
             None => span(method),
         };
-        let mut own = vec![Mark { kind: MarkKind::Attribute, span: callee }];
+        let mut own = vec![Mark::new(MarkKind::Attribute, callee, self.speller.marks(call))];
         let tags = arguments.iter().filter(|tag| matches!(tag.kind(), "pair" | "simple_symbol"));
-        own.extend(tags.map(|tag| Mark { kind: MarkKind::Attribute, span: span(*tag) }));
+        own.extend(tags.map(|tag| Mark::new(MarkKind::Attribute, span(*tag), self.speller.options(*tag))));
         let block = call.child_by_field_name("block");
         if is_group {
             return block.map(|block| (block, own));
@@ -61,7 +62,9 @@ impl<'t> Reader<'t> {
         while call.kind() == "member_call_expression" {
             let object = call.child_by_field_name("object")?;
             let chained = Span { start: object.end_byte(), end: call.end_byte() };
-            own.push(Mark { kind: MarkKind::Attribute, span: chained });
+            let mut spelled = self.speller.marks(call);
+            spelled.iter_mut().for_each(|mark| mark.span = chained);
+            own.push(Mark::new(MarkKind::Attribute, chained, spelled));
             call = object;
         }
         if call.kind() != "function_call_expression" {
@@ -93,7 +96,13 @@ impl<'t> Reader<'t> {
         let place = span(parameters);
         let inside = place.of(self.text).trim_start_matches('(').trim_end_matches(')').trim();
         let head = Span { start: node.start_byte(), end: place.end };
-        let own = vec![Mark { kind: MarkKind::Attribute, span: head }];
+        let names = inside.split(',').map(|name| Spelled {
+            form: Form::Mark,
+            path: name.trim().to_owned(),
+            arguments: None,
+            span: place,
+        });
+        let own = vec![Mark::new(MarkKind::Attribute, head, names.collect())];
         let body = node.child_by_field_name("body");
         self.case(inside.replace(DISABLED, ""), place, span(node), body, own, marks);
     }

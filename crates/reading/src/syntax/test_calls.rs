@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::Language;
 use super::outline::Span;
-use super::test_cases::{Mark, MarkKind, Reader, squashed};
+use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::is_empty;
 use super::walk::{children, span};
 
@@ -39,9 +39,7 @@ impl Reader<'_> {
             node.child_by_field_name("arguments").filter(|node| node.kind().starts_with("argument"))?;
         let function = node.child_by_field_name("function")?;
         let body = function_of(node);
-        let mut own = vec![Mark { kind: MarkKind::Attribute, span: callee(self.text, function, arguments) }];
-        let options = children(arguments).filter(|child| child.kind() == "object");
-        own.extend(options.map(|node| Mark { kind: MarkKind::Attribute, span: span(node) }));
+        let mut own = self.marks_of_call(node, function, arguments);
         let root = self.text_of(function);
         let root = root.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or(root);
         let table = function.child_by_field_name("arguments").and_then(|cases| cases.named_child(0));
@@ -51,7 +49,7 @@ impl Reader<'_> {
             || self.idle.contains(root)
             || !is_group && body.is_none() && self.is_pending(arguments)
         {
-            own.push(Mark { kind: MarkKind::Uncollected, span: span(function) });
+            own.push(Mark::uncollected(span(function)));
         }
         if is_group {
             return Some((body?, own));
@@ -60,6 +58,87 @@ impl Reader<'_> {
         let (name, place) = self.title(first)?;
         self.case(name, place, span(node), body, own, marks);
         None
+    }
+
+    /// Returns the marks of a call of a framework: its callee, and the options and decorators that it is given.
+    fn marks_of_call(&self, call: Node<'_>, function: Node<'_>, arguments: Node<'_>) -> Vec<Mark> {
+        let place = callee(self.text, function, arguments);
+        let mut own = vec![Mark::new(MarkKind::Attribute, place, self.speller.marks(call))];
+        for given in children(arguments) {
+            let options = self.speller.options(given);
+            if !options.is_empty() {
+                own.push(Mark::new(MarkKind::Attribute, span(given), options));
+            }
+            // Ginkgo has decorators among the arguments.
+            if self.language == Language::Go && matches!(given.kind(), "identifier" | "selector_expression") {
+                own.push(Mark::new(MarkKind::Attribute, span(given), self.speller.marks(given)));
+            }
+        }
+        own
+    }
+
+    /// Collects the marks of every node that no condition is around.
+    pub(super) fn loose_marks(&self, root: Node<'_>) -> Vec<Mark> {
+        const CONDITIONS: &[&str] = &[
+            "case",
+            "catch",
+            "conditional",
+            "elif",
+            "else",
+            "except",
+            "if",
+            "match",
+            "rescue",
+            "switch",
+            "ternary",
+            "unless",
+            "when",
+        ];
+        let mut marks = Vec::new();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            let kind = node.kind();
+            if node.is_named() && CONDITIONS.iter().any(|word| kind.starts_with(word)) {
+                self.note_branches(node, &mut marks);
+                continue;
+            }
+            match kind {
+                "annotation"
+                | "attribute_item"
+                | "decorator"
+                | "inner_attribute_item"
+                | "marker_annotation" => {
+                    marks.push(Mark::new(MarkKind::Attribute, span(node), self.speller.marks(node)));
+                }
+                "attribute" if self.language != Language::Python => {
+                    marks.push(Mark::new(MarkKind::Attribute, span(node), self.speller.marks(node)));
+                }
+                "call_expression" if self.framework_word(node).is_some() => {
+                    let function = node.child_by_field_name("function");
+                    if let Some((function, arguments)) = function.zip(node.child_by_field_name("arguments")) {
+                        marks.extend(self.marks_of_call(node, function, arguments));
+                    }
+                }
+                "call" | "member_call_expression" if self.language != Language::Python => {
+                    let arguments = node.child_by_field_name("arguments").into_iter().flat_map(children);
+                    let options = arguments.flat_map(|given| self.speller.options(given));
+                    let spelled = self.speller.marks(node).into_iter().chain(options).collect();
+                    marks.push(Mark::new(MarkKind::Attribute, span(node), spelled));
+                }
+                "expression_statement" | "raise_statement" | "throw_statement" | "identifier" => {
+                    let is_statement = kind != "identifier"
+                        || self.language == Language::Ruby
+                            && node.parent().is_some_and(|parent| parent.kind() == "body_statement");
+                    let runs = if is_statement { self.speller.runs(node) } else { Vec::new() };
+                    marks.push(Mark::new(MarkKind::Statement, span(node), runs));
+                }
+                "comment" | "line_comment" => marks.extend(self.constraint(node)),
+                _ => {}
+            }
+            stack.extend(children(node));
+        }
+        marks.sort_by_key(|mark| mark.span);
+        marks
     }
 
     /// Returns whether a test is given a title and nothing to run.
@@ -89,8 +168,9 @@ impl Reader<'_> {
             | Language::Rust => return None,
             Language::Go | Language::JavaScript | Language::Tsx | Language::TypeScript => {}
         }
-        let text = squashed(self.text_of(call.child_by_field_name("function")?));
-        let path: &str = text.split(['(', '`']).next().unwrap_or(&text);
+        let text = self.speller.path(call.child_by_field_name("function")?)?;
+        let path: &str = text.split('(').next().unwrap_or(&text);
+        let path = path.strip_prefix("QUnit.").unwrap_or(path);
         let path = if path.starts_with("test.describe") { "describe" } else { path };
         let root = match path.strip_prefix("Deno.test") {
             Some(_) => "Deno.test",

@@ -1,25 +1,24 @@
 //! The tests of a file: each with what marks it, what it runs first, and what of it never runs.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tree_sitter::Node;
 
 use super::branches::{Branch, branches};
 
 use super::outline::Span;
-use super::test_blocks::{block_of, body_of, statements};
+use super::spelled::{Form, Spelled, Speller, parts};
+use super::test_blocks::{body_of, statements};
 use super::test_calls::function_of;
-use super::uncollected::{
-    empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty, overwritten,
-};
+use super::uncollected::{empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty};
 use super::walk::{children, span};
 use super::{Language, OtherVersion, csharp, parse_tree_once, parse_version_once};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
-/// Subtests deeper than this are not looked at.
-const MAX_NESTED: usize = 8;
 
 /// A test function, or a call that is given one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,10 +38,28 @@ pub struct TestCase {
 }
 
 /// Something that may switch tests off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub kind: MarkKind,
     pub span: Span,
+    /// Names, calls and options of it, in one spelling.
+    pub spelled: Arc<[Spelled]>,
+}
+
+impl Mark {
+    pub(super) fn new(kind: MarkKind, span: Span, spelled: Vec<Spelled>) -> Self {
+        Self { kind, span, spelled: spelled.into() }
+    }
+
+    fn without_assignments(self) -> Self {
+        let left = self.spelled.iter().filter(|spelled| spelled.form != Form::Assigned).cloned().collect();
+        Self { spelled: left, ..self }
+    }
+
+    /// Returns the mark of tests that no runner collects.
+    pub(super) fn uncollected(span: Span) -> Self {
+        Self::new(MarkKind::Uncollected, span, Vec::new())
+    }
 }
 
 /// Form of a mark.
@@ -52,6 +69,8 @@ pub enum MarkKind {
     Attribute,
     /// A statement that runs whenever the test, its setup or its file does.
     Statement,
+    /// A statement of runs that ask for short tests alone.
+    Short,
     /// A statement of a loop or of a function that the test hands on, or a table: it concerns some cases of the test.
     Nested,
     /// The head of a definition in which no runner looks for tests, a table without cases, or what takes the test's name.
@@ -66,6 +85,8 @@ pub struct TestFile {
     pub marks: Vec<Mark>,
     /// Comments, and code that never runs.
     pub dead: Vec<Span>,
+    /// Assertions that hold whatever the code does.
+    pub trivial: Vec<Span>,
 }
 
 impl TestFile {
@@ -80,38 +101,35 @@ impl TestFile {
         if root.has_error() {
             return None;
         }
-        let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
-        let mut reader = Reader {
-            language,
-            text,
-            file: Self::default(),
-            idle,
-            empty: empty_names(text, root),
-            extended: extended_classes(text, root),
-            words: OnceCell::new(),
-        };
+        let mut reader = Reader::new(language, text, root);
         let marks = reader.marks_of_group(root);
         reader.file.marks.clone_from(&marks);
         reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
-        if language == Language::Python {
-            reader.note_overwritten(root);
-        }
         Some(reader.file)
+    }
+
+    /// Collects all marks of a text that has errors, but for those behind a condition.
+    pub fn loose_marks(language: Language, text: &str) -> Vec<Mark> {
+        let Some(tree) = parse_tree_once(language, text) else { return Vec::new() };
+        Reader::new(language, text, tree.root_node()).loose_marks(tree.root_node())
     }
 }
 
 /// A node with what stands around it, which the tree would search for from its root.
-struct Visited<'v, 'n> {
-    node: Node<'n>,
-    parent: Option<Node<'n>>,
+pub(super) struct Visited<'v, 'n> {
+    pub(super) node: Node<'n>,
+    pub(super) parent: Option<Node<'n>>,
     /// Attributes of Rust and comments of PHP, which stand beside what they belong to.
-    above: &'v [Node<'n>],
+    pub(super) above: &'v [Node<'n>],
 }
 
 pub(super) struct Reader<'t> {
     pub(super) language: Language,
     pub(super) text: &'t str,
-    file: TestFile,
+    pub(super) file: TestFile,
+    pub(super) speller: Speller<'t>,
+    /// What functions at the top of the file run whenever they are called.
+    pub(super) helpers: BTreeMap<&'t str, Arc<[Spelled]>>,
     /// Functions at the top of the file that do nothing.
     pub(super) idle: BTreeSet<&'t str>,
     /// Names to which the top of the file gives a collection without members.
@@ -126,24 +144,34 @@ pub(super) struct Reader<'t> {
 const JAVA_TESTS: &[&str] =
     &["Test", "ParameterizedTest", "RepeatedTest", "TestFactory", "Property", "TestTemplate"];
 /// Words of marks that give a test its cases.
-const TABLES: &[&str] = &["InlineData", "TestCase(", "parametrize"];
-/// Functions that run before the tests of a group.
-const SETUPS: &[&str] = &[
-    "setUp",
-    "setUpClass",
-    "setUpModule",
-    "setup",
-    "setup_class",
-    "setup_method",
-    "setup_module",
-    "asyncSetUp",
-    "TestMain",
-    "beforeEach",
-    "beforeAll",
-    "before",
-];
+const TABLES: &[&str] = &["InlineData", "TestCase", "case", "parametrize", "test_case"];
 
 impl<'t> Reader<'t> {
+    pub(super) fn new(language: Language, text: &'t str, root: Node<'_>) -> Self {
+        let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
+        let mut speller = Speller { language, text, names: BTreeMap::new() };
+        speller.note_names(root);
+        speller.note_parameters();
+        let hooks = children(root).map(|node| node.child_by_field_name("definition").unwrap_or(node));
+        let hooks = hooks.filter(|node| language == Language::Python && node.kind() == "function_definition");
+        for body in hooks.filter(|hook| span(*hook).of(text).starts_with("def pytest_")).filter_map(body_of) {
+            speller.note_names(body);
+        }
+        let mut reader = Reader {
+            language,
+            text,
+            file: TestFile::default(),
+            speller,
+            helpers: BTreeMap::new(),
+            idle,
+            empty: empty_names(text, root),
+            extended: extended_classes(text, root),
+            words: OnceCell::new(),
+        };
+        reader.note_helpers(root);
+        reader
+    }
+
     pub(super) fn text_of(&self, node: Node<'_>) -> &'t str {
         span(node).of(self.text)
     }
@@ -152,6 +180,9 @@ impl<'t> Reader<'t> {
         let node = visited.node;
         if depth > MAX_DEPTH {
             return;
+        }
+        if self.speller.is_trivial(node) {
+            self.file.trivial.push(span(node));
         }
         let group = match node.kind() {
             "call_expression" => self.call(node, marks),
@@ -175,16 +206,25 @@ impl<'t> Reader<'t> {
                 own.extend(self.attributes(visited));
                 Some((node, own))
             }
-            "if" | "if_statement" | "if_expression" => {
-                self.note_dead(node);
-                None
+            "if" | "if_statement" | "if_expression" | "preproc_if" | "unless" => {
+                let dead = self.dead_branches(node);
+                self.file.dead.extend(dead.iter().copied().map(span));
+                return self.visit_branches(node, &dead, marks, depth);
             }
             "while_statement" | "while_expression" if self.constant(node) == Some(false) => {
-                self.file.dead.extend(node.child_by_field_name("body").map(span));
-                None
+                let dead: Vec<Node<'_>> = node.child_by_field_name("body").into_iter().collect();
+                self.file.dead.extend(dead.iter().copied().map(span));
+                return self.visit_branches(node, &dead, marks, depth);
+            }
+            "binary_expression" | "boolean_operator" | "conditional_expression" | "ternary_expression" => {
+                let dead = self.dead_branches(node);
+                return self.visit_branches(node, &dead, marks, depth);
             }
             "for_statement" | "for_in_statement" | "expression_statement" => {
-                self.note_idle(node);
+                let dead = self.note_idle(node);
+                if dead.is_some() {
+                    return self.visit_branches(node, dead.as_slice(), marks, depth);
+                }
                 None
             }
             kind if kind.ends_with("comment") => {
@@ -195,11 +235,33 @@ impl<'t> Reader<'t> {
         };
         match group {
             Some((body, mut own)) => {
-                own.extend(self.marks_of_group(body.child_by_field_name("body").unwrap_or(body)));
-                own.extend_from_slice(marks);
-                self.visit_children(node, &own, depth + 1);
+                let block = body.child_by_field_name("body").unwrap_or(body);
+                own.extend(self.marks_of_group(block));
+                let cases = self.file.cases.len();
+                let around = [own.as_slice(), marks].concat();
+                self.visit_children(node, &around, depth + 1);
+                // A class without tests may be there for others to extend.
+                if self.file.cases.len() == cases {
+                    own.retain(|mark| mark.kind != MarkKind::Uncollected);
+                    self.file.marks.extend(own);
+                }
+                self.note_overwritten(block);
             }
             None => self.visit_children(node, marks, depth + 1),
+        }
+        if depth == 0 {
+            self.note_overwritten(node);
+        }
+    }
+
+    /// Visits the branches of a condition; tests in one that is never taken do not run.
+    fn visit_branches(&mut self, node: Node<'_>, dead: &[Node<'_>], marks: &[Mark], depth: usize) {
+        let head = node.child_by_field_name("condition").unwrap_or(node);
+        let mut hidden = vec![Mark::uncollected(Span { start: node.start_byte(), end: head.end_byte() })];
+        hidden.extend_from_slice(marks);
+        for child in children(node) {
+            let marks = if dead.contains(&child) { hidden.as_slice() } else { marks };
+            self.visit(&Visited { node: child, parent: Some(node), above: &[] }, marks, depth + 1);
         }
     }
 
@@ -223,21 +285,15 @@ impl<'t> Reader<'t> {
         words.get(name).is_some_and(|count| *count > 1)
     }
 
-    /// Marks tests of Python whose name something else takes further down.
-    fn note_overwritten(&mut self, root: Node<'_>) {
-        for statement in children(root) {
-            let Some(name) = overwritten(self.text, statement) else { continue };
-            let place = span(statement);
-            let own =
-                self.file.cases.iter_mut().filter(|case| case.name == name && case.span.end <= place.start);
-            own.for_each(|case| case.marks.push(Mark { kind: MarkKind::Uncollected, span: place }));
-        }
-    }
-
     fn visit_children(&mut self, parent: Node<'_>, marks: &[Mark], depth: usize) {
         let mut above = Vec::new();
+        let mut marks = Cow::Borrowed(marks);
         for node in children(parent) {
-            self.visit(&Visited { node, parent: Some(parent), above: &above }, marks, depth);
+            self.visit(&Visited { node, parent: Some(parent), above: &above }, &marks, depth);
+            // Tests behind a return from the function of a group are never made.
+            if self.is_ecma() && matches!(node.kind(), "return_statement" | "throw_statement") {
+                marks.to_mut().push(Mark::uncollected(span(node)));
+            }
             match (self.language, node.kind()) {
                 (Language::Rust, "attribute_item") | (Language::Php, "comment") => above.push(node),
                 (_, kind) if kind.ends_with("comment") => {}
@@ -246,43 +302,58 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Notes what a branch never runs.
-    fn note_dead(&mut self, node: Node<'_>) {
-        let branch = match self.constant(node) {
-            Some(true) => node.child_by_field_name("alternative"),
-            Some(false) => {
-                node.child_by_field_name("consequence").or_else(|| node.child_by_field_name("body"))
+    /// Returns the branches of a condition that are never taken.
+    pub(super) fn dead_branches<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
+        if let Some(chosen) = self.speller.chosen(node, 0) {
+            let all = parts(node);
+            let is_decided = match all.as_slice() {
+                [left, _] => self.speller.constant(*left).is_some(),
+                _ => chosen != node,
+            };
+            return all.into_iter().skip(1).filter(|part| is_decided && *part != chosen).collect();
+        }
+        let alternative = node.child_by_field_name("alternative");
+        let value = self.constant(node).map(|value| value ^ (node.kind() == "unless"));
+        match value {
+            Some(true) => alternative.into_iter().collect(),
+            Some(false) if node.kind() == "preproc_if" => {
+                let condition = node.child_by_field_name("condition");
+                let inside = |child: &Node<'_>| Some(*child) != alternative && Some(*child) != condition;
+                children(node).filter(inside).collect()
             }
-            None => None,
-        };
-        self.file.dead.extend(branch.map(span));
+            Some(false) => {
+                let body =
+                    node.child_by_field_name("consequence").or_else(|| node.child_by_field_name("body"));
+                body.into_iter().collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn is_ecma(&self) -> bool {
+        matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript)
     }
 
     /// Notes the body of a loop over nothing, and an expectation that expects nothing.
-    fn note_idle(&mut self, node: Node<'_>) {
+    fn note_idle<'n>(&mut self, node: Node<'n>) -> Option<Node<'n>> {
         let looped = node.child_by_field_name("right").filter(|list| is_empty(self.text, *list, &self.empty));
         if looped.is_some() {
             self.file.dead.extend(node.child_by_field_name("body").map(span));
         }
         let call = node.named_child(0).filter(|call| call.kind() == "call_expression");
-        let Some(function) = call.and_then(|call| call.child_by_field_name("function")) else { return };
+        let function = call?.child_by_field_name("function")?;
         let is_over_nothing = function
             .child_by_field_name("object")
             .is_some_and(|list| list.kind() == "array" && is_empty(self.text, list, &self.empty));
         if self.text_of(function) == "expect" || is_over_nothing {
             self.file.dead.push(span(node));
         }
+        call.filter(|_| is_over_nothing)
     }
 
-    /// Returns what a condition is, where it is written out.
-    fn constant(&self, node: Node<'_>) -> Option<bool> {
-        let condition = node.child_by_field_name("condition")?;
-        let text = squashed(self.text_of(condition));
-        match text.trim_matches(['(', ')']) {
-            "True" | "true" | "1" | "notFalse" | "!false" | "!0" => Some(true),
-            "False" | "false" | "0" | "None" | "notTrue" | "!true" | "!1" => Some(false),
-            _ => None,
-        }
+    /// Returns the value of a condition that has the same in every run.
+    pub(super) fn constant(&self, node: Node<'_>) -> Option<bool> {
+        self.speller.constant(node.child_by_field_name("condition")?)
     }
 
     /// Notes a function that is a test by its name or by what stands above it.
@@ -336,8 +407,12 @@ impl<'t> Reader<'t> {
         }
         let mut attributes = attributes;
         let modifiers = children(node).find(|child| child.kind() == "modifiers");
+        let modifiers =
+            modifiers.or_else(|| children(node).find(|child| child.kind() == "visibility_modifier"));
         let hidden = modifiers.filter(|all| self.is_private(*all));
-        attributes.extend(hidden.map(|all| Mark { kind: MarkKind::Uncollected, span: span(all) }));
+        attributes.extend(hidden.map(|all| Mark::uncollected(span(all))));
+        attributes.extend(self.fixtures(node, &attributes));
+        attributes.extend(self.never_awaited(node, &attributes));
         let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function, as do comments.
         let above = attributes.first().filter(|mark| mark.span.start < whole.start_byte());
@@ -348,11 +423,18 @@ impl<'t> Reader<'t> {
         self.case(text.to_owned(), span(name), whole, body_of(node), attributes, marks);
     }
 
-    /// Returns whether one of some modifiers is `private`. What an annotation says is none.
+    /// Returns whether one of some modifiers hides a test from its runner. What an annotation says is none.
     fn is_private(&self, modifiers: Node<'_>) -> bool {
+        let hidden: &[&str] = if self.language == Language::Java {
+            &["abstract", "private", "static"]
+        } else if self.language == Language::Php {
+            &["private", "protected"]
+        } else {
+            &["private"]
+        };
         let mut cursor = modifiers.walk();
         let mut words = modifiers.children(&mut cursor);
-        words.any(|word| !word.kind().contains("annotation") && self.text_of(word) == "private")
+        words.any(|word| !word.kind().contains("annotation") && hidden.contains(&self.text_of(word)))
     }
 
     pub(super) fn case(
@@ -364,7 +446,12 @@ impl<'t> Reader<'t> {
         mut own: Vec<Mark>,
         around: &[Mark],
     ) {
-        own.extend(body.map(|body| self.marks_of_body(body)).unwrap_or_default());
+        let body_marks = body.map(|body| self.marks_of_body(body)).unwrap_or_default();
+        // What a test sets is its own.
+        let is_run = |mark: &Mark| mark.spelled.iter().all(|spelled| spelled.form != Form::Assigned);
+        own.extend(
+            body_marks.into_iter().map(|mark| if is_run(&mark) { mark } else { mark.without_assignments() }),
+        );
         own.extend(body.map(|body| self.nested_marks(body, 0)).unwrap_or_default());
         own.extend_from_slice(around);
         let cut = body.and_then(|body| self.cut(body));
@@ -383,41 +470,32 @@ impl<'t> Reader<'t> {
     fn cut(&self, body: Node<'_>) -> Option<Span> {
         let statements = statements(body);
         let at = statements.iter().position(|node| {
+            let word = self.text_of(*node).split(|sign: char| !sign.is_alphanumeric()).next();
             matches!(node.kind(), "raise_statement" | "throw_statement")
-                || matches!(
-                    self.text_of(*node).trim_end_matches(';'),
-                    "return" | "return true" | "return True" | "return None" | "return nil" | "return Ok(())"
-                )
+                || word == Some("return")
+                || word == Some("next") && self.language == Language::Ruby
         })?;
         (at + 1 < statements.len()).then(|| span(statements[at]))
     }
 
     /// Returns whether one of the attributes of a definition has one of these words at the end of its path.
     fn has_attribute(&self, attributes: &[Mark], words: &[&str]) -> bool {
-        attributes.iter().any(|mark| {
-            let text = squashed(mark.span.of(self.text));
-            let text = text.trim_start_matches(['#', '[', '@']);
-            let path = text.split(['(', ']']).next().unwrap_or(text);
-            words.contains(&path.rsplit(['.', ':', '\\']).next().unwrap_or(path))
-        })
+        let mut spelled = attributes.iter().flat_map(|mark| mark.spelled.iter());
+        spelled.any(|mark| words.contains(&mark.path.rsplit('.').next().unwrap_or(&mark.path)))
     }
 
     /// Returns the decorators, attributes and annotations of a definition.
-    fn attributes(&self, visited: &Visited<'_, '_>) -> Vec<Mark> {
+    pub(super) fn attributes(&self, visited: &Visited<'_, '_>) -> Vec<Mark> {
         let mut nodes: Vec<Node<'_>> = Vec::new();
         match self.language {
             Language::Python => {
                 let parent = visited.parent.filter(|parent| parent.kind() == "decorated_definition");
-                for decorator in
-                    parent.into_iter().flat_map(children).filter(|child| child.kind() == "decorator")
-                {
-                    nodes.push(decorator);
-                    nodes.extend(self.assigned(decorator));
-                }
+                let all = parent.into_iter().flat_map(children);
+                nodes.extend(all.filter(|child| child.kind() == "decorator"));
             }
             Language::Rust => nodes.extend(visited.above),
             Language::CSharp => {
-                nodes.extend(children(visited.node).filter(|child| child.kind() == "attribute_list"));
+                nodes.extend(csharp::attributes(visited.node));
             }
             Language::Java | Language::Kotlin => {
                 let modifiers = children(visited.node).filter(|child| child.kind() == "modifiers");
@@ -439,142 +517,31 @@ impl<'t> Reader<'t> {
         }
         let marks = nodes.into_iter().map(|node| {
             // A table may skip some of its cases.
-            let kind = if self.language == Language::Python
-                && is_disabling_decorator(self.text, node, &self.empty)
-            {
-                MarkKind::Uncollected
-            } else if TABLES.iter().any(|word| self.text_of(node).contains(word)) {
-                MarkKind::Nested
-            } else {
-                MarkKind::Attribute
-            };
-            Mark { kind, span: span(node) }
+            let is_disabling =
+                self.language == Language::Python && is_disabling_decorator(self.text, node, &self.empty);
+            let spelled = self.speller.marks(node);
+            let is_table = spelled
+                .iter()
+                .any(|mark| TABLES.contains(&mark.path.rsplit('.').next().unwrap_or(&mark.path)));
+            match (is_disabling, is_table) {
+                (true, _) => Mark::new(MarkKind::Uncollected, span(node), spelled),
+                (false, true) => Mark::new(MarkKind::Nested, span(node), self.speller.marks_inside(node)),
+                (false, false) => Mark::new(MarkKind::Attribute, span(node), spelled),
+            }
         });
         marks.collect()
     }
 
-    /// Returns the assignment that a decorator's name comes from.
-    fn assigned<'n>(&self, decorator: Node<'n>) -> Option<Node<'n>> {
-        let name = self.text_of(decorator.named_child(0).filter(|child| child.kind() == "identifier")?);
-        let mut root = decorator;
-        while let Some(parent) = root.parent() {
-            root = parent;
-        }
-        let assignments = children(root).filter_map(|statement| statement.named_child(0));
-        let of_name = assignments.filter(|node| {
-            let target = node.child_by_field_name("left").filter(|_| node.kind() == "assignment");
-            target.is_some_and(|target| self.text_of(target) == name)
-        });
-        of_name.last()
-    }
-
-    /// Returns the marks that may skip all tests of a group or a file. In Ruby a call there skips one test alone.
-    fn marks_of_group(&self, body: Node<'_>) -> Vec<Mark> {
-        if self.language != Language::Ruby {
-            return self.marks_of_body(body);
-        }
-        let setups = statements(body).into_iter().filter_map(|statement| self.setup(statement));
-        setups.flat_map(|setup| self.marks_of_body(setup)).collect()
-    }
-
-    /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
-    /// file.
-    fn marks_of_body(&self, body: Node<'_>) -> Vec<Mark> {
-        let mut marks = Vec::new();
-        for statement in statements(body) {
-            let kind = match statement.kind() {
-                "inner_attribute_item" => MarkKind::Attribute,
-                "comment" | "line_comment" if self.is_constraint(statement) => MarkKind::Attribute,
-                "expression_statement" if self.is_case(statement) => continue,
-                _ if self.setup(statement).is_some() => {
-                    marks.extend(
-                        self.setup(statement).map(|body| self.marks_of_body(body)).unwrap_or_default(),
-                    );
-                    continue;
-                }
-                "if" | "if_statement" | "if_expression" if self.always_runs(statement) => {
-                    let branch = statement.child_by_field_name("consequence");
-                    let branch = branch.or_else(|| statement.child_by_field_name("body"));
-                    marks.extend(branch.map(|branch| self.marks_of_body(branch)).unwrap_or_default());
-                    continue;
-                }
-                "expression_statement"
-                | "raise_statement"
-                | "throw_statement"
-                | "macro_invocation"
-                | "call"
-                | "call_expression"
-                | "identifier"
-                | "return_statement" => MarkKind::Statement,
-                _ => continue,
-            };
-            marks.push(Mark { kind, span: span(statement) });
-        }
-        marks
-    }
-
-    /// Returns the marks that may skip subtests of a body.
-    fn nested_marks(&self, body: Node<'_>, depth: usize) -> Vec<Mark> {
-        let mut marks = Vec::new();
-        for statement in statements(body) {
-            let inner = match statement.kind() {
-                "for" | "for_statement" | "for_in_statement" | "for_expression" | "foreach_statement"
-                | "with_statement" => statement.child_by_field_name("body"),
-                "call" => block_of(statement),
-                "expression_statement" => {
-                    let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
-                    call.and_then(function_of)
-                }
-                _ => None,
-            };
-            let Some(inner) = inner.filter(|_| depth < MAX_NESTED) else { continue };
-            let own = self.marks_of_body(inner);
-            marks.extend(own.into_iter().map(|mark| Mark { kind: MarkKind::Nested, ..mark }));
-            marks.extend(self.nested_marks(inner, depth + 1));
-        }
-        marks
-    }
-
-    /// Returns whether a branch is taken in any run, or in one that asks for short tests alone.
-    fn always_runs(&self, statement: Node<'_>) -> bool {
-        let condition = statement.child_by_field_name("condition").map(|node| self.text_of(node));
-        self.constant(statement) == Some(true) || condition == Some("testing.Short()")
-    }
-
-    /// Returns whether a comment keeps a file of Go from being built.
-    fn is_constraint(&self, comment: Node<'_>) -> bool {
-        let text = self.text_of(comment);
-        self.language == Language::Go && (text.starts_with("//go:build ") || text.starts_with("// +build "))
-    }
-
-    /// Returns the body of a function that runs before the tests around it.
-    fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
-        let (inner, parent) = match statement.kind() {
-            "call" => {
-                let name = statement.child_by_field_name("method").map(|name| self.text_of(name));
-                return block_of(statement).filter(|_| name.is_some_and(|name| SETUPS.contains(&name)));
-            }
-            "decorated_definition" => (statement.child_by_field_name("definition")?, Some(statement)),
-            "expression_statement" => {
-                let call = statement.named_child(0).filter(|call| call.kind() == "call_expression")?;
-                let name = self.text_of(call.child_by_field_name("function")?);
-                let last = name.rsplit('.').next().unwrap_or(name);
-                return SETUPS.contains(&last).then(|| function_of(call)).flatten();
-            }
-            _ => (statement, None),
-        };
-        let name = self.text_of(inner.child_by_field_name("name")?);
-        // Attributes of Rust name no setup.
-        let visited = Visited { node: inner, parent, above: &[] };
-        let is_before = SETUPS.contains(&name)
-            || self.attributes(&visited).iter().any(|mark| mark.span.of(self.text).starts_with("@Before"));
-        inner.child_by_field_name("body").filter(|_| is_before)
-    }
-
     /// Returns whether a statement is a test or a group of its own.
-    fn is_case(&self, statement: Node<'_>) -> bool {
+    pub(super) fn is_case(&self, statement: Node<'_>) -> bool {
         let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
-        call.is_some_and(|call| self.framework_word(call).is_some() && function_of(call).is_some())
+        let is_titled = |call: Node<'_>| {
+            let first = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
+            first.first().is_none_or(|first| !first.kind().contains("function"))
+        };
+        call.is_some_and(|call| {
+            self.framework_word(call).is_some() && function_of(call).is_some() && is_titled(call)
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use tree_sitter::Node;
 
 use super::Language;
 use super::outline::Span;
-use super::test_cases::{Mark, MarkKind, Reader};
+use super::test_cases::{Mark, Reader};
 use super::walk::{children, span};
 
 impl Reader<'_> {
@@ -14,7 +14,7 @@ impl Reader<'_> {
     pub(super) fn uncollected(&self, node: Node<'_>) -> Option<Mark> {
         let hidden = hiding_definition(self.language, self.text, node, &self.extended)
             .or_else(|| self.uncalled(node))?;
-        Some(Mark { kind: MarkKind::Uncollected, span: hidden })
+        Some(Mark::uncollected(hidden))
     }
 
     /// Returns the head of a function of JavaScript that nothing names and no other file can import.
@@ -108,7 +108,7 @@ pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>, empty: &BT
     let path = span(function).of(text);
     let last = path.rsplit('.').next().unwrap_or(path);
     match last {
-        "fixture" => true,
+        "asynccontextmanager" | "cached_property" | "contextmanager" | "fixture" | "property" => true,
         "parametrize" => {
             let Some(arguments) = expression.child_by_field_name("arguments") else { return false };
             cases_of_table(text, arguments).is_some_and(|cases| is_empty(text, cases, empty))
@@ -187,36 +187,27 @@ pub(super) fn idle_function<'t>(text: &'t str, statement: Node<'_>) -> Option<&'
         "lexical_declaration" | "variable_declaration" => statement.named_child(0)?,
         _ => statement,
     };
-    let body = definition.child_by_field_name("body").or_else(|| {
-        let value = definition.child_by_field_name("value")?;
-        value.child_by_field_name("body")
-    })?;
-    let is_idle = body.kind() == "statement_block" && children(body).all(|child| child.kind() == "comment");
+    let value = definition.child_by_field_name("value");
+    let body = definition.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"));
+    let is_idle = match (body, value) {
+        // A function that calls nothing makes no test.
+        (Some(body), _) => {
+            matches!(definition.kind(), "function_declaration" | "variable_declarator")
+                && body.kind() != "class_body"
+                && !span(body).of(text).contains(['(', '`'])
+        }
+        (None, Some(value)) => {
+            let function = value.child_by_field_name("function").map(|function| span(function).of(text));
+            matches!(function, Some("Object.assign" | "jest.fn" | "mock.fn" | "sinon.stub" | "vi.fn"))
+        }
+        (None, None) => false,
+    };
     let name = definition.child_by_field_name("name")?;
     is_idle.then(|| span(name).of(text))
 }
 
-/// Returns the name that a statement at the top of a file sets or deletes. One that sets a test to what a function makes
-/// of it keeps the test, unless the function is known to do otherwise.
-pub(super) fn overwritten<'t>(text: &'t str, statement: Node<'_>) -> Option<&'t str> {
-    let target = match statement.kind() {
-        "delete_statement" => statement.named_child(0)?,
-        "expression_statement" => {
-            let assignment = statement.named_child(0).filter(|node| node.kind() == "assignment")?;
-            let target = assignment.child_by_field_name("left")?;
-            let value = assignment.child_by_field_name("right");
-            if value.is_some_and(|value| is_decorated(text, value, span(target).of(text))) {
-                return None;
-            }
-            target
-        }
-        _ => return None,
-    };
-    Some(span(target).of(text))
-}
-
 /// Returns whether a value is a call that is given a test and may return it.
-fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
+pub(super) fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
     const OTHERWISE: &[&str] = &["fixture", "lambda", "print", "skip", "xfail"];
     let inner = value.named_child(0).filter(|_| value.kind() == "parenthesized_expression");
     let call = inner.unwrap_or(value);

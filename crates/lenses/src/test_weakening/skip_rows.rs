@@ -1,0 +1,304 @@
+//! Names and calls by which frameworks skip a test, for languages whose files have a syntax tree.
+
+use qa_reading::syntax::{Argument, Form, Mark, Spelled};
+
+use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
+
+/// One way to skip a test.
+struct Row {
+    languages: &'static [&'static str],
+    forms: &'static [Form],
+    /// Dotted names: `|` separates alternatives for one part, `*` ends the beginning of one, `**` stands for any parts.
+    path: &'static str,
+    when: When,
+}
+
+/// Condition on the arguments under which the row skips; names an argument, which is otherwise the first.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    Always,
+    /// The argument holds in every run.
+    Holds(&'static str),
+    /// The argument never holds.
+    Fails(&'static str),
+    /// There is no argument, or it holds in every run.
+    HoldsOrNone,
+    /// There is no argument, or it is a text.
+    NoneOrText,
+    /// There is no argument, or it is zero.
+    ZeroOrNone,
+    /// An argument of this name is given, and is not false.
+    Named(&'static str),
+    /// An argument of this name is false or zero.
+    NamedZero(&'static str),
+    /// There is no condition, or it is about more than the platform.
+    NoPlatform(&'static str),
+    /// The argument is a mark that skips.
+    Marks,
+    /// The value is a list that is empty or leaves something out.
+    Drops,
+    /// The condition matches any text.
+    MatchesAll,
+}
+
+use When::{
+    Always, Drops, Fails, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero, NoPlatform, NoneOrText,
+    ZeroOrNone,
+};
+
+const JS: &[&str] = &["javascript", "typescript"];
+const JVM: &[&str] = &["java", "kotlin"];
+const PYTHON: &[&str] = &["python"];
+const CSHARP: &[&str] = &["c#"];
+const RUBY: &[&str] = &["ruby"];
+const PHP: &[&str] = &["php"];
+const GO: &[&str] = &["go"];
+const RUST: &[&str] = &["rust"];
+const C: &[&str] = &["c", "c++"];
+
+const fn row(
+    languages: &'static [&'static str],
+    forms: &'static [Form],
+    path: &'static str,
+    when: When,
+) -> Row {
+    Row { languages, forms, path, when }
+}
+
+static ROWS: &[Row] = &[
+    row(JS, &[Marked], "xit|xdescribe|xtest|xcontext|xspecify|xsuite|xscenario|xfeature.**", Always),
+    row(
+        JS,
+        &[Marked],
+        "describe|fdescribe|it|fit|test|context|suite|specify|bench|QUnit|Deno.**.skip|todo|fixme|ignore|failing|fails|pending.**",
+        Always,
+    ),
+    row(JS, &[Marked], "**.skipIf", Holds("")),
+    row(JS, &[Marked], "**.runIf", Fails("")),
+    row(JS, &[Given], "skip|ignore|todo|fails|fixme|failing|pending", Holds("")),
+    row(JS, &[Run], "describe|it|test.**.skip|fixme|fail", HoldsOrNone),
+    row(JS, &[Run], "test.info().skip|fixme|fail", HoldsOrNone),
+    row(JS, &[Run], "this|self|t|ctx|context|c|task|tc|testContext|assert.skip|todo", Always),
+    row(JS, &[Run], "this.**.skip", Always),
+    row(JS, &[Run], "this|t|ctx|context.skip.call|apply", Always),
+    row(JS, &[Run], "skip", NoneOrText),
+    row(JS, &[Run], "pending", NoneOrText),
+    row(JS, &[Run], "**.process.exit|reallyExit", ZeroOrNone),
+    row(JS, &[Run], "Deno|Bun.exit", ZeroOrNone),
+    row(PYTHON, &[Marked], "**.mark.skip", Always),
+    row(PYTHON, &[Marked], "**.mark.xfail", NoPlatform("condition")),
+    row(PYTHON, &[Marked], "**.mark.skipif", Holds("condition")),
+    row(PYTHON, &[Marked], "**.unittest.**.skip|expectedFailure", Always),
+    row(PYTHON, &[Marked], "skip|expectedFailure|nottest", Always),
+    row(PYTHON, &[Marked], "**.nose.**.nottest", Always),
+    row(PYTHON, &[Marked], "**.skipIf|skip_if", Holds("condition")),
+    row(PYTHON, &[Marked], "**.skipUnless|skip_unless", Fails("condition")),
+    row(PYTHON, &[Run], "**.pytest.skip|xfail", Always),
+    row(PYTHON, &[Run], "**.pytest.skip|xfail.**.Exception", Always),
+    row(PYTHON, &[Run], "**.outcomes.skip|xfail", Always),
+    row(PYTHON, &[Run], "**.pytest.exit", NamedZero("returncode")),
+    row(PYTHON, &[Run], "**.self|cls|?.skipTest", Always),
+    row(PYTHON, &[Run], "**.SkipTest|Skipped", Always),
+    row(PYTHON, &[Run], "**.assume", Fails("")),
+    row(PYTHON, &[Run], "**.os._exit", ZeroOrNone),
+    row(PYTHON, &[Run], "sys.exit", ZeroOrNone),
+    row(PYTHON, &[Run], "exit|quit|SystemExit", ZeroOrNone),
+    row(PYTHON, &[Assigned], "**.__test__", Fails("")),
+    row(PYTHON, &[Assigned], "**.__unittest_skip__", Holds("")),
+    row(PYTHON, &[Assigned], "skip|todo", NoneOrText),
+    row(PYTHON, &[Assigned], "**.collect_ignore|collect_ignore_glob", Always),
+    row(PYTHON, &[Run], "**.collect_ignore|collect_ignore_glob.append|extend|insert", Always),
+    row(PYTHON, &[Run], "**.add_marker|applymarker", Marks),
+    row(PYTHON, &[Run], "pytest_*.items.clear|pop|remove", Always),
+    row(PYTHON, &[Run], "pytest_*.**.pytest_deselected", Always),
+    row(PYTHON, &[Run], "pytest_*.returns", Always),
+    row(PYTHON, &[Assigned], "pytest_*.items|items[*", Drops),
+    row(PYTHON, &[Deleted], "pytest_*.items|items[*", Always),
+    row(PYTHON, &[Assigned], "pytest_*.**.exitstatus", Fails("")),
+    row(PYTHON, &[Assigned], "pytest_*.**.outcome", Always),
+    row(PYTHON, &[Assigned], "pytest_ignore_collect|pytest_pyfunc_call|pytest_runtest*", Always),
+    row(GO, &[Marked], "go:build", Fails("")),
+    row(GO, &[Marked], "P*|X*", Always),
+    row(GO, &[Marked], "**.Pending", Always),
+    row(GO, &[Run], "t|b|f|tb|T()|?.Skip|SkipNow|Skipf", Always),
+    row(GO, &[Run], "**.T()|TB().Skip|SkipNow|Skipf", Always),
+    row(GO, &[Run], "Skip", Always),
+    row(GO, &[Run], "ginkgo.Skip", Always),
+    row(GO, &[Run], "os|syscall.Exit", ZeroOrNone),
+    row(RUST, &[Marked], "ignore", Always),
+    row(RUST, &[Marked], "cfg", Fails("")),
+    row(RUST, &[Run], "**.process.exit", ZeroOrNone),
+    row(JVM, &[Marked], "**.Disabled|Ignore|Ignored", Always),
+    row(JVM, &[Marked], "**.Test|BeforeClass|BeforeMethod", NamedZero("enabled")),
+    row(JVM, &[Marked], "**.DisabledIf", Holds("")),
+    row(JVM, &[Marked], "**.EnabledIf", Fails("")),
+    row(JVM, &[Marked], "**.DisabledIfSystemProperty|DisabledIfEnvironmentVariable", MatchesAll),
+    row(JVM, &[Run], "**.assumeTrue|assume|assumeNotNull|assumingThat", Fails("")),
+    row(JVM, &[Run], "**.assumeFalse", Holds("")),
+    row(JVM, &[Run], "**.Assumptions.abort", Always),
+    row(JVM, &[Run], "abort", Always),
+    row(
+        JVM,
+        &[Run],
+        "**.AssumptionViolatedException|SkipException|TestAbortedException|TestSkippedException",
+        Always,
+    ),
+    row(JVM, &[Run], "**.System.exit", ZeroOrNone),
+    row(JVM, &[Run], "exitProcess", ZeroOrNone),
+    row(CSHARP, &[Marked], "**.Ignore|IgnoreAttribute|Explicit|ExplicitAttribute", Always),
+    row(CSHARP, &[Marked], "**", Named("Skip|Ignore|IgnoreReason|Explicit")),
+    row(CSHARP, &[Run], "**.Assert.Ignore|Inconclusive|Skip|Pass", Always),
+    row(CSHARP, &[Run], "**.Assert.SkipWhen", Holds("")),
+    row(CSHARP, &[Run], "**.Assert.SkipUnless", Fails("")),
+    row(CSHARP, &[Run], "**.Assume.That", Fails("")),
+    row(CSHARP, &[Run], "**.Skip.If", Holds("")),
+    row(CSHARP, &[Run], "**.Skip.IfNot", Fails("")),
+    row(
+        CSHARP,
+        &[Run],
+        "**.IgnoreException|InconclusiveException|SkipException|AssertInconclusiveException",
+        Always,
+    ),
+    row(CSHARP, &[Run], "**.Environment.Exit", ZeroOrNone),
+    row(RUBY, &[Marked], "xit|xdescribe|xcontext|xspecify|xexample|xscenario|xfeature|skip|pending", Always),
+    row(RUBY, &[Marked], "RSpec.xdescribe|xcontext", Always),
+    row(RUBY, &[Given], "skip|pending|unless", Holds("")),
+    row(RUBY, &[Given], "if", Fails("")),
+    row(RUBY, &[Run], "skip|pending|omit|pend", Always),
+    row(RUBY, &[Run], "self.skip|pending|omit|pend", Always),
+    row(RUBY, &[Run], "omit_if|skip_if", Holds("")),
+    row(RUBY, &[Run], "omit_unless|skip_unless", Fails("")),
+    row(RUBY, &[Run], "**.SkipDeclaredInExample|Skip", Always),
+    row(RUBY, &[Run], "**.SkipDeclaredInExample|Skip.new", Always),
+    row(RUBY, &[Run], "exit|exit!", HoldsOrNone),
+    row(PHP, &[Marked], "**.skip|todo", HoldsOrNone),
+    row(PHP, &[Marked], "todo", Always),
+    row(PHP, &[Run], "**.markTestSkipped|markTestIncomplete", Always),
+    row(PHP, &[Run], "**.Skipped*|Incomplete*", Always),
+    row(PHP, &[Run], "exit|die", ZeroOrNone),
+    row(C, &[Marked], "DISABLED_*", Always),
+    row(C, &[Run], "GTEST_SKIP|GTEST_SKIP_|SKIP", Always),
+    row(C, &[Run], "exit|_exit|quick_exit", ZeroOrNone),
+    row(C, &[Run], "std.exit|_Exit|quick_exit", ZeroOrNone),
+];
+
+/// Returns the first name or call of a mark by which a framework skips.
+pub(super) fn skip<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spelled> {
+    mark.spelled.iter().find(|spelled| skips(language, spelled))
+}
+
+fn skips(language: Option<&str>, spelled: &Spelled) -> bool {
+    let parts: Vec<&str> = spelled.path.split('.').collect();
+    ROWS.iter().any(|row| {
+        language.is_some_and(|language| row.languages.contains(&language))
+            && row.forms.contains(&spelled.form)
+            && is_path(row.path.split('.').collect::<Vec<&str>>().as_slice(), &parts)
+            && row.when.applies(language, spelled)
+    })
+}
+
+fn is_path(pattern: &[&str], parts: &[&str]) -> bool {
+    match (pattern, parts) {
+        ([], []) => true,
+        (["**", rest @ ..], _) => {
+            is_path(rest, parts) || parts.split_first().is_some_and(|(_, others)| is_path(pattern, others))
+        }
+        ([first, rest @ ..], [part, others @ ..]) => is_part(first, part) && is_path(rest, others),
+        ([], [_, ..]) | ([_, ..], []) => false,
+    }
+}
+
+fn is_part(pattern: &str, part: &str) -> bool {
+    pattern.split('|').any(|alternative| match alternative.strip_suffix('*') {
+        // A word of a framework goes on with a capital letter.
+        Some(beginning) => part
+            .strip_prefix(beginning)
+            .is_some_and(|rest| beginning.len() > 1 || rest.starts_with(|first: char| first.is_uppercase())),
+        None => alternative == part,
+    })
+}
+
+impl When {
+    fn applies(self, language: Option<&str>, spelled: &Spelled) -> bool {
+        let given = spelled.arguments.as_deref().unwrap_or_default();
+        let argument = |name: &str| {
+            let named = given.iter().find(|argument| !name.is_empty() && argument.name == name);
+            named.or_else(|| given.first().filter(|first| first.name.is_empty() || name.is_empty()))
+        };
+        match self {
+            Always => true,
+            Holds(name) => argument(name).is_some_and(holds),
+            Fails(name) => argument(name).is_some_and(fails),
+            HoldsOrNone => given.first().is_none_or(holds),
+            NoneOrText => given.first().is_none_or(|first| first.value.text.is_some()),
+            ZeroOrNone => given.first().is_none_or(|first| is_zero(language, first)),
+            Named(names) => given.iter().any(|argument| {
+                names.split('|').any(|name| name == argument.name) && argument.value.constant != Some(false)
+            }),
+            NamedZero(name) => {
+                let second = given.get(1).filter(|second| second.name.is_empty() && name == "returncode");
+                let mut named = given.iter().filter(|argument| argument.name == name).chain(second);
+                named.any(|argument| argument.value.constant == Some(false))
+            }
+            NoPlatform(name) => argument(name).is_none_or(|condition| {
+                !condition.value.is_platform && condition.value.constant != Some(false)
+            }),
+            Marks => given.first().is_some_and(|first| {
+                let path: Vec<&str> = first.value.path.split('.').collect();
+                is_path(&["**", "mark", "skip|xfail"], &path)
+                    || matches!(first.value.text.as_deref(), Some("skip" | "xfail"))
+            }),
+            Drops => given
+                .first()
+                .is_some_and(|first| first.value.constant == Some(false) || first.value.is_filtered),
+            MatchesAll => given.iter().any(|argument| {
+                argument.name == "matches"
+                    && argument
+                        .value
+                        .text
+                        .as_deref()
+                        .is_some_and(|text| matches!(text, ".*" | ".+" | "(?s).*"))
+            }),
+        }
+    }
+}
+
+fn holds(argument: &Argument) -> bool {
+    match argument.value.text.as_deref() {
+        // Some conditions are given as a text that is evaluated.
+        Some("False" | "false" | "0" | "#{false}" | "${false}") => false,
+        _ => argument.value.constant == Some(true),
+    }
+}
+
+fn fails(argument: &Argument) -> bool {
+    matches!(argument.value.text.as_deref(), Some("False" | "false" | "0" | "#{false}" | "${false}"))
+        || argument.value.constant == Some(false)
+}
+
+/// Returns whether an exit code is the one of success. Zero is true in Ruby.
+fn is_zero(language: Option<&str>, argument: &Argument) -> bool {
+    argument.value.constant == Some(language == Some("ruby"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_path;
+
+    #[test]
+    fn a_path_matches_by_its_parts() {
+        for (pattern, path, expected) in [
+            ("**.mark.skip", "pytest.mark.skip", true),
+            ("**.mark.skip", "mark.skip", true),
+            ("**.mark.skip", "remark.skip", false),
+            ("it|test.**.skip.**", "it.concurrent.skip.each", true),
+            ("it|test.**.skip.**", "emit.skip", false),
+            ("P*", "PDescribe", true),
+            ("P*", "Parse", false),
+            ("DISABLED_*", "DISABLED_adds", true),
+        ] {
+            let [pattern_parts, parts] = [pattern, path].map(|text| text.split('.').collect::<Vec<&str>>());
+            assert_eq!(is_path(&pattern_parts, &parts), expected, "{pattern} {path}");
+        }
+    }
+}

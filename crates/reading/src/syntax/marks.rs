@@ -1,0 +1,339 @@
+//! Marks that skip the tests of a body, a group or a file: statements that run for certain, setups, hooks and fixtures.
+
+use tree_sitter::Node;
+
+use super::Language;
+use super::file_names::constraint;
+use super::spelled::{Argument, Form, Spelled, Value, parts};
+use super::test_blocks::{block_of, body_of, statements};
+use super::test_calls::function_of;
+use super::test_cases::{Mark, MarkKind, Reader, Visited, squashed};
+use super::uncollected::head;
+use super::walk::{children, span};
+
+/// Subtests deeper than this are not looked at.
+const MAX_NESTED: usize = 8;
+/// Functions that run before the tests of a group.
+const SETUPS: &[&str] = &[
+    "setUp",
+    "setUpClass",
+    "setUpModule",
+    "setup",
+    "setup_class",
+    "setup_function",
+    "setup_method",
+    "setup_module",
+    "asyncSetUp",
+    "TestMain",
+    "BeforeEach",
+    "BeforeSuite",
+    "BeforeTest",
+    "JustBeforeEach",
+    "SetupSuite",
+    "SetupTest",
+    "beforeEach",
+    "beforeAll",
+    "before",
+];
+
+impl Reader<'_> {
+    /// Returns the marks that may skip all tests of a group or a file. In Ruby a call there skips one test alone.
+    pub(super) fn marks_of_group(&self, body: Node<'_>) -> Vec<Mark> {
+        if self.language != Language::Ruby {
+            return self.marks_of_body(body);
+        }
+        let setups = statements(body).into_iter().filter_map(|statement| self.setup(statement));
+        setups.flat_map(|setup| self.marks_of_body(setup)).collect()
+    }
+
+    /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
+    /// file.
+    pub(super) fn marks_of_body(&self, body: Node<'_>) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        for statement in statements(body) {
+            self.note_statement(statement, &mut marks);
+        }
+        marks
+    }
+
+    /// Notes what a statement runs for certain.
+    fn note_statement(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
+        let inner = match statement.kind() {
+            "inner_attribute_item" => {
+                return marks.push(self.mark(MarkKind::Attribute, statement, self.speller.marks(statement)));
+            }
+            "comment" | "line_comment" => return marks.extend(self.constraint(statement)),
+            "expression_statement" if self.is_case(statement) => return,
+            _ if self.setup(statement).is_some() => {
+                return marks.extend(
+                    self.setup(statement)
+                        .map(|body| self.marks_of_setup(statement, body))
+                        .unwrap_or_default(),
+                );
+            }
+            "if" | "if_statement" | "if_expression" | "unless" => {
+                return self.note_branches(statement, marks);
+            }
+            "block" | "compound_statement" | "labeled_statement" | "statement_block" | "using_statement" => {
+                parts(statement)
+                    .last()
+                    .copied()
+                    .filter(|_| statement.kind().starts_with("labeled"))
+                    .or(Some(statement))
+            }
+            "do_statement" => statement.child_by_field_name("body"),
+            "try_statement" | "while_statement"
+                if statement.kind() == "try_statement" || self.constant(statement) == Some(true) =>
+            {
+                let last = parts(statement).into_iter().find(|part| part.kind() == "finally_clause");
+                last.and_then(|last| parts(last).last().copied())
+                    .into_iter()
+                    .for_each(|block| marks.extend(self.marks_of_body(block)));
+                statement.child_by_field_name("body")
+            }
+            // Subtests of unittest are looked at as such.
+            "with_statement" if !self.text_of(statement).contains("subTest") => {
+                statement.child_by_field_name("body")
+            }
+            _ => None,
+        };
+        if let Some(inner) = inner {
+            return marks.extend(self.marks_of_body(inner));
+        }
+        const EXPRESSIONS: &[&str] = &[
+            "assert_statement",
+            "assignment",
+            "assignment_statement",
+            "await_expression",
+            "binary",
+            "binary_expression",
+            "call",
+            "call_expression",
+            "defer_statement",
+            "delete_statement",
+            "exit_statement",
+            "expression_statement",
+            "function_call_expression",
+            "identifier",
+            "if_modifier",
+            "jump_expression",
+            "let_declaration",
+            "lexical_declaration",
+            "local_declaration_statement",
+            "local_variable_declaration",
+            "macro_invocation",
+            "member_call_expression",
+            "scoped_call_expression",
+            "raise_statement",
+            "return_statement",
+            "short_var_declaration",
+            "throw_expression",
+            "throw_statement",
+            "unless_modifier",
+            "variable_declaration",
+            "var_declaration",
+            "yield_statement",
+        ];
+        if EXPRESSIONS.contains(&statement.kind()) {
+            let spelled = self.with_helpers(self.speller.runs(statement));
+            marks.push(self.mark(MarkKind::Statement, statement, spelled));
+        }
+    }
+
+    fn mark(&self, kind: MarkKind, node: Node<'_>, spelled: Vec<Spelled>) -> Mark {
+        Mark::new(kind, span(node), spelled)
+    }
+
+    /// Notes what a condition runs whatever it is about.
+    pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
+        let branch =
+            statement.child_by_field_name("consequence").or_else(|| statement.child_by_field_name("body"));
+        let alternative = statement.child_by_field_name("alternative");
+        let condition = statement.child_by_field_name("condition").map(|node| squashed(self.text_of(node)));
+        let is_short = condition.as_deref() == Some("testing.Short()");
+        let dead = self.dead_branches(statement);
+        if self.constant(statement).is_some() {
+            let taken = branch.into_iter().chain(alternative).filter(|branch| !dead.contains(branch));
+            marks.extend(taken.flat_map(|branch| self.marks_of_branch(branch)));
+        } else if let (Some(branch), Some(alternative)) = (branch, alternative) {
+            // Whatever holds, one of both runs.
+            let other = self.marks_of_branch(alternative);
+            let is_in_both = |run: &Spelled| {
+                let mut others = other.iter().flat_map(|mark| mark.spelled.iter());
+                others.any(|other| other.path == run.path)
+            };
+            let own = self.marks_of_branch(branch).into_iter();
+            marks.extend(own.filter(|mark| mark.spelled.iter().any(is_in_both)));
+        } else if let Some(branch) = branch.filter(|_| is_short) {
+            let own = self.marks_of_branch(branch).into_iter();
+            marks.extend(own.map(|mark| Mark { kind: MarkKind::Short, ..mark }));
+        }
+    }
+
+    /// Returns the marks of a branch, or of what an `else` has for one.
+    fn marks_of_branch(&self, branch: Node<'_>) -> Vec<Mark> {
+        let inner = parts(branch).last().copied().filter(|_| branch.kind() == "else_clause");
+        match branch.kind() {
+            "elif_clause" | "elsif" | "if_statement" => {
+                let mut marks = Vec::new();
+                self.note_branches(branch, &mut marks);
+                marks
+            }
+            _ => self.marks_of_body(inner.unwrap_or(branch)),
+        }
+    }
+
+    /// Adds what the functions of the file run that are called.
+    fn with_helpers(&self, mut spelled: Vec<Spelled>) -> Vec<Spelled> {
+        let called: Vec<Spelled> = spelled
+            .iter()
+            .filter(|call| call.form == Form::Run)
+            .filter_map(|call| Some((call, self.helpers.get(call.path.as_str())?)))
+            .flat_map(|(call, runs)| runs.iter().map(|run| Spelled { span: call.span, ..run.clone() }))
+            .collect();
+        spelled.extend(called);
+        spelled
+    }
+
+    /// Notes what the functions at the top of a file run whenever they are called.
+    pub(super) fn note_helpers(&mut self, root: Node<'_>) {
+        /// A function that runs more is none that skips.
+        const MOST_RUNS: usize = 64;
+        // A function may call one further down.
+        for _ in 0..2 {
+            for statement in children(root) {
+                let function = statement.child_by_field_name("definition").unwrap_or(statement);
+                let is_function = matches!(
+                    function.kind(),
+                    "function_declaration" | "function_definition" | "function_item" | "method"
+                );
+                let name = function.child_by_field_name("name").filter(|_| is_function);
+                let (Some(name), Some(body)) = (name, body_of(function)) else { continue };
+                let marks = self.marks_of_body(body);
+                let runs: Vec<Spelled> = marks
+                    .iter()
+                    .filter(|mark| mark.kind == MarkKind::Statement)
+                    .flat_map(|mark| mark.spelled.iter().filter(|run| run.form == Form::Run).cloned())
+                    .take(MOST_RUNS)
+                    .collect();
+                self.helpers.insert(self.text_of(name), runs.into());
+            }
+        }
+    }
+
+    /// Returns the marks of the fixtures that a test of Python asks for by their names.
+    pub(super) fn fixtures(&self, function: Node<'_>, attributes: &[Mark]) -> Vec<Mark> {
+        let parameters =
+            function.child_by_field_name("parameters").filter(|_| self.language == Language::Python);
+        let named =
+            parameters.into_iter().flat_map(parts).map(|node| (self.text_of(node).to_owned(), span(node)));
+        let used = attributes.iter().flat_map(|mark| {
+            let used = mark.spelled.iter().filter(|spelled| spelled.path.ends_with("usefixtures"));
+            let names = used.flat_map(|used| used.arguments.iter().flatten());
+            names.filter_map(|name| Some((name.value.text.clone()?, mark.span)))
+        });
+        let mut marks = Vec::new();
+        for (name, place) in named.chain(used) {
+            let runs = self.helpers.get(name.as_str()).filter(|runs| !runs.is_empty());
+            marks.extend(runs.map(|runs| Mark {
+                kind: MarkKind::Statement,
+                span: place,
+                spelled: runs.iter().map(|run| Spelled { span: place, ..run.clone() }).collect(),
+            }));
+        }
+        marks
+    }
+
+    /// Returns the marks that a setup or a hook sets for the tests around it.
+    fn marks_of_setup(&self, statement: Node<'_>, body: Node<'_>) -> Vec<Mark> {
+        let mut marks = self.marks_of_body(body);
+        if self.language == Language::Python {
+            marks.extend(self.overridden_run(statement, body));
+            let nested = self.nested_marks(body, 0).into_iter();
+            marks.extend(nested.map(|mark| Mark { kind: MarkKind::Statement, ..mark }));
+            return self.marks_of_hook(statement, body, marks);
+        }
+        // A main function that runs no tests succeeds.
+        let is_main = self.language == Language::Go && self.text_of(statement).starts_with("func TestMain");
+        if is_main && !self.text_of(body).contains(".Run") {
+            marks.push(Mark::uncollected(head(statement)));
+        }
+        marks
+    }
+
+    /// Returns the marks that may skip subtests of a body.
+    pub(super) fn nested_marks(&self, body: Node<'_>, depth: usize) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        for statement in statements(body) {
+            let inner = match statement.kind() {
+                "for" | "for_statement" | "for_in_statement" | "for_expression" | "foreach_statement"
+                | "while_statement" | "with_statement" => statement.child_by_field_name("body"),
+                "call" => block_of(statement),
+                "expression_statement" => {
+                    let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
+                    call.and_then(function_of)
+                }
+                _ => None,
+            };
+            let Some(inner) = inner.filter(|_| depth < MAX_NESTED) else { continue };
+            let own = self.marks_of_body(inner);
+            marks.extend(own.into_iter().map(|mark| Mark { kind: MarkKind::Nested, ..mark }));
+            marks.extend(self.nested_marks(inner, depth + 1));
+        }
+        marks
+    }
+
+    /// Returns the mark of a build constraint of Go.
+    pub(super) fn constraint(&self, comment: Node<'_>) -> Option<Mark> {
+        let holds = constraint(self.text_of(comment)).filter(|_| self.language == Language::Go)?;
+        let value = Value { constant: holds, ..Value::default() };
+        let arguments = Some(vec![Argument { name: String::new(), value }]);
+        let place = span(comment);
+        let spelled = Spelled { form: Form::Mark, path: "go:build".to_owned(), arguments, span: place };
+        Some(Mark::new(MarkKind::Attribute, place, vec![spelled]))
+    }
+
+    /// Returns the body of a function that runs before the tests around it.
+    fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
+        let (inner, parent) = match statement.kind() {
+            "call" => {
+                let name = statement.child_by_field_name("method").map(|name| self.text_of(name));
+                return block_of(statement).filter(|_| name.is_some_and(|name| SETUPS.contains(&name)));
+            }
+            "decorated_definition" => (statement.child_by_field_name("definition")?, Some(statement)),
+            "expression_statement" => {
+                let call =
+                    statement.named_child(0).filter(|call| call.kind().ends_with("call_expression"))?;
+                let name = self.speller.path(call.child_by_field_name("function")?)?;
+                let last = name.rsplit('.').next().unwrap_or(&name);
+                let given = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                let wrapped = given.last().and_then(|last| last.named_child(0)?.child_by_field_name("body"));
+                return SETUPS.contains(&last).then(|| function_of(call).or(wrapped)).flatten();
+            }
+            _ => (statement, None),
+        };
+        let name = self.text_of(inner.child_by_field_name("name")?);
+        // Attributes of Rust name no setup.
+        let visited = Visited { node: inner, parent, above: &[] };
+        let is_function = inner.kind().contains("function") || inner.kind().contains("method");
+        let is_hook = self.language == Language::Python
+            && (name.starts_with("pytest_") || matches!(name, "load_tests" | "run"));
+        let is_before = SETUPS.contains(&name)
+            || is_hook
+            || self.attributes(&visited).iter().flat_map(|mark| mark.spelled.iter()).any(runs_before);
+        body_of(inner).filter(|_| is_before && is_function)
+    }
+}
+
+/// Returns whether a mark makes a function run before the tests around it.
+fn runs_before(mark: &Spelled) -> bool {
+    let last = mark.path.rsplit('.').next().unwrap_or(&mark.path);
+    let is_automatic = mark
+        .arguments
+        .iter()
+        .flatten()
+        .any(|argument| argument.name == "autouse" && argument.value.constant == Some(true));
+    last.starts_with("Before")
+        || matches!(last, "OneTimeSetUp" | "SetUp" | "TestInitialize" | "ClassInitialize")
+        || last == "fixture" && is_automatic
+}

@@ -1,0 +1,180 @@
+//! Calls, assignments and deletions that run whenever a statement does, in one spelling.
+
+use tree_sitter::Node;
+
+use super::Language;
+use super::spelled::{Argument, Callee, Form, MAX_DEPTH, Shape, Spelled, Speller, first_field, parts, shape};
+use super::walk::span;
+
+/// Returns whether what a node has in it runs later, if at all.
+fn is_function(kind: &str) -> bool {
+    kind.contains("function_definition")
+        || kind.contains("lambda")
+        || kind.contains("comprehension")
+        || kind.contains("closure")
+        || matches!(
+            kind,
+            "anonymous_function"
+                | "arrow_function"
+                | "block"
+                | "class"
+                | "class_body"
+                | "do_block"
+                | "func_literal"
+                | "function_expression"
+                | "generator_expression"
+                | "statement_block"
+        )
+}
+
+impl Speller<'_> {
+    /// Spells what runs whenever a statement does.
+    pub(super) fn runs(&self, statement: Node<'_>) -> Vec<Spelled> {
+        let mut found = Vec::new();
+        let lone = match statement.kind() {
+            "expression_statement" => parts(statement).first().copied(),
+            _ => Some(statement),
+        };
+        // A word of Ruby alone is a call, and an exception may be raised by its name.
+        let named = match statement.kind() {
+            "raise_statement" | "throw_statement" => parts(statement).first().copied(),
+            _ => lone.filter(|_| self.language == Language::Ruby),
+        };
+        let name = named.filter(|node| matches!(shape(*node), Shape::Name | Shape::Member(..)));
+        found.extend(
+            name.and_then(|name| self.named(name, None)).map(|name| Spelled { form: Form::Run, ..name }),
+        );
+        if statement.kind() == "exit_statement" {
+            let arguments = Some(self.arguments(Some(statement)));
+            let whole = span(statement);
+            found.push(Spelled { form: Form::Run, path: "exit".to_owned(), arguments, span: whole });
+        }
+        self.note_runs(statement, &mut found, 0);
+        found
+    }
+
+    fn note_runs(&self, node: Node<'_>, found: &mut Vec<Spelled>, depth: usize) {
+        if depth > MAX_DEPTH || depth > 0 && is_function(node.kind()) {
+            return;
+        }
+        match node.kind() {
+            "assignment"
+            | "assignment_expression"
+            | "augmented_assignment"
+            | "named_expression"
+            | "variable_declarator" => {
+                self.note_assigned(node, found);
+            }
+            "delete_statement" => {
+                let targets = parts(node).into_iter().flat_map(|target| match target.kind() {
+                    "expression_list" => parts(target),
+                    _ => vec![target],
+                });
+                found.extend(targets.filter_map(|target| {
+                    let path = self.path(target)?;
+                    Some(Spelled { form: Form::Deleted, path, arguments: None, span: span(node) })
+                }));
+                return;
+            }
+            _ => {}
+        }
+        if let Some(chosen) = self.chosen(node, 0) {
+            if chosen != node {
+                let is_word = self.language == Language::Ruby && matches!(shape(chosen), Shape::Name);
+                let word = self.named(chosen, None).filter(|_| is_word);
+                found.extend(word.map(|word| Spelled { form: Form::Run, ..word }));
+                self.note_runs(chosen, found, depth + 1);
+            }
+            return;
+        }
+        // A function that is called where it is written runs.
+        if let Shape::Call(Callee { of: Some(of), .. }) = shape(node) {
+            let function =
+                if of.kind() == "parenthesized_expression" { parts(of).last().copied() } else { Some(of) };
+            let body = function.and_then(|function| function.child_by_field_name("body"));
+            for statement in body.filter(|_| depth < MAX_DEPTH).into_iter().flat_map(parts) {
+                let inner =
+                    if statement.kind() == "statement_list" { parts(statement) } else { vec![statement] };
+                inner.into_iter().for_each(|inner| self.note_runs(inner, found, depth + 1));
+            }
+        }
+        if let Some(call) = self.call(node, Form::Run) {
+            self.note_set(node, &call, found);
+            found.push(call);
+        }
+        for part in parts(node) {
+            self.note_runs(part, found, depth + 1);
+        }
+    }
+
+    /// Spells what a call of Python sets or deletes: a member, a name of the module, or a mark.
+    fn note_set(&self, node: Node<'_>, call: &Spelled, found: &mut Vec<Spelled>) {
+        let Shape::Call(callee) = shape(node) else { return };
+        let arguments = callee.arguments.map(parts).unwrap_or_default();
+        let given = call.arguments.as_deref().unwrap_or_default();
+        match (call.path.as_str(), arguments.as_slice()) {
+            ("setattr" | "delattr", [object, name, value @ ..]) => {
+                let Some(name) = self.string(*name) else { return };
+                let path = self.member(*object, &name, 0);
+                let form = if value.is_empty() { Form::Deleted } else { Form::Assigned };
+                let arguments = given.get(2).map(|value| vec![value.clone()]);
+                found.push(Spelled { form, path, arguments, span: span(node) });
+            }
+            ("globals().pop" | "globals().update" | "vars().pop" | "vars().update", _) => {
+                let names = given.iter().filter_map(|given| match given.name.as_str() {
+                    "" => given.value.text.clone(),
+                    name => Some(name.to_owned()),
+                });
+                let all = names.map(|path| Spelled {
+                    form: Form::Deleted,
+                    path,
+                    arguments: None,
+                    span: span(node),
+                });
+                found.extend(all);
+            }
+            ("pytestmark.append" | "pytestmark.extend" | "pytestmark.insert", values) => {
+                found.extend(values.iter().flat_map(|value| self.marks(*value)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Spells the targets of an assignment; marks of Python are those that it sets.
+    fn note_assigned(&self, node: Node<'_>, found: &mut Vec<Spelled>) {
+        let Some(left) = first_field(node, &["left", "name"]) else { return };
+        let right = first_field(node, &["right", "value"]);
+        let lists = ["pattern_list", "tuple_pattern", "list_pattern", "expression_list", "tuple", "list"];
+        let several = |node: Node<'_>| lists.contains(&node.kind());
+        let targets = if several(left) { parts(left) } else { vec![left] };
+        let values = right.filter(|right| several(left) && several(*right)).map(parts);
+        for (at, target) in targets.into_iter().enumerate() {
+            let value = match &values {
+                Some(values) => values.get(at).copied(),
+                None => right.filter(|_| !several(left)).map(last_assigned),
+            };
+            let is_name = matches!(shape(target), Shape::Name);
+            let path = if is_name { Some(self.word(target)) } else { self.path(target) };
+            let Some(path) = path else { continue };
+            if path.rsplit('.').next() == Some("pytestmark") {
+                found.extend(value.map(|value| self.marks(value)).unwrap_or_default());
+            }
+            let argument = Argument {
+                name: String::new(),
+                value: value.map(|value| self.value(value)).unwrap_or_default(),
+            };
+            let arguments = Some(vec![argument]);
+            found.push(Spelled { form: Form::Assigned, path, arguments, span: span(target) });
+        }
+    }
+}
+
+/// Returns the value of the last of assignments in a row.
+fn last_assigned(mut node: Node<'_>) -> Node<'_> {
+    for _ in 0..MAX_DEPTH {
+        let inner = node.child_by_field_name("right").filter(|_| node.kind() == "assignment");
+        let Some(inner) = inner else { break };
+        node = inner;
+    }
+    node
+}
