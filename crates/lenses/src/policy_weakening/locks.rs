@@ -1,4 +1,4 @@
-//! Lock files that go, while the manifest that they are for stays.
+//! Lock files that go, or lock less, while the manifest that they are for stays.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::files::on_removed_line;
 use super::{Found, LOCKFILE, REPLACED};
-use crate::contract::{Draft, Fact};
+use crate::contract::{Draft, Fact, Lookups};
 use qa_contracts::v1::{ChangeKind, Scope, ScopeReason, Side};
 use qa_core::classify;
 use qa_core::packet::Packet;
+use qa_reading::documents::{Document, Format, Step};
+use qa_reading::packages::{LockFormat, locked_packages};
 
 /// A path by its folder and its name in lower case.
 #[derive(PartialEq, Eq)]
@@ -49,11 +51,44 @@ pub(super) struct Lock {
     folder: String,
     /// Name in lower case.
     name: String,
+    /// Name as it is written.
+    file: String,
 }
 
 impl Lock {
-    fn new(place: &Place) -> Self {
-        Self { folder: place.folder.clone(), name: place.name.clone() }
+    fn new(place: &Place, path: &str) -> Self {
+        let file = path.rsplit('/').next().unwrap_or(path).to_owned();
+        Self { folder: place.folder.clone(), name: place.name.clone(), file }
+    }
+
+    /// Returns the packages of one side that come from elsewhere; none where the file cannot be read.
+    fn packages(&self, side: Side, lookups: &dyn Lookups) -> Option<BTreeSet<String>> {
+        let text = lookups.text(side, &joined(&self.folder, &self.file))?;
+        let packages = locked_packages(LockFormat::from_file_name(&self.file)?, &text).ok()?;
+        let foreign = packages.iter().filter(|package| package.version.is_some());
+        let has_sources = packages.iter().any(|package| package.source.is_some());
+        let foreign = foreign.filter(|package| !has_sources || package.source.is_some());
+        Some(foreign.map(|package| spelled(&package.name.text)).collect())
+    }
+
+    /// Returns why a file at head locks less than this one did at the base; none where it locks what manifests need.
+    fn loss(&self, head: &Self, lookups: &dyn Lookups) -> Option<&'static str> {
+        let base = self.packages(Side::Base, lookups).filter(|packages| !packages.is_empty())?;
+        let text = lookups.text(Side::Head, &joined(&head.folder, &head.file)).unwrap_or_default();
+        // A file that cannot be parsed is told by another rule.
+        let locked = match head.packages(Side::Head, lookups) {
+            None if !text.trim().is_empty() => return None,
+            locked => locked.unwrap_or_default(),
+        };
+        let [needed, needs] = [Side::Base, Side::Head].map(|side| {
+            let declared = declared(&self.folder, side, lookups);
+            declared.intersection(&base).cloned().collect::<BTreeSet<String>>()
+        });
+        if locked.is_empty() && (needed.is_empty() || !needs.is_empty()) {
+            return Some("lock file no longer lists any package");
+        }
+        let is_lost = needs.intersection(&needed).any(|package| !locked.contains(package));
+        is_lost.then_some("lock file no longer lists a package that the manifest names")
     }
 
     fn tool(&self) -> &str {
@@ -81,10 +116,54 @@ impl Place {
     }
 }
 
+fn joined(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Returns a name as registries compare it.
+fn spelled(name: &str) -> String {
+    name.to_lowercase().replace(['_', '.'], "-")
+}
+
+/// Returns the packages that the manifests of a folder name.
+fn declared(folder: &str, side: Side, lookups: &dyn Lookups) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let names = lookups.files_in(side, folder);
+    for name in names.iter().filter(|name| classify::is_manifest(&name.to_lowercase())) {
+        let Some(text) = lookups.text(side, &joined(folder, name)) else { continue };
+        let format = match name.rsplit('.').next() {
+            Some("json" | "jsonc") => Format::Json,
+            Some("yaml") => Format::Yaml,
+            Some("toml") | Some("Pipfile") => Format::Toml,
+            _ => {
+                found.extend(text.split_whitespace().map(spelled));
+                continue;
+            }
+        };
+        let Ok(document) = Document::parse(format, &text) else { continue };
+        for leaf in document.root().leaves().unwrap_or_default() {
+            let keys = leaf.path.iter().filter_map(|step| match step {
+                Step::Key(key) => Some(*key),
+                Step::Item(_) => None,
+            });
+            let keys: Vec<&str> = keys.collect();
+            let lists =
+                |key: &str| ["dependenc", "packages", "require"].iter().any(|word| key.contains(word));
+            let Some(list) = keys.iter().position(|key| lists(key)) else { continue };
+            let requirement = leaf.value.text().unwrap_or_default();
+            let end = requirement.find(|sign: char| !sign.is_alphanumeric() && !"-_.".contains(sign));
+            let words = [keys.get(list + 1).copied(), Some(&requirement[..end.unwrap_or(requirement.len())])];
+            found.extend(words.into_iter().flatten().map(spelled));
+        }
+    }
+    found
+}
+
 /// Looks at one file.
 pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     let file = packet.file;
-    let place = Place::new(&packet.path().to_text());
+    let path = packet.path().to_text();
+    let place = Place::new(&path);
     let is_lock = classify::is_lockfile(&place.name);
     // A lock file of somebody else's code takes no other's place, nor does one that only claims to be such a file.
     let is_ours = file.scope != Scope::Vendored && file.scope_reason != ScopeReason::Unproven;
@@ -93,12 +172,12 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     match file.kind {
         ChangeKind::Deleted if is_lock => {
             let draft = on_removed_line(packet, LOCKFILE, Side::Base, "lock file is deleted");
-            facts.push(Fact::new(&Found::LockGone(Lock::new(&place)), Some(draft)));
+            facts.push(Fact::new(&Found::LockGone(Lock::new(&place, &path)), Some(draft)));
         }
         ChangeKind::Deleted if classify::is_manifest(&place.name) => {
             facts.push(Fact::new(&Found::ManifestGone { folder: place.folder }, None));
         }
-        ChangeKind::Added => facts.extend(takes_a_place.then(|| lock_added(&place))),
+        ChangeKind::Added => facts.extend(takes_a_place.then(|| lock_added(&place, &path))),
         ChangeKind::Renamed => {
             let Some(old_path) = &file.old_path else { return facts };
             let old = Place::new(&old_path.to_text());
@@ -110,22 +189,26 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
             } else if classify::is_lockfile(&old.name) {
                 let summary = "lock file is renamed and no longer in use";
                 let draft = Draft::on_file(LOCKFILE, old_path, Side::Base, summary);
-                facts.push(Fact::new(&Found::LockGone(Lock::new(&old)), Some(draft)));
-                facts.extend(takes_a_place.then(|| lock_added(&place)));
+                facts.push(Fact::new(&Found::LockGone(Lock::new(&old, &old_path.to_text())), Some(draft)));
+                facts.extend(takes_a_place.then(|| lock_added(&place, &path)));
             }
+        }
+        ChangeKind::Modified if takes_a_place => {
+            let draft = on_removed_line(packet, LOCKFILE, Side::Base, "");
+            facts.push(Fact::new(&Found::LockChanged(Lock::new(&place, &path)), Some(draft)));
         }
         ChangeKind::Deleted | ChangeKind::Modified | ChangeKind::ModeChanged | ChangeKind::TypeChanged => {}
     }
     facts
 }
 
-fn lock_added(place: &Place) -> Fact {
-    Fact::new(&Found::LockAdded(Lock::new(place)), None)
+fn lock_added(place: &Place, path: &str) -> Fact {
+    Fact::new(&Found::LockAdded(Lock::new(place, path)), None)
 }
 
 /// A lock file of the same packages takes the place of one that goes, and cannot be compared with that of another tool; a
 /// manifest that goes too needs none.
-pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
+pub(super) fn compare(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
     let mut manifests_gone = BTreeSet::new();
     let mut locks_added = Vec::new();
     let mut drafts = Vec::new();
@@ -133,6 +216,13 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
         match fact.read::<Found>() {
             Some(Found::LockAdded(lock)) => locks_added.push(lock),
             Some(Found::ManifestGone { folder }) => drop(manifests_gone.insert(folder)),
+            Some(Found::LockChanged(lock)) => {
+                let summary = lock.loss(&lock, lookups);
+                let draft = fact.draft.as_ref().zip(summary);
+                drafts.extend(
+                    draft.map(|(draft, summary)| Draft { summary: summary.to_owned(), ..draft.clone() }),
+                );
+            }
             Some(Found::LockGone(_) | Found::Owners(_) | Found::Policy) | None => {}
         }
     }
@@ -143,7 +233,12 @@ pub(super) fn conclude(facts: &[Fact]) -> Vec<Draft> {
         if manifests_gone.contains(&gone.folder) {
             continue;
         }
-        match locks_added.iter().find(|lock| lock.may_replace(&gone)) {
+        let successor = locks_added.iter().find(|lock| lock.may_replace(&gone));
+        if let Some(summary) = successor.and_then(|lock| gone.loss(lock, lookups)) {
+            drafts.push(Draft { summary: summary.to_owned(), ..draft.clone() });
+            continue;
+        }
+        match successor {
             None => drafts.push(draft.clone()),
             Some(lock) if lock.tool() == gone.tool() => {}
             Some(_) => drafts.push(Draft {

@@ -34,7 +34,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "2",
+    version: "3",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -50,7 +50,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             LOCKFILE,
-            "Lock file is deleted",
+            "Lock file is deleted, or locks less than the manifest needs",
             Severity::Medium,
             GUARDED,
             "Restore the lock file, so that builds use the reviewed versions.",
@@ -115,6 +115,7 @@ enum Found {
     Policy,
     LockGone(locks::Lock),
     LockAdded(locks::Lock),
+    LockChanged(locks::Lock),
     /// A manifest is deleted or moved away.
     ManifestGone {
         folder: String,
@@ -160,13 +161,9 @@ impl Lens for PolicyWeakening {
         seen
     }
 
-    fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {
-        locks::conclude(facts)
-    }
-
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let mut changes = Vec::new();
-        let mut drafts = Vec::new();
+        let mut drafts = locks::compare(facts, lookups);
         for fact in facts {
             match fact.read::<Found>() {
                 Some(Found::Owners(change)) => changes.push(change),
@@ -174,7 +171,13 @@ impl Lens for PolicyWeakening {
                     let draft = fact.draft.as_ref();
                     drafts.extend(draft.and_then(|draft| rubric::swapped(draft, policy, lookups)));
                 }
-                Some(Found::LockGone(_) | Found::LockAdded(_) | Found::ManifestGone { .. }) | None => {}
+                Some(
+                    Found::LockGone(_)
+                    | Found::LockAdded(_)
+                    | Found::LockChanged(_)
+                    | Found::ManifestGone { .. },
+                )
+                | None => {}
             }
         }
         if !changes.is_empty() {
