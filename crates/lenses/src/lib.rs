@@ -32,6 +32,7 @@ pub mod reviews;
 mod sample;
 mod scan;
 mod secret_token;
+mod selection;
 #[cfg(test)]
 mod spelling_tests;
 mod successors;

@@ -89,6 +89,29 @@ fn operands<'w>(words: &[&'w str], directory: &str) -> Operands<'w> {
     found
 }
 
+/// Returns the directory that a command works in: one that an option names, or a manifest's.
+pub(super) fn directory_of(words: &[&str], directory: &str) -> String {
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let (option, value) = match word.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (*word, None),
+        };
+        let value = value.or_else(|| words.peek().map(|next| **next));
+        match (option, value) {
+            ("--manifest-path", Some(path)) => {
+                return joined(
+                    directory,
+                    path.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default(),
+                );
+            }
+            (option, Some(path)) if DIRECTORIES.contains(&option) => return joined(directory, path),
+            _ => {}
+        }
+    }
+    directory.to_owned()
+}
+
 fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
     let Operands { mut names, directory } = operands(arguments, directory);
     if names.is_empty() && list != Kind::Package {

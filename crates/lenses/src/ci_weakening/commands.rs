@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pattern::Pattern;
+use crate::selection::Selection;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
-use super::calls::{Call, calls};
+use super::calls::{Call, calls, directory_of};
+use super::guards::{self, Directory, Shadows};
 
 /// A command of a job, of a target, of a script or of a hook.
 #[derive(Debug, Clone, Default)]
@@ -18,11 +20,24 @@ pub(super) struct Step {
     pub(super) calls: Vec<Call>,
     pub(super) marks: Vec<Mark>,
     pub(super) span: Span,
-    /// Place of the matrix that makes it check what it checks.
-    pub(super) matrix: Option<Span>,
+    /// Places of settings that decide what it checks: its matrix, its working directory.
+    pub(super) settings: Vec<Span>,
     pub(super) does_nothing: bool,
+    /// Parts of the repository that it looks at, below its directory.
+    pub(super) selection: Selection,
+    pub(super) directory: String,
+    /// Directories of the repository in which its program is looked for first.
+    pub(super) first_on_path: Vec<Directory>,
     /// True for a command of a text that a script writes to a file or a pipe.
     pub(super) is_written: bool,
+}
+
+impl Step {
+    /// Places in its script, to be moved to those in the file.
+    pub(super) fn spans(&mut self) -> impl Iterator<Item = &mut Span> {
+        let directories = self.first_on_path.iter_mut().map(|directory| &mut directory.span);
+        self.marks.iter_mut().map(|mark| &mut mark.span).chain(directories).chain([&mut self.span])
+    }
 }
 
 /// A place that softens a command.
@@ -35,6 +50,8 @@ pub(super) struct Mark {
 /// Effect of a mark on a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
+    /// It runs where a condition holds.
+    Sometimes,
     /// A part of it is left out, as `-DskipTests` does for a build.
     Partial,
     /// Its failure is what passes, which a new check may be for.
@@ -56,6 +73,15 @@ pub(super) struct Surroundings {
     pub(super) matrix_span: Span,
     /// Places that another program replaces before the shell reads them.
     pub(super) expansions: Vec<Span>,
+    /// Variables of the environment.
+    pub(super) variables: Vec<Variable>,
+}
+
+/// A variable with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) value: String,
 }
 
 /// Cleaning up, looking around and reporting may fail without any check failing.
@@ -129,7 +155,16 @@ pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
     let script = Script::parse_template(text, options, &around.expansions);
     let directory = around.directory.clone();
     let functions = functions(&script);
-    let mut reader = Reader { around, text, script: &script, directory, end: None, functions };
+    let mut reader = Reader {
+        around,
+        text,
+        script: &script,
+        directory,
+        left: Vec::new(),
+        ends: Vec::new(),
+        shadows: Shadows::default(),
+        functions,
+    };
     let mut steps = reader.steps();
     for broken in &script.broken {
         steps.extend(unread(text, *broken, &script, around));
@@ -142,9 +177,19 @@ struct Reader<'a> {
     text: &'a str,
     script: &'a Script,
     directory: String,
-    /// Place of the `exit` behind which nothing runs.
-    end: Option<Span>,
+    /// Directories to come back to behind subshells.
+    left: Vec<Left>,
+    /// Places behind which nothing runs, or not always.
+    ends: Vec<Mark>,
+    shadows: Shadows,
     functions: BTreeMap<&'a str, Function>,
+}
+
+/// A directory that a subshell left.
+struct Left {
+    directory: String,
+    /// End of the subshell.
+    until: usize,
 }
 
 /// A function of a script.
@@ -174,25 +219,39 @@ impl Reader<'_> {
         let script = self.script;
         for (position, command) in script.commands.iter().enumerate() {
             let is_interpreter = script.commands.iter().any(|inner| inner.interpreted_by == Some(position));
-            if command.effective().is_empty() || is_interpreter && command.program() != Some("eval") {
-                continue;
-            }
-            let is_at_top = script.surroundings(command).next().is_none();
-            let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
-            match words.as_slice() {
-                ["cd", directory, ..] => self.directory = joined(&self.directory, directory),
-                ["exit", ..] if is_at_top && self.end.is_none() => {
-                    self.end = Some(command.span);
-                    let before = steps.last_mut().filter(|step| !step.checks.is_empty());
-                    if let (Some(before), ["exit", "0"]) = (before, words.as_slice()) {
-                        before.marks.push(Mark { effect: Effect::Ignored, span: command.span });
-                    }
+            let end = guards::end(script, command);
+            self.enter_directory(command);
+            self.shadows.note(command, &self.directory);
+            if !command.effective().is_empty() && (!is_interpreter || command.program() == Some("eval")) {
+                let before = steps.last_mut().filter(|step| !step.checks.is_empty() && self.ends.is_empty());
+                let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+                if let (Some(before), Some(Effect::Never), ["exit", "0"]) = (before, end, words.as_slice()) {
+                    before.marks.push(Mark { effect: Effect::Ignored, span: command.span });
                 }
-                _ => {}
+                steps.extend(self.variants(command));
             }
-            steps.extend(self.variants(command));
+            self.ends.extend(end.map(|effect| Mark { effect, span: command.span }));
         }
         steps
+    }
+
+    /// Follows `cd`, up to the end of the subshell that it stands in.
+    fn enter_directory(&mut self, command: &Command) {
+        while let Some(left) = self.left.pop_if(|left| left.until <= command.span.start) {
+            self.directory = left.directory;
+        }
+        let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+        let ["cd" | "pushd", directory, ..] = words.as_slice() else { return };
+        let subshell = self
+            .script
+            .surroundings(command)
+            .find_map(|(surrounding, span)| matches!(surrounding, Surrounding::Subshell).then_some(span));
+        if let Some(subshell) = subshell {
+            self.left.push(Left { directory: self.directory.clone(), until: subshell.end });
+        }
+        let path = directory.trim_start_matches(['$', '"']);
+        let is_root = path.starts_with("GITHUB_WORKSPACE") || path.starts_with("CI_PROJECT_DIR");
+        self.directory = if is_root { String::new() } else { joined(&self.directory, directory) };
     }
 
     /// Returns a command once for each of the values of the matrix that make it check something else.
@@ -209,42 +268,16 @@ impl Reader<'_> {
         all.extend(rest);
         for step in &mut all {
             step.span = command.span;
+            step.first_on_path = self.shadows.directories.clone();
+            let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
+            let around = self.around.variables.iter().map(|own| (own.name.as_str(), own.value.as_str()));
+            for (name, value) in around.chain(self.shadows.variables()).chain(own) {
+                step.selection.add_variable(name, value);
+            }
             step.is_written = command.is_written;
             step.marks.extend(marks.iter().copied());
         }
         all
-    }
-
-    /// Returns whether a command stands in a function that nothing calls, or behind a constant that keeps it from running.
-    fn is_unreachable(&self, command: &Command) -> bool {
-        self.script.surroundings(command).any(|(surrounding, span)| match surrounding {
-            Surrounding::Function(name) => {
-                let may_call = |other: &&Command| !other.is_written || command.is_written;
-                let mut callers = self.script.commands.iter().filter(may_call);
-                !callers.any(|other| other.program() == Some(name.as_str()))
-            }
-            Surrounding::Branch => {
-                let condition = span.of(self.text).strip_prefix("if ").unwrap_or_default();
-                constant(condition.split([';', '\n']).next().unwrap_or_default()) == Some(false)
-            }
-            Surrounding::OrRight | Surrounding::AndRight if span.of(self.text).starts_with("exit") => true,
-            Surrounding::OrRight => constant(span.of(self.text)) == Some(true),
-            Surrounding::AndRight => constant(span.of(self.text)) == Some(false),
-            Surrounding::LoopBody => {
-                let mut words = span.of(self.text).split_whitespace();
-                words.next() == Some("for") && words.nth(1).is_some_and(|word| word == "in;")
-            }
-            Surrounding::Pipeline { .. }
-            | Surrounding::AndLeft
-            | Surrounding::OrLeft
-            | Surrounding::Negated
-            | Surrounding::Background
-            | Surrounding::IfCondition
-            | Surrounding::LoopCondition
-            | Surrounding::Subshell
-            | Surrounding::Substitution
-            | Surrounding::Interpreted => false,
-        })
     }
 
     /// Returns the place of a function of a name around a command.
@@ -264,14 +297,16 @@ impl Reader<'_> {
 
     fn marks(&self, command: &Command, step: &Step) -> Vec<Mark> {
         let mut marks = Vec::new();
-        if let Some(end) = self.end.filter(|end| end.end <= command.span.start) {
-            marks.push(Mark { effect: Effect::Never, span: end });
-        }
+        marks.extend(self.ends.iter().copied());
         if command.options.noexec {
             marks.push(Mark { effect: Effect::Never, span: command.span });
         }
-        if self.is_unreachable(command) {
-            marks.push(Mark { effect: Effect::Never, span: command.span });
+        let guard = guards::guard(self.script, self.text, command);
+        let guard = guard.filter(|effect| *effect == Effect::Never || !step.checks.is_empty());
+        marks.extend(guard.map(|effect| Mark { effect, span: command.span }));
+        marks.extend(self.shadows.mark(command));
+        if command.words.first().is_some_and(|word| word.text() == "coproc") {
+            marks.push(Mark { effect: Effect::Ignored, span: command.span });
         }
         marks.extend(self.idle_function(command).map(|span| Mark { effect: Effect::Never, span }));
         let Some(lost) = command.lost else { return marks };
@@ -332,6 +367,7 @@ fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<Str
     }
     let text = own.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     let does_nothing = matches!(own.as_slice(), ["true" | ":" | "echo" | "printf", ..] | ["exit", "0"]);
+    let selection = Selection::of_command(&own);
     let mut found: Vec<Step> = Vec::new();
     let variants = spelled_out(&text, matrix);
     let is_one = variants.len() == 1;
@@ -347,7 +383,18 @@ fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<Str
             false => format!("{text} {}", checks.iter().cloned().collect::<Vec<_>>().join(" ")),
         };
         let marks = marks.clone();
-        found.push(Step { text: name, checks, calls, marks, does_nothing, ..Step::default() });
+        let selection = selection.clone();
+        let directory = directory_of(&words, directory);
+        found.push(Step {
+            text: name,
+            checks,
+            calls,
+            marks,
+            does_nothing,
+            selection,
+            directory,
+            ..Step::default()
+        });
     }
     found
 }
@@ -469,31 +516,6 @@ pub(super) fn shell_of(interpreter: Interpreter) -> Option<Options> {
         Interpreter::Shell(options) => Some(options),
         Interpreter::Other => None,
     }
-}
-
-/// Returns whether a command always succeeds or always fails, where it is written out.
-fn constant(text: &str) -> Option<bool> {
-    let text = text.trim();
-    let (inverted, text) = match text.strip_prefix("! ") {
-        Some(rest) => (true, rest.trim()),
-        None => (false, text),
-    };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_plain = !text.contains(['$', '`', '*', '?']);
-    let result = match words.as_slice() {
-        ["true" | ":" | "echo", ..] => true,
-        ["false", ..] => false,
-        ["[" | "[[", inner @ .., "]" | "]]"] | ["test", inner @ ..] if is_plain => match inner {
-            [left, "=" | "==" | "-eq", right] => left == right,
-            [left, "!=" | "-ne", right] => left != right,
-            [word] => !word.trim_matches(['"', '\'']).is_empty(),
-            ["-n", word] => !word.trim_matches(['"', '\'']).is_empty(),
-            ["-z", word] => word.trim_matches(['"', '\'']).is_empty(),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    Some(result != inverted)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Compares the checks that run at the base and at head: which are gone, and which no longer count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::commands::{Effect, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
@@ -13,6 +13,10 @@ pub(super) enum Weakening<'c> {
     Removed(&'c Check),
     /// The command runs, and its failure counts for less; the marks are those that make it so.
     Softened { head: &'c Check, marks: Vec<&'c PlacedMark> },
+    /// The command runs and looks at less, by these words.
+    Narrowed { base: &'c Check, head: &'c Check, words: Vec<String> },
+    /// The command runs in another directory.
+    Moved { base: &'c Check, head: &'c Check },
     /// A command that does nothing stands in its place.
     Replaced { head: &'c Check },
 }
@@ -43,11 +47,12 @@ impl Closeness {
             return false;
         }
         let same_unit = old.unit == new.unit && old.runner == new.runner && is_reached_as_often(old, new);
+        let same_unit = same_unit && old.directory == new.directory;
         let same_effect = old.effect() == new.effect();
         match self {
             Self::UnitAndEffect => same_unit && same_effect,
             Self::Unit => same_unit,
-            Self::Effect => may_replace(old, new) && same_effect,
+            Self::Effect => may_replace(old, new) && same_effect && old.directory == new.directory,
             // A command that moves to another file and is softened there counts as removed.
             Self::Text => {
                 may_replace(old, new) && (new.effect() <= old.effect() || old.unit.file == new.unit.file)
@@ -98,38 +103,53 @@ impl<'c> Comparison<'c> {
         let mut found = Vec::new();
         for (old, new) in self.pairs() {
             found.extend(softened(old.effect(), new));
+            let is_check = !old.checks.is_empty() && old.runner == Runner::Ci;
+            if !is_check || old.is_lost() {
+                continue;
+            }
+            if !is_within(&old.directory, &new.directory) {
+                found.push(Weakening::Moved { base: old, head: new });
+            }
+            // Variables may choose what the same words look at.
+            let words = old.selection.narrowed_by(&new.selection);
+            if !words.is_empty() {
+                found.push(Weakening::Narrowed { base: old, head: new, words });
+            }
         }
         let come: Vec<&'c Check> = unpaired(self.head, |at| self.is_paired[at]);
         let gone: Vec<&'c Check> = unpaired(self.base, |at| self.partners[at].is_some());
-        let mut removed: Vec<&Check> = Vec::new();
-        for old in &gone {
-            let weakening = self.successor(old, &come);
-            if let Some(Weakening::Removed(check)) = weakening {
-                removed.push(check);
-            }
-            found.extend(weakening);
-        }
-        let units: BTreeSet<_> = self.base.iter().map(|check| &check.unit).collect();
-        for new in &come {
-            let is_check = !new.checks.is_empty();
-            let is_soft = new.effect() >= Some(Effect::Ignored);
-            let was_soft = gone.iter().any(|old| {
-                old.effect().is_some()
-                    && old.unit.file == new.unit.file
-                    && (old.program() == new.program() || covers(new, old))
-            });
-            // What goes and comes back without effect is reported where it went.
-            let is_reported = removed.iter().any(|old| covers(new, old));
-            if is_check && is_soft && units.contains(&new.unit) && !was_soft && !is_reported {
-                found.extend(softened(None, new));
-            }
-        }
+        found.extend(gone.iter().filter_map(|old| self.successor(old, &come)));
         found
+    }
+
+    /// Returns how the commands that take the place of another one look at less than it, where none looks at all of it.
+    fn narrowed(&self, old: &'c Check, strict: &[&'c Check]) -> Option<Weakening<'c>> {
+        let mut weakest: Option<Weakening<'c>> = None;
+        let has_same_tool = strict.iter().any(|new| new.selection.tool() == old.selection.tool());
+        let own = strict.iter().filter(|new| !has_same_tool || new.selection.tool() == old.selection.tool());
+        for new in own {
+            let mut words = old.selection.narrowed_by(&new.selection);
+            // What one command leaves out another one may look at.
+            words.retain(|word| {
+                let mut others = self.head.iter().map(|other| &other.selection);
+                !(new.selection.leaves_out(word) && others.any(|other| other.makes_up_for(word)))
+            });
+            let is_moved = !is_within(&old.directory, &new.directory);
+            if words.is_empty() && !is_moved {
+                return None;
+            }
+            let weakening = match words.is_empty() {
+                true => Weakening::Moved { base: old, head: new },
+                false => Weakening::Narrowed { base: old, head: new, words },
+            };
+            weakest.get_or_insert(weakening);
+        }
+        weakest
     }
 
     /// Returns what becomes of a command that head does not have; none where another one does its work.
     fn successor(&self, old: &'c Check, come: &[&'c Check]) -> Option<Weakening<'c>> {
-        if old.effect().is_some() || old.does_nothing {
+        if old.is_lost() || old.does_nothing {
             return None;
         }
         let mut in_its_place = come.iter().filter(|new| new.unit == old.unit && new.runner == old.runner);
@@ -137,16 +157,17 @@ impl<'c> Comparison<'c> {
             let edited = in_its_place.find(|new| new.program() == old.program() && new.checks.is_empty())?;
             return softened(None, edited);
         }
-        let is_strict = |new: &Check| new.effect().is_none() && is_as_certain(old, new);
+        let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
         let stays =
             self.head.iter().any(|new| new.text == old.text && is_strict(new) && may_replace(old, new));
         let covering: Vec<_> = come.iter().filter(|new| may_replace(old, new) && covers(new, old)).collect();
-        if stays || covering.iter().any(|new| is_strict(new)) {
-            return None;
+        let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();
+        if stays || !strict.is_empty() {
+            return self.narrowed(old, &strict).filter(|_| !stays);
         }
-        let mut soft = covering.iter().filter(|new| new.effect().is_some());
+        let mut soft = covering.iter().filter(|new| new.effect() > old.effect());
         if let Some(soft) = soft.find(|new| new.unit.file == old.unit.file) {
-            return softened(None, soft);
+            return softened(old.effect(), soft);
         }
         // Among other commands one that does nothing takes nobody's place.
         let does_something = self.head.iter().any(|new| new.unit == old.unit && !new.does_nothing);
@@ -157,6 +178,12 @@ impl<'c> Comparison<'c> {
     }
 }
 
+/// Returns whether a directory is another one or below it.
+fn is_within(part: &str, whole: &str) -> bool {
+    let rest = part.strip_prefix(whole);
+    whole.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn unpaired(checks: &[Check], is_paired: impl Fn(usize) -> bool) -> Vec<&Check> {
     let all = checks.iter().enumerate();
     all.filter(|(position, _)| !is_paired(*position)).map(|(_, check)| check).collect()
@@ -164,10 +191,13 @@ fn unpaired(checks: &[Check], is_paired: impl Fn(usize) -> bool) -> Vec<&Check> 
 
 /// Returns the marks of a command that weigh more than what it had before.
 fn softened<'c>(before: Option<Effect>, new: &'c Check) -> Option<Weakening<'c>> {
-    if new.checks.is_empty() && (new.runner == Runner::Unknown || is_harmless(&new.text)) {
+    let is_check = !new.checks.is_empty();
+    if !is_check && (new.runner == Runner::Unknown || is_harmless(&new.text)) {
         return None;
     }
-    let marks: Vec<&PlacedMark> = new.marks.iter().filter(|mark| Some(mark.effect) > before).collect();
+    // What checks nothing may well run under a condition.
+    let counts = |effect: Effect| Some(effect) > before && (is_check || effect > Effect::Sometimes);
+    let marks: Vec<&PlacedMark> = new.marks.iter().filter(|mark| counts(mark.effect)).collect();
     if marks.is_empty() { None } else { Some(Weakening::Softened { head: new, marks }) }
 }
 

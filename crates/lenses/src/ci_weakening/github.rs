@@ -1,14 +1,19 @@
 //! Reads GitHub's workflows and actions as units: a job is one, and all steps of an action are one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use qa_reading::documents::{Document, Format, Node, ReadError};
-use qa_reading::workflow::{Action, Condition, Job, Reference, Run, Step, Value, Workflow};
+use qa_reading::syntax::Span;
+use qa_reading::workflow::{Action, Condition, Job, Member, Reference, Run, Step, Value, Workflow};
 
 use super::calls::Call;
-use super::commands::{self, Effect, Mark, Surroundings, joined, names_of_checks, shell_of};
+use super::commands::{self, Effect, Mark, Surroundings, Variable, joined, names_of_checks, shell_of};
+use super::conditions::Known;
+use super::guards::Directory;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
+use crate::selection::Selection;
 
 /// Inputs of actions by which they get a command.
 const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
@@ -18,6 +23,9 @@ const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
 struct Outer {
     marks: Vec<Mark>,
     around: Surroundings,
+    /// Place of the working directory.
+    directory_span: Option<Span>,
+    known: Known,
 }
 
 /// Reads a workflow.
@@ -27,7 +35,15 @@ struct Outer {
 pub(super) fn workflow(text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
     let workflow = Workflow::parse(&document)?;
-    let units = workflow.jobs.iter().map(job).collect();
+    let events: Vec<&str> = workflow.triggers.iter().map(|trigger| trigger.name).collect();
+    let known =
+        Known { events: events.iter().map(|event| (*event).to_owned()).collect(), ..Known::default() };
+    let is_off = |job: &Job<'_>| {
+        let effect = job.condition.and_then(|condition| known.effect_of(condition));
+        effect == Some(Effect::Never)
+    };
+    let off: Vec<&str> = workflow.jobs.iter().filter(|job| is_off(job)).map(|job| job.id).collect();
+    let units = workflow.jobs.iter().map(|own| job(own, &workflow.env, &known, &off)).collect();
     Ok(Source { units, triggers: Triggers::of_workflow(&workflow) })
 }
 
@@ -45,31 +61,56 @@ pub(super) fn action(text: &str) -> Result<Source, ReadError> {
     Ok(Source { units: vec![unit], ..Source::default() })
 }
 
-fn job(job: &Job<'_>) -> Unit {
-    let mut outer = Outer { marks: marks(job.condition, job.continue_on_error), ..Outer::default() };
+/// Reads a job, given those that never run.
+fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
+    let mut outer = Outer { known: known.clone(), ..Outer::default() };
+    outer.around.variables = [env, &job.env].into_iter().flat_map(|env| variables(env)).collect();
     if let Some(matrix) = job.strategy.and_then(|strategy| strategy.get("matrix")) {
         outer.around.matrix = values_of(matrix.node());
         outer.around.matrix_span = matrix.span();
+        outer.known.matrix = outer.around.matrix.clone();
     }
+    outer.marks = marks(job.condition, job.continue_on_error, &outer.known);
+    // A job is skipped with one that it needs, unless a condition of its own says otherwise.
+    let needs = job.needs.iter().filter(|_| job.condition.is_none());
+    let skipped = needs.filter(|need| need.constant().is_some_and(|id| off.contains(&&*id)));
+    outer.marks.extend(skipped.map(|need| Mark { effect: Effect::Never, span: need.span() }));
     let mut unit = Unit { name: job.id.to_owned(), ..Unit::default() };
-    unit.steps.extend(job.uses.map(|uses| used(uses, Vec::new(), &outer)));
+    unit.steps.extend(job.uses.map(|uses| used(uses, Vec::new(), &[], &outer)));
+    let mut on_path: Vec<Directory> = Vec::new();
     for step in &job.steps {
-        unit.steps.extend(steps(step, &outer));
+        let own = steps(step, &outer);
+        let first: Vec<Directory> = on_path.clone();
+        for mut step in own {
+            on_path.extend(step.first_on_path.iter().filter(|directory| directory.persists).cloned());
+            step.first_on_path.extend(first.iter().cloned());
+            unit.steps.push(step);
+        }
     }
     unit
 }
 
+fn variables(env: &[Member<'_>]) -> Vec<Variable> {
+    let variables = env.iter().map(|member| Variable {
+        name: member.name.to_owned(),
+        value: member.value.constant().map(Cow::into_owned).unwrap_or_default(),
+    });
+    variables.collect()
+}
+
 fn steps(step: &Step<'_>, outer: &Outer) -> Vec<commands::Step> {
     let mut outer = outer.clone();
-    outer.marks.extend(marks(step.condition, step.continue_on_error));
+    outer.marks.extend(marks(step.condition, step.continue_on_error, &outer.known));
+    outer.around.variables.extend(variables(&step.env));
     let mut found = Vec::new();
     if let Some(uses) = step.uses {
         let inputs = COMMANDS.iter().filter_map(|name| step.input(name)).collect();
-        found.push(used(uses, inputs, &outer));
+        found.push(used(uses, inputs, &step.with, &outer));
     }
     if let Some(run) = step.run {
         let directory = step.working_directory.and_then(Value::constant).unwrap_or_default();
         outer.around.directory = joined("", &directory);
+        outer.directory_span = step.working_directory.map(Value::span);
         found.extend(script(run, &outer));
     }
     found
@@ -82,30 +123,52 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
     around.shell = shell_of(run.interpreter);
     around.expansions = template.expressions.iter().map(|embedded| embedded.span).collect();
     let mut steps = commands::steps(template.text(), &around);
-    let shown = run.shell.filter(|shell| prints_alone(*shell));
+    let shell =
+        run.shell.and_then(|shell| Some(Mark { effect: effect_of_shell(shell)?, span: shell.span() }));
     for step in &mut steps {
-        step.span = template.place(step.span);
-        for mark in &mut step.marks {
-            mark.span = template.place(mark.span);
+        for span in step.spans() {
+            *span = template.place(*span);
         }
         step.marks.extend(outer.marks.iter().copied());
-        step.marks.extend(shown.map(|shell| Mark { effect: Effect::Never, span: shell.span() }));
-        step.matrix = Some(around.matrix_span).filter(|_| template.text().contains("matrix."));
+        step.marks.extend(shell);
+        step.settings.extend(outer.directory_span);
+        step.settings.extend(Some(around.matrix_span).filter(|_| template.text().contains("matrix.")));
     }
     steps
 }
 
-/// Returns whether the shell of a step is a program that runs no script.
-fn prints_alone(shell: Value<'_>) -> bool {
-    let text = shell.constant().unwrap_or_default();
-    matches!(
-        text.split_whitespace().next(),
-        Some(":" | "cat" | "echo" | "head" | "ls" | "printf" | "tee" | "true")
-    )
+/// Returns what the command line that a step names as its shell does to the script `{0}`.
+fn effect_of_shell(shell: Value<'_>) -> Option<Effect> {
+    const PRINTERS: &[&str] = &[":", "cat", "echo", "head", "ls", "printf", "tee", "test", "true"];
+    const SHELLS: &[&str] = &["bash", "dash", "ksh", "sh", "zsh"];
+    let text = shell.constant()?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let base = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+    if words.iter().take(2).any(|word| PRINTERS.contains(&base(word).as_str())) {
+        return Some(Effect::Never);
+    }
+    let script = words.iter().position(|word| word.contains("{0}"))?;
+    if words[script..].iter().any(|word| word.contains(['|', ';', '&'])) {
+        return Some(Effect::Ignored);
+    }
+    // Behind a shell stand its options; with an operand or a command before the script it runs that instead.
+    let at = words[..script].iter().rposition(|word| SHELLS.contains(&base(word).as_str()))?;
+    let mut options = words[at + 1..script].iter().peekable();
+    let mut is_script = true;
+    while let Some(option) = options.next() {
+        let letters = option.strip_prefix(['-', '+']).unwrap_or_default();
+        let is_long = letters.starts_with('-');
+        let prints = matches!(letters, "-version" | "-help") || !is_long && letters.contains(['c', 'n', 's']);
+        is_script &= !letters.is_empty() && !prints || words[script] != "{0}";
+        if letters.ends_with('o') && !is_long {
+            options.next();
+        }
+    }
+    if is_script { None } else { Some(Effect::Never) }
 }
 
 /// Returns the step of an action, or of a workflow that a job calls.
-fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, outer: &Outer) -> commands::Step {
+fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer: &Outer) -> commands::Step {
     let text = uses.constant().unwrap_or_default();
     let reference = Reference::parse(&text);
     let name = match reference {
@@ -123,28 +186,62 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, outer: &Outer) -> commands::Ste
     };
     let mut command = format!("uses {name}");
     let mut marks = outer.marks.clone();
-    for input in inputs {
+    marks.extend(settings.iter().filter_map(|member| {
+        let value = member.value.constant()?;
+        let is_soft = SOFT_INPUTS.contains(&(member.name.replace('_', "-").to_lowercase().as_str(), &*value));
+        is_soft.then(|| Mark { effect: Effect::Ignored, span: member.value.span() })
+    }));
+    let mut words: Vec<String> = Vec::new();
+    for input in &inputs {
         let options = input.constant().unwrap_or_default();
         let own = commands::steps(&options, &outer.around).into_iter().flat_map(|step| step.marks);
         marks.extend(own.map(|mark| Mark { effect: mark.effect, span: input.span() }));
+        words.extend(options.split_whitespace().map(str::to_owned));
         command.push(' ');
         command.push_str(&options);
     }
+    let directory = settings.iter().find(|member| member.name.replace('_', "-") == "working-directory");
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     commands::Step {
         text: format!("uses {name}"),
         checks: names_of_checks(&command),
         calls,
         marks,
         span: uses.span(),
+        selection: Selection::of_action(name, &words),
+        directory: directory
+            .and_then(|member| member.value.constant())
+            .map(|path| joined("", &path))
+            .unwrap_or_default(),
+        settings: inputs
+            .iter()
+            .copied()
+            .chain(directory.map(|member| member.value))
+            .map(Value::span)
+            .collect(),
         ..commands::Step::default()
     }
 }
 
+/// Inputs of actions with the values by which their failures count for nothing, or only those of new lines do.
+const SOFT_INPUTS: &[(&str, &str)] = &[
+    ("continue-on-error", "true"),
+    ("dry-run", "true"),
+    ("exit-code", "0"),
+    ("fail-ci-if-error", "false"),
+    ("fail-on-error", "false"),
+    ("only-new-issues", "true"),
+    ("soft-fail", "true"),
+    ("warn-only", "true"),
+];
+
 /// Returns what a job or a step says of all its commands.
-fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>) -> Vec<Mark> {
+fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>, known: &Known) -> Vec<Mark> {
     let mut marks = Vec::new();
-    if let Some(condition) = condition.filter(|condition| condition.constant() == Some(false)) {
-        marks.push(Mark { effect: Effect::Never, span: condition.value.span() });
+    if let Some(condition) = condition
+        && let Some(effect) = known.effect_of(condition)
+    {
+        marks.push(Mark { effect, span: condition.value.span() });
     }
     if let Some(value) = continue_on_error.filter(|value| is_on(*value)) {
         marks.push(Mark { effect: Effect::Ignored, span: value.span() });

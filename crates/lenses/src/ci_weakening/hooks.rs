@@ -6,6 +6,8 @@ use qa_contracts::v1::Side;
 use qa_reading::documents::{Document, Format, Node, ReadError};
 use qa_reading::syntax::Span;
 
+use super::guards;
+use crate::selection::Selection;
 use crate::successors;
 
 /// A hook of a list.
@@ -16,6 +18,71 @@ pub(super) struct Entry {
     span: Span,
     /// Place by which it does not run.
     off: Option<Span>,
+    /// Settings by which it looks at less than all files.
+    limits: Vec<Limit>,
+    /// Its arguments, and their place.
+    arguments: Selection,
+    arguments_span: Option<Span>,
+}
+
+/// A setting by which a hook looks at less.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Limit {
+    key: &'static str,
+    text: String,
+    span: Span,
+}
+
+/// Settings of pre-commit by which hooks look at less.
+const LIMITS: &[&str] = &["exclude", "exclude_types", "files", "types", "types_or"];
+
+impl Entry {
+    fn new(name: &str, span: Span, off: Option<Span>) -> Self {
+        Self {
+            name: name.to_owned(),
+            span,
+            off,
+            limits: Vec::new(),
+            arguments: Selection::default(),
+            arguments_span: None,
+        }
+    }
+
+    /// Takes over the settings by which a hook looks at less.
+    fn with_limits(mut self, node: Node<'_>) -> Self {
+        for key in LIMITS {
+            if let Some(value) = node.get(key) {
+                self.limits.push(Limit { key, text: value.texts().join(","), span: value.span() });
+            }
+        }
+        if let Some(arguments) = node.get("args") {
+            self.arguments = Selection::of_action(&self.name, &arguments.texts());
+            self.arguments_span = Some(arguments.span());
+        }
+        self
+    }
+
+    /// Returns the place by which the hook looks at less than it did.
+    fn narrowing(&self, old: &Self) -> Option<Span> {
+        let gained = self.limits.iter().find(|limit| {
+            let before = old.limits.iter().find(|old| old.key == limit.key);
+            match before {
+                Some(before) => limit.key == "exclude" && gains_parts(&before.text, &limit.text),
+                None => !matches!(limit.text.as_str(), "" | "^$") || limit.key.starts_with("files"),
+            }
+        });
+        let has_less = !old.arguments.narrowed_by(&self.arguments).is_empty();
+        let arguments = self.arguments_span.or(Some(self.span)).filter(|_| has_less);
+        gained.map(|limit| limit.span).or(arguments)
+    }
+}
+
+/// Returns whether a pattern has alternatives that it did not have.
+fn gains_parts(old: &str, new: &str) -> bool {
+    let parts = |text: &str| -> BTreeSet<String> {
+        text.split(['|', '(', ')']).map(|part| part.trim().to_owned()).collect()
+    };
+    !parts(new).is_subset(&parts(old))
 }
 
 /// A hook that a change takes away.
@@ -33,12 +100,26 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry>, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
     let root = document.root();
     let mut found = Vec::new();
+    // What the list leaves out, all of its hooks leave out.
+    let list = Entry::new("", root.span(), None).with_limits(root);
+    if root.get("repos").is_some() && !list.limits.is_empty() {
+        found.push(list);
+    }
+    let skipped = root.at(&["ci", "skip"]);
     for hook in root.get("repos").into_iter().flat_map(Node::items).filter_map(|repo| repo.get("hooks")) {
         for hook in hook.items() {
             let Some(id) = hook.get("id") else { continue };
             let stages = hook.get("stages").or(root.get("default_stages"));
             let off = stages.filter(|stages| is_manual(*stages)).map(Node::span);
-            found.push(Entry { name: id.text().unwrap_or_default().to_owned(), span: id.span(), off });
+            let name = id.text().unwrap_or_default();
+            let is_skipped = |list: &Node<'_>| list.texts().contains(&name);
+            let entry = hook.get("entry").filter(|entry| {
+                guards::is_idle(
+                    entry.text().unwrap_or_default().split_whitespace().next().unwrap_or_default(),
+                )
+            });
+            let off = off.or(skipped.filter(is_skipped).map(Node::span)).or(entry.map(Node::span));
+            found.push(Entry::new(name, id.span(), off).with_limits(hook));
         }
     }
     for stage in root.entries() {
@@ -50,15 +131,15 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry>, ReadError> {
             jobs.map(|job| (job.get("name").and_then(Node::text).unwrap_or_default(), job.span(), job));
         for (name, span, node) in commands.chain(jobs) {
             let run = node.get("run");
-            let name = run.and_then(Node::text).unwrap_or(name).to_owned();
+            let name = run.and_then(Node::text).unwrap_or(name);
             let span = run.map(Node::span).unwrap_or(span);
-            found.push(Entry { name, span, off: outer.or_else(|| skip(node)) });
+            found.push(Entry::new(name, span, outer.or_else(|| skip(node))));
         }
         for hook in stage.value.entries() {
             let enabled = hook.value.get("enabled");
             if let Some(enabled) = enabled {
                 let off = if enabled.flag() == Some(false) { Some(enabled.span()) } else { None };
-                found.push(Entry { name: hook.key.to_owned(), span: hook.key_span, off });
+                found.push(Entry::new(hook.key, hook.key_span, off));
             }
         }
     }
@@ -77,13 +158,21 @@ pub(super) fn lost_hooks(base: &[Entry], head: &[Entry]) -> Vec<Lost> {
             found.push(Lost { side: Side::Head, span });
         }
     }
+    let unlimited = Entry::new("", Span::default(), None);
+    for entry in head.iter().filter(|entry| entry.off.is_none()) {
+        let before = base.iter().find(|old| old.name == entry.name && old.off.is_none());
+        let before = before.or(Some(&unlimited).filter(|list| list.name == entry.name && !base.is_empty()));
+        if let Some(span) = before.and_then(|old| entry.narrowing(old)) {
+            found.push(Lost { side: Side::Head, span });
+        }
+    }
     let come: BTreeSet<String> = head
         .iter()
         .filter(|entry| entry.off.is_none() && !before.contains(entry.name.as_str()))
         .map(|entry| entry.name.clone())
         .collect();
-    let gone: Vec<&Entry> =
-        base.iter().filter(|entry| entry.off.is_none() && !staying.contains(entry.name.as_str())).collect();
+    let hooks = base.iter().filter(|entry| entry.off.is_none() && !entry.name.is_empty());
+    let gone: Vec<&Entry> = hooks.filter(|entry| !staying.contains(entry.name.as_str())).collect();
     // Each hook that comes takes the place of those whose work it does, or else of one.
     let spare = come.iter().filter(|new| !gone.iter().any(|old| successors::covers(new, &old.name))).count();
     let uncovered: Vec<&&Entry> = gone.iter().filter(|old| !successors::cover(&come, &old.name)).collect();

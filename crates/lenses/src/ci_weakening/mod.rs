@@ -6,8 +6,10 @@
 mod calls;
 mod commands;
 mod compare;
+mod conditions;
 mod files;
 mod github;
+mod guards;
 mod hooks;
 mod pipeline;
 mod recipes;
@@ -46,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -173,6 +175,7 @@ impl ChangeSet<'_> {
                         let summary = match mark.effect {
                             commands::Effect::Never => "CI check no longer runs",
                             commands::Effect::Inverted => "CI failure now counts as a success",
+                            commands::Effect::Sometimes => "CI check now runs under a condition only",
                             commands::Effect::Ignored | commands::Effect::Partial => {
                                 "CI failure is now ignored"
                             }
@@ -180,6 +183,16 @@ impl ChangeSet<'_> {
                         let places = std::iter::once(&mark.place).chain(&head.places);
                         self.add(SOFTENED, Side::Head, places, summary);
                     }
+                }
+                Weakening::Narrowed { base, head, words } if self.have_moved(base, head, words) => {}
+                Weakening::Narrowed { head, words, .. } => {
+                    let summary = "CI check now looks at less than before";
+                    self.add_with(SOFTENED, Side::Head, head.places.iter(), summary, words);
+                }
+                Weakening::Moved { base, head } if self.has_moved(&base.directory, &head.directory) => {}
+                Weakening::Moved { head, .. } => {
+                    let summary = "CI check now runs in another directory";
+                    self.add(SOFTENED, Side::Head, head.places.iter(), summary);
                 }
                 Weakening::Replaced { head } => {
                     let rule = if head.runner == Runner::Hook { HOOK } else { SOFTENED };
@@ -250,8 +263,7 @@ impl ChangeSet<'_> {
             }
             let lost = gone.iter().filter(|check| *check.root == *path).count();
             let own = base.iter().filter(|check| *check.root == *path && check.reach > Reach::Nothing);
-            let checks =
-                own.clone().filter(|check| !check.checks.is_empty() && check.effect().is_none()).count();
+            let checks = own.clone().filter(|check| !check.checks.is_empty() && !check.is_lost()).count();
             let runs = own.clone().filter(|check| !check.text.starts_with("uses ")).count();
             let moved = comparison.pairs().filter(|(old, _)| *old.root == *path).count();
             let is_judge = own.clone().next().is_some();
@@ -355,7 +367,11 @@ impl ChangeSet<'_> {
                 for lost in hooks::lost_hooks(&entries, &new.unwrap_or_default()) {
                     let path = change.path(lost.side).unwrap_or_default();
                     let place = Place { path: path.into(), span: lost.span };
-                    self.add(HOOK, lost.side, std::iter::once(&place), "commit hook is removed");
+                    let summary = match lost.side {
+                        Side::Base => "commit hook is removed",
+                        Side::Head => "commit hook no longer runs, or looks at less",
+                    };
+                    self.add(HOOK, lost.side, std::iter::once(&place), summary);
                 }
             } else if Kind::for_path(path) == Some(Kind::Hook) {
                 let first = base.iter().find(|check| check.is_run_by_hook(path));
@@ -371,6 +387,41 @@ impl ChangeSet<'_> {
         }
     }
 
+    /// Returns whether the parts that a check no longer names are gone, so that it looks at others.
+    fn have_moved(&self, base: &Check, head: &Check, words: &[String]) -> bool {
+        let is_about_parts = words.iter().all(|word| head.selection.has_operand(word));
+        let mut lost = base.selection.operands().filter(|part| !head.selection.has_operand(part)).peekable();
+        is_about_parts
+            && lost.peek().is_some()
+            && lost.all(|part| {
+                let path = commands::joined(&base.directory, part);
+                self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
+            })
+    }
+
+    /// Returns whether what a check looks at went from one directory to another: its manifest did.
+    fn has_moved(&self, old: &str, new: &str) -> bool {
+        const MANIFESTS: &[&str] = &[
+            "build.gradle",
+            "build.gradle.kts",
+            "Cargo.toml",
+            "composer.json",
+            "Gemfile",
+            "go.mod",
+            "Makefile",
+            "package.json",
+            "pom.xml",
+            "pyproject.toml",
+            "setup.py",
+        ];
+        let has = |side, directory: &str, name: &str| {
+            self.lookups.is_present(side, &commands::joined(directory, name))
+        };
+        MANIFESTS.iter().any(|name| {
+            has(Side::Base, old, name) && !has(Side::Head, old, name) && has(Side::Head, new, name)
+        })
+    }
+
     /// Reports at the first of some places that stands on a changed line, or else where the change is.
     fn add<'p>(
         &mut self,
@@ -379,17 +430,33 @@ impl ChangeSet<'_> {
         places: impl Iterator<Item = &'p Place>,
         summary: &'static str,
     ) {
+        self.add_with(rule, side, places, summary, &[]);
+    }
+
+    /// Reports as [`Self::add`] does, with the words by which a check is weaker.
+    fn add_with<'p>(
+        &mut self,
+        rule: &'static str,
+        side: Side,
+        places: impl Iterator<Item = &'p Place>,
+        summary: &'static str,
+        words: &[String],
+    ) {
+        let with_words = |draft: Draft| match words {
+            [] => draft,
+            words => draft.with("words", words.to_vec()),
+        };
         let mut fallback = None;
         for place in places {
             let change = self.changes.iter().find(|change| change.path(side) == Some(&*place.path));
             let Some(change) = change else { continue };
             if let Some(draft) = change.on_line(rule, side, Some(place.span), summary, self.lookups) {
-                return self.keep(draft);
+                return self.keep(with_words(draft));
             }
             fallback.get_or_insert(change);
         }
         if let Some(change) = fallback.or(self.changes.first()) {
-            self.keep(change.on_any_line(rule, side, summary, self.lookups));
+            self.keep(with_words(change.on_any_line(rule, side, summary, self.lookups)));
         }
     }
 

@@ -7,8 +7,10 @@ use qa_reading::syntax::Span;
 use super::calls::Call;
 use super::commands::{Effect, Mark, Step, Surroundings, joined, names_of_checks, steps};
 use super::files::Kind;
+use super::guards;
 use super::source::Source;
 use super::triggers::Triggers;
+use crate::pattern::Pattern;
 
 /// Keys of scripts.
 const SCRIPTS: &[&str] = &[
@@ -77,7 +79,10 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Source, ReadError> {
         root.leaves()?;
         let strict = Options { errexit: true, ..Options::default() };
         let around = Surroundings { shell: Some(strict), ..Surroundings::default() };
-        reader.walk(root, &Scope { around, ..Scope::default() });
+        let mut scope = Scope { around, ..Scope::default() };
+        // `workflow` of GitLab is for all jobs beside it.
+        scope.marks.extend(root.get("workflow").map(Scope::marks_of).unwrap_or_default());
+        reader.walk(root, &scope);
         if kind == Kind::Circle {
             reader.mark_called(root);
         }
@@ -249,9 +254,8 @@ impl Reader {
         around.expansions = expansions(self.kind, &text);
         let unit = self.unit_name(scope);
         for mut step in steps(&text, &around) {
-            step.span = lines.place_of_span(step.span);
-            for mark in &mut step.marks {
-                mark.span = lines.place_of_span(mark.span);
+            for span in step.spans() {
+                *span = lines.place_of_span(*span);
             }
             step.marks.extend(scope.marks.iter().copied());
             self.source.unit(&unit).steps.push(step);
@@ -262,11 +266,7 @@ impl Reader {
 impl Scope {
     /// Takes over what a map says of all that is below it.
     fn enter(&mut self, node: Node<'_>) {
-        for entry in node.entries() {
-            let Some(effect) = softens(entry.key, entry.value) else { continue };
-            let span = Span { start: entry.key_span.start, end: entry.value.span().end };
-            self.marks.push(Mark { effect, span });
-        }
+        self.marks.extend(Self::marks_of(node));
         for key in ["working_directory", "workingDirectory"] {
             if let Some(directory) = node.get(key).and_then(Node::text) {
                 self.around.directory = joined("", directory);
@@ -275,35 +275,75 @@ impl Scope {
     }
 }
 
+impl Scope {
+    fn marks_of(node: Node<'_>) -> Vec<Mark> {
+        let marks = node.entries().filter_map(|entry| {
+            let effect = softens(entry.key, entry.value)?;
+            let span = Span { start: entry.key_span.start, end: entry.value.span().end };
+            Some(Mark { effect, span })
+        });
+        marks.collect()
+    }
+}
+
 /// Returns what a member of a map does to the commands below the map.
 fn softens(key: &str, value: Node<'_>) -> Option<Effect> {
     let text = value.text().unwrap_or_default();
     let (effect, is_softened) = match key {
         "continueOnError" | "allow_failure" | "allow_failures" | "ignore_failure" | "ignore_failures"
-        | "ignoreFailure" | "ignore_error" => (Effect::Ignored, value.flag() == Some(true)),
+        | "ignoreFailure" | "ignore_error" => {
+            (Effect::Ignored, value.flag() == Some(true) || value.get("exit_codes").is_some())
+        }
         "soft_fail" => (Effect::Ignored, value.flag() == Some(true) || value.items().next().is_some()),
+        "background" => (Effect::Ignored, value.flag() == Some(true)),
         "failure" => (Effect::Ignored, text == "ignore"),
         "on-fail" => (Effect::Ignored, value.get("strategy").and_then(Node::text) == Some("ignore")),
         "if" | "condition" | "only_if" => (Effect::Never, is_never(value)),
         "enabled" => (Effect::Never, value.flag() == Some(false)),
         "skip" => (Effect::Never, value.flag() == Some(true)),
-        "when" | "trigger" => (Effect::Never, matches!(text, "never" | "manual")),
+        "shell" => (Effect::Never, guards::is_idle(text.split_whitespace().next().unwrap_or_default())),
+        "when" | "trigger" => {
+            let is_off = matches!(text, "never" | "manual" | "on_fail" | "on_failure");
+            (Effect::Never, is_off || value.flag() == Some(false))
+        }
+        "only" => (Effect::Never, names_no_change(value)),
+        "except" => {
+            let names = value.get("refs").unwrap_or(value).texts();
+            (Effect::Never, names.iter().any(|name| matches!(*name, "branches" | "merge_requests")))
+        }
         "rules" => {
-            let never_runs = value.items().next().is_some()
-                && value
-                    .items()
-                    .all(|rule| matches!(rule.get("when").and_then(Node::text), Some("never" | "manual")));
-            (Effect::Never, never_runs)
+            let never_runs = |rule: Node<'_>| {
+                matches!(rule.get("when").and_then(Node::text), Some("never" | "manual"))
+                    || rule.get("if").is_some_and(is_never)
+            };
+            (Effect::Never, value.items().next().is_some() && value.items().all(never_runs))
         }
         _ => return None,
     };
     is_softened.then_some(effect)
 }
 
+/// Returns whether a list of GitLab's references is for none that a change goes by.
+fn names_no_change(value: Node<'_>) -> bool {
+    const NO_CHANGE: &[&str] = &["api", "chat", "never", "pipelines", "schedules", "tags", "triggers", "web"];
+    let names = value.get("refs").unwrap_or(value).texts();
+    !names.is_empty() && names.iter().all(|name| NO_CHANGE.contains(name))
+}
+
 /// Returns whether a condition never holds.
 fn is_never(value: Node<'_>) -> bool {
-    let Some(text) = value.text() else { return false };
-    value.flag() == Some(false) || matches!(text.trim(), "never" | "never()")
+    static EQUAL: Pattern = Pattern::new(
+        r#"^(?:eq\(\s*'([^']*)'\s*,\s*'([^']*)'\s*\)|["']([^"']*)["']\s*==\s*["']([^"']*)["'])$"#,
+    );
+    static NOBODY: Pattern = Pattern::new(r#"==\s*["'](?:disabled|never|nobody|none)["']$|^failed\(\)$"#);
+    let Some(text) = value.text().map(str::trim) else { return false };
+    let is_unequal = EQUAL.captures(text).is_some_and(|groups| {
+        let side = |first: usize, second: usize| {
+            groups.get(first).or(groups.get(second)).map(|found| found.as_str().to_owned())
+        };
+        side(1, 3) != side(2, 4)
+    });
+    value.flag() == Some(false) || matches!(text, "never" | "never()") || is_unequal || NOBODY.is_match(text)
 }
 
 /// Places that the vendor replaces before the shell reads a script: `<< parameters.x >>`.

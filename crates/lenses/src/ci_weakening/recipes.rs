@@ -2,22 +2,24 @@
 //! scripts and Jenkinsfiles.
 
 use qa_reading::documents::{Document, Format, Node, ReadError};
-use qa_reading::makefile::Makefile;
+use qa_reading::makefile::{Makefile, Variable};
 use qa_reading::shell::{Interpreter, Options};
 use qa_reading::syntax::Span;
 
 use super::calls::Call;
 use super::commands::{Effect, Mark, Step, Surroundings, shell_of, steps};
 use super::files::Kind;
+use super::guards;
 use super::source::{Source, Unit};
 use crate::pattern::Pattern;
+use crate::selection::Selection;
 
 fn in_shell(options: Options) -> Surroundings {
     Surroundings { shell: Some(options), ..Surroundings::default() }
 }
 
 fn shifted(mut step: Step, place: impl Fn(usize) -> usize) -> Step {
-    for span in step.marks.iter_mut().map(|mark| &mut mark.span).chain([&mut step.span]) {
+    for span in step.spans() {
         let start = place(span.start);
         let end = (place(span.end.saturating_sub(1).max(span.start)) + 1).max(start);
         *span = Span { start, end };
@@ -36,10 +38,16 @@ pub(super) fn makefile(text: &str) -> Source {
     let read = Makefile::parse(text);
     let options = read.options();
     let mut source = Source::default();
+    let settings: Vec<Mark> = read.variables.iter().filter_map(mark_of_setting).collect();
+    let has_branches = ["ifeq", "ifneq", "ifdef", "ifndef"].iter().any(|word| text.contains(word));
     for rule in &read.rules {
         for target in &rule.targets {
             let unit = source.unit(&target.text);
             unit.is_called = true;
+            // Of several recipes the last one counts.
+            if !rule.recipe.is_empty() && !has_branches {
+                unit.steps.retain(|step| step.text.starts_with("needs "));
+            }
             for name in &rule.prerequisites {
                 unit.steps.push(Step {
                     calls: vec![Call::Unit(name.text.clone())],
@@ -51,6 +59,8 @@ pub(super) fn makefile(text: &str) -> Source {
                 let is_ignored = line.ignores_failure || read.ignores_failures_of(&target.text);
                 for step in steps(&line.script.text, &around) {
                     let mut step = shifted(step, |at| line.script.source_of(at));
+                    step.marks.extend(settings.iter().copied());
+                    with_variables(&mut step, &read.variables);
                     if is_ignored {
                         step.marks.push(Mark { effect: Effect::Ignored, span: line.span });
                     }
@@ -62,6 +72,44 @@ pub(super) fn makefile(text: &str) -> Source {
     source
 }
 
+/// Returns what a variable that make itself reads does to every recipe.
+fn mark_of_setting(variable: &Variable) -> Option<Mark> {
+    let value = variable.value.text.as_str();
+    let first = value.split_whitespace().next().unwrap_or_default();
+    let has = |letter: char| {
+        value.split_whitespace().any(|word| word.trim_start_matches('-') == letter.to_string())
+    };
+    let effect = match variable.name.text.as_str() {
+        "SHELL" if guards::is_idle(first) => Effect::Never,
+        "MAKEFLAGS" if has('n') || has('t') => Effect::Never,
+        "MAKEFLAGS" if has('i') || value.contains("--ignore-errors") => Effect::Ignored,
+        _ => return None,
+    };
+    Some(Mark { effect, span: variable.value.span })
+}
+
+/// Puts the values of variables in the place of their names, in what a step looks at and in the program that it runs.
+fn with_variables(step: &mut Step, variables: &[Variable]) {
+    let mut text = step.text.clone();
+    for variable in variables.iter().rev() {
+        let name = &variable.name.text;
+        for spelling in [format!("$({name})"), format!("${{{name}}}")] {
+            if !text.contains(&spelling) {
+                continue;
+            }
+            let first = variable.value.text.split_whitespace().next().unwrap_or_default();
+            if step.text.starts_with(&spelling) && guards::is_idle(first) {
+                step.marks.push(Mark { effect: Effect::Never, span: variable.value.span });
+            }
+            step.settings.push(variable.value.span);
+            text = text.replace(&spelling, &variable.value.text);
+        }
+    }
+    if text != step.text {
+        step.selection = Selection::of_command(&text.split_whitespace().collect::<Vec<_>>());
+    }
+}
+
 /// Reads the recipes of a justfile.
 pub(super) fn justfile(text: &str) -> Source {
     static RECIPE: Pattern = Pattern::new(r"^@?([A-Za-z_][\w-]*)(?:\s[^:=]*)?:(?:[^=]|$)");
@@ -69,6 +117,10 @@ pub(super) fn justfile(text: &str) -> Source {
     let mut name = String::new();
     let mut at = 0;
     let around = in_shell(Options { errexit: true, ..Options::default() });
+    static SHELL: Pattern = Pattern::new(r#"(?m)^set\s+shell\s*:=\s*\[\s*["']([^"']*)["']"#);
+    let shell = SHELL.captures(text).and_then(|groups| groups.get(1));
+    let shell = shell.filter(|program| guards::is_idle(program.as_str()));
+    let shell = shell.map(|program| Span { start: program.start(), end: program.end() });
     for raw in text.split_inclusive('\n') {
         let start = at;
         at += raw.len();
@@ -92,6 +144,7 @@ pub(super) fn justfile(text: &str) -> Source {
             let begin = start + line.len() - script.len();
             for step in steps(script, &around) {
                 let mut step = shifted(step, |at| begin + at);
+                step.marks.extend(shell.map(|span| Mark { effect: Effect::Never, span }));
                 if command.starts_with('-') {
                     step.marks.push(Mark { effect: Effect::Ignored, span: step.span });
                 }
@@ -134,10 +187,19 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
         return Ok(source);
     }
     let document = Document::parse(Format::Ini, text)?;
+    let list = document.root().get("tox").and_then(|own| own.get("envlist").or(own.get("env_list")));
+    let listed = list.and_then(Node::text);
     for section in document.root().entries() {
         let Some(name) = section.key.strip_prefix("testenv") else { continue };
-        let unit = source.unit(name.trim_start_matches(':'));
+        let name = name.trim_start_matches(':');
+        let unit = source.unit(name);
         unit.is_called = true;
+        // A name with factors may stand for others.
+        unit.is_left_out = !name.is_empty()
+            && listed.is_some_and(|listed| {
+                let mut names = listed.split([',', '\n', ' ']).map(str::trim);
+                !listed.contains('{') && !names.any(|own| own == name)
+            });
         let is_ignored = section.value.get("ignore_outcome").filter(|value| value.flag() == Some(true));
         if let Some(commands) = section.value.get("commands") {
             let mut at = commands.span().start;
@@ -165,7 +227,7 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
 
 /// Returns an environment in TOML, where each command is a list of words.
 fn environment(name: &str, value: Node<'_>) -> Unit {
-    let mut unit = Unit { name: name.to_owned(), is_called: true, steps: Vec::new() };
+    let mut unit = Unit { name: name.to_owned(), is_called: true, ..Unit::default() };
     let is_ignored = value.get("ignore_outcome").filter(|value| value.flag() == Some(true));
     for command in value.get("commands").into_iter().flat_map(Node::items) {
         let words = command.texts().join(" ");
@@ -192,7 +254,7 @@ pub(super) fn script(path: &str, text: &str) -> Source {
         None => Some(Options { errexit: path.contains(".husky/"), ..Options::default() }),
     };
     let steps = steps(text, &Surroundings { shell, ..Surroundings::default() });
-    Source { units: vec![Unit { name: String::new(), is_called: false, steps }], ..Source::default() }
+    Source { units: vec![Unit { steps, ..Unit::default() }], ..Source::default() }
 }
 
 /// Reads the commands that a Jenkinsfile hands to a shell, each with the stage it stands in.

@@ -19,6 +19,8 @@ pub(super) struct Unit {
     pub(super) name: String,
     /// True if it runs only where something calls it.
     pub(super) is_called: bool,
+    /// True if a call of all units of the file does not mean it.
+    pub(super) is_left_out: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -45,10 +47,14 @@ impl Source {
     pub(super) fn meaning(&self) -> Vec<String> {
         let mut meaning = self.triggers.meaning();
         for unit in &self.units {
-            meaning.push(format!("{} {}", unit.name, unit.is_called));
+            meaning.push(format!("{} {} {}", unit.name, unit.is_called, unit.is_left_out));
             for step in &unit.steps {
                 let effects: Vec<_> = step.marks.iter().map(|mark| mark.effect).collect();
-                meaning.push(format!("{} {:?} {:?} {effects:?}", step.text, step.checks, step.calls));
+                let Step { text, checks, calls, directory, selection, .. } = step;
+                let first: Vec<&str> = step.first_on_path.iter().map(|own| own.path.as_str()).collect();
+                meaning.push(format!(
+                    "{text} {checks:?} {calls:?} {effects:?} {directory} {selection:?} {first:?}"
+                ));
             }
         }
         meaning

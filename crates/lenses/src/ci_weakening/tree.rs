@@ -14,6 +14,7 @@ use super::source::{Source, Unit};
 use super::triggers::Reach;
 use crate::changes::Change;
 use crate::contract::Lookups;
+use crate::selection::Selection;
 
 /// Deepest chain of calls that is followed.
 const MAX_CALLS: usize = 16;
@@ -60,6 +61,8 @@ pub(super) struct Check {
     pub(super) pipeline: Rc<str>,
     pub(super) reach: Reach,
     pub(super) does_nothing: bool,
+    pub(super) selection: Selection,
+    pub(super) directory: String,
     /// True if it, or a call that leads to it, stands in a text that a script writes to a file or a pipe.
     pub(super) is_written: bool,
 }
@@ -75,6 +78,11 @@ impl Check {
     /// Returns the worst that the marks do to it; none where its failure counts.
     pub(super) fn effect(&self) -> Option<Effect> {
         self.marks.iter().map(|mark| mark.effect).max()
+    }
+
+    /// Returns whether its failure, or its run, is lost altogether.
+    pub(super) fn is_lost(&self) -> bool {
+        self.effect() > Some(Effect::Sometimes)
     }
 
     /// Returns whether it checks something, in a run that begins with a file.
@@ -270,8 +278,12 @@ impl<'a> Tree<'a> {
             effect: mark.effect,
             place: Place { path: Rc::clone(path), span: mark.span },
         });
-        let marks: Vec<PlacedMark> = marks.chain(way.marks.iter().cloned()).collect();
-        let places = [Some(step.span), step.matrix].into_iter().flatten();
+        let mut marks: Vec<PlacedMark> = marks.chain(way.marks.iter().cloned()).collect();
+        if let Some(planted) = self.planted(step) {
+            let place = Place { path: Rc::clone(path), span: planted };
+            marks.push(PlacedMark { effect: Effect::Never, place });
+        }
+        let places = std::iter::once(step.span).chain(step.settings.iter().copied());
         let places = places.map(|span| Place { path: Rc::clone(path), span });
         let places: Vec<Place> = places.chain(way.places.iter().cloned()).collect();
         let is_written = way.is_written || step.is_written;
@@ -287,6 +299,8 @@ impl<'a> Tree<'a> {
             pipeline: Rc::clone(&way.pipeline),
             reach: way.reach,
             does_nothing: step.does_nothing,
+            selection: step.selection.clone(),
+            directory: step.directory.clone(),
             is_written,
         });
         let below = Way { marks, places, is_written, ..way.clone() };
@@ -314,6 +328,14 @@ impl<'a> Tree<'a> {
                 None => !step.does_nothing,
             },
         }
+    }
+
+    /// Returns the place that puts a directory of the repository with a program of a command's name before all others.
+    fn planted(&self, step: &Step) -> Option<Span> {
+        let program = step.text.split(' ').next().filter(|program| !program.contains(['/', '$']))?;
+        let mut directories = step.first_on_path.iter().filter(|_| !step.checks.is_empty());
+        let holds = |path: &str| self.lookups.files_in(self.side, path).iter().any(|name| name == program);
+        directories.find(|directory| holds(&directory.path)).map(|directory| directory.span)
     }
 
     /// Returns the units that a call stands for.
@@ -365,7 +387,7 @@ impl<'a> Tree<'a> {
         } else {
             let units = source.units.iter().filter(|unit| match name.strip_suffix('*') {
                 Some(start) => unit.name.starts_with(start),
-                None => unit.name == name || name.is_empty(),
+                None => unit.name == name || name.is_empty() && !unit.is_left_out,
             });
             units.collect()
         };

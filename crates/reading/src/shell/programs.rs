@@ -251,6 +251,10 @@ pub(super) fn inner_scripts(command: &Command, handed: &mut Handed) -> Vec<Inner
         let flags =
             rest.iter().take_while(|word| word.text().starts_with(['-', '+']) || word.text() == "pipefail");
         let flags: Vec<&str> = flags.map(Word::text).collect();
+        // It prints this and reads nothing.
+        if flags.iter().any(|flag| matches!(*flag, "--help" | "--version")) {
+            continue;
+        }
         let mut options = Options::default();
         apply_options(flags.iter().copied(), &mut options);
         let has_text = flags.iter().any(|flag| is_command_flag(flag));

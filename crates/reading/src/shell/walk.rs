@@ -442,7 +442,7 @@ impl Walker<'_> {
             conditions.first().is_some_and(|node| span_of(*node).of(self.decoder.text).starts_with('!'));
         // Such a loop goes on until the command succeeds.
         let repeats = text.starts_with("until") != negated
-            && !["break", "exit 0", "return 0"].iter().any(|end| text.contains(end));
+            && !["break", "exec ", "exit 0", "kill $$", "return 0"].iter().any(|end| text.contains(end));
         let lost = if repeats { None } else { Some(Lost { loss: Loss::LoopCondition, span }) };
         self.inside(Surrounding::LoopCondition, span, |walker| {
             let tested = Context { success: Some(lost), ..context.tested(lost, span) };
