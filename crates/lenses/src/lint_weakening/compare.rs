@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::settings::{Key, Located, Value};
 use super::tool::{Aspect, Direction, Setting, Tool};
+use crate::selection::{self, Selection};
 use crate::successors;
 
 /// A setting by which a tool looks at less than before.
@@ -54,7 +55,7 @@ fn name(setting: &Setting, key: &Key) -> String {
     let path = setting.paths[0].split(' ').filter(|segment| !segment.starts_with(['[', '*']));
     let mut words: Vec<&str> = path.collect();
     words.extend(Some(key.name.as_str()).filter(|name| !name.is_empty()));
-    words.join(".")
+    if words.is_empty() { "options".to_owned() } else { words.join(".") }
 }
 
 /// Returns whether an umbrella of head switches a setting on.
@@ -73,7 +74,7 @@ fn is_word(value: &Value, word: &str) -> bool {
     match value {
         Value::Flag(flag) => word == flag.to_string(),
         Value::Word(own) => word == own,
-        Value::Level(_) | Value::Number(_) | Value::Entries(_) | Value::Unknown => false,
+        Value::Level(_) | Value::Number(_) | Value::Entries(_) | Value::Options(_) | Value::Unknown => false,
     }
 }
 
@@ -109,8 +110,16 @@ fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Op
             (None, Some(new)) => new + 1 == order.len(),
             (None, None) => false,
         },
+        Direction::UpFromZero => match (old, new) {
+            (Some(Value::Number(old)), Some(Value::Number(new))) => new > old,
+            (None, Some(Value::Number(new))) => *new > 0.0,
+            _ => false,
+        },
         Direction::Includes => return lost_entries(entries(old), entries(new)),
-        Direction::Excludes => return gained(entries(old), entries(new)),
+        Direction::Excludes => return gained(entries(old), entries(new), &[]),
+        Direction::ExcludesBeyond(usual) => return gained(entries(old), entries(new), usual),
+        Direction::Only(usual) => return narrowed(entries(old), entries(new), usual),
+        Direction::Options(_) => return narrowed_options(old, new),
     };
     if is_weaker { Some(Vec::new()) } else { None }
 }
@@ -155,12 +164,61 @@ fn lost_entries(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) 
 }
 
 /// Entries of a list of what is left out that no entry of the base stands for.
-fn gained(old: Option<&BTreeSet<String>>, new: Option<&BTreeSet<String>>) -> Option<Vec<String>> {
+fn gained(
+    old: Option<&BTreeSet<String>>,
+    new: Option<&BTreeSet<String>>,
+    usual: &[&str],
+) -> Option<Vec<String>> {
     let none = BTreeSet::new();
     let (old, new) = (old.unwrap_or(&none), new?);
-    let gained: Vec<String> =
-        new.iter().filter(|entry| !old.iter().any(|other| includes(other, entry))).cloned().collect();
+    let gained: Vec<String> = new
+        .iter()
+        .filter(|entry| !usual.contains(&entry.as_str()) && !old.iter().any(|other| includes(other, entry)))
+        .cloned()
+        .collect();
     if gained.is_empty() { None } else { Some(gained) }
+}
+
+/// Entries by which a list of what alone is looked at is narrower: those that it lost, or, where it was not set, those
+/// that it has now; and those that it leaves out by a `!`.
+fn narrowed(
+    old: Option<&BTreeSet<String>>,
+    new: Option<&BTreeSet<String>>,
+    usual: &[&str],
+) -> Option<Vec<String>> {
+    let new = new.filter(|entries| !entries.is_empty())?;
+    let usual: BTreeSet<String> = usual.iter().map(|entry| (*entry).to_owned()).collect();
+    let was_set = old.filter(|entries| !entries.is_empty());
+    let (left_out, looked_at): (Vec<&String>, Vec<&String>) =
+        new.iter().partition(|entry| entry.starts_with('!'));
+    let mut found: Vec<String> = left_out
+        .into_iter()
+        .filter(|entry| was_set.is_none_or(|old| !old.contains(*entry)))
+        .cloned()
+        .collect();
+    let is_covered = |part: &String| looked_at.iter().any(|whole| selection::is_within(part, whole));
+    let is_everything = |entry: &&String| selection::is_everything(entry);
+    match was_set {
+        None if usual.is_empty() && !looked_at.iter().any(is_everything) => {
+            found.extend(looked_at.into_iter().cloned());
+        }
+        old => {
+            let old = old.unwrap_or(&usual).iter();
+            found.extend(old.filter(|entry| !entry.starts_with('!') && !is_covered(entry)).cloned());
+        }
+    }
+    if found.is_empty() { None } else { Some(found) }
+}
+
+/// Words by which the options of a tool make it look at less.
+fn narrowed_options(old: Option<&Value>, new: Option<&Value>) -> Option<Vec<String>> {
+    let [old, new] = [old, new].map(|value| match value {
+        Some(Value::Options(options)) => Some(options.as_ref()),
+        Some(_) | None => None,
+    });
+    let none = Selection::of_options(old.or(new)?.tool(), &[]);
+    let words = old.unwrap_or(&none).narrowed_by(new.unwrap_or(&none));
+    if words.is_empty() { None } else { Some(words) }
 }
 
 /// Returns whether a code stands for another: `E` for `E501`, `ALL` for every code.

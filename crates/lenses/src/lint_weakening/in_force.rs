@@ -139,7 +139,7 @@ impl Configuration {
 }
 
 /// Returns the directory and those above it, the root last.
-fn ancestors(directory: &str) -> Vec<&str> {
+pub(super) fn ancestors(directory: &str) -> Vec<&str> {
     let mut all = vec![directory];
     let mut rest = directory;
     while let Some((above, _)) = rest.rsplit_once('/') {

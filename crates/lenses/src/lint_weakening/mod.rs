@@ -1,4 +1,4 @@
-//! Weakened linters, type checkers and coverage.
+//! Weakened linters, type checkers, coverage and test runners.
 //!
 //! The settings in force for a directory are read at the base and at head, wherever they stand and however they are
 //! written, and compared one by one. So a value that moves to a file that wins counts, and a reformatted file does not.
@@ -15,10 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use compare::Weakening;
 use in_force::{Found, Tree, Unreadable};
+use serde::{Deserialize, Serialize};
+
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangedFile, LensClass, PresetStrengths, Scope as FileScope, ScopeStrengths, Severity, Side, Strength,
 };
+use qa_core::classify::is_example;
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 use qa_reading::documents::ReadError;
@@ -32,6 +35,7 @@ use super::successors;
 
 const COVERAGE: &str = "lint-weakening/coverage-excluded";
 const LINT: &str = "lint-weakening/lint-disabled";
+const TESTS: &str = "lint-weakening/tests-excluded";
 const THRESHOLD: &str = "lint-weakening/threshold-lowered";
 
 const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
@@ -40,9 +44,9 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
-    title: "Weakened linters, type checkers and coverage",
+    title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
     triggers: &["**"],
     page: include_str!("../../../../tests/corpus/lenses/lint-weakening.md"),
@@ -60,6 +64,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::Medium,
             GUARDED,
             "Fix the reported problems, or suppress the rule in one place, with a reason.",
+        ),
+        rule(
+            TESTS,
+            "Configuration of a test runner runs fewer tests",
+            Severity::Medium,
+            GUARDED,
+            "Let the tests run, or mark the one that cannot as skipped, with a reason.",
         ),
         rule(
             THRESHOLD,
@@ -92,18 +103,35 @@ impl Lens for LintWeakening {
         if !configures(file) {
             return seen;
         }
-        let change = Change::new(packet, &[FileScope::Product, FileScope::Docs, FileScope::Generated]);
-        seen.facts.push(Fact::new(&change, None));
+        let changed = Changed {
+            linters: Change::new(packet, LINTED),
+            runners: Change::new(packet, &[LINTED, &[FileScope::Test]].concat()),
+        };
+        seen.facts.push(Fact::new(&changed, None));
         seen
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let changes: Vec<Change> = facts.iter().filter_map(Fact::read).collect();
-        if changes.is_empty() {
+        let changed: Vec<Changed> = facts.iter().filter_map(Fact::read).collect();
+        if changed.is_empty() {
             return Vec::new();
         }
-        Comparison::new(&changes, lookups).drafts()
+        let (linters, runners): (Vec<Change>, Vec<Change>) =
+            changed.into_iter().map(|changed| (changed.linters, changed.runners)).unzip();
+        let mut drafts = Comparison::new(&linters, lookups).drafts(|tool| !tool.runs_tests());
+        drafts.extend(Comparison::new(&runners, lookups).drafts(Tool::runs_tests));
+        drafts
     }
+}
+
+/// Scopes whose files linters look at, as far as this lens is concerned.
+const LINTED: &[FileScope] = &[FileScope::Product, FileScope::Docs, FileScope::Generated];
+
+/// A changed file that configures tools: for linters, which may be laxer about tests, and for runners of tests.
+#[derive(Debug, Serialize, Deserialize)]
+struct Changed {
+    linters: Change,
+    runners: Change,
 }
 
 /// Returns whether a file of that name may configure a tool, at the base or at head.
@@ -152,9 +180,10 @@ impl<'a> Comparison<'a> {
         new
     }
 
-    fn drafts(&self) -> Vec<Draft> {
+    /// Compares the configurations of some tools.
+    fn drafts(&self, is_compared: fn(&Tool) -> bool) -> Vec<Draft> {
         let mut drafts: BTreeMap<(RepoPath, u64, Cow<'static, str>, String), Draft> = BTreeMap::new();
-        for tool in tools::all_tools() {
+        for tool in tools::all_tools().filter(|tool| is_compared(tool)) {
             for draft in self.drafts_of(tool) {
                 let key = (draft.file.clone(), draft.start_line, draft.rule.clone(), draft.summary.clone());
                 drafts.entry(key).or_insert(draft);
@@ -185,11 +214,12 @@ impl<'a> Comparison<'a> {
 
     /// Compares a file that configures a tool by itself with what it was.
     fn compare_file(&self, tool: &'static Tool, change: &Change) -> Vec<Draft> {
+        let at_head = change.path(Side::Head).and_then(|path| place_of(tool, path));
         let Some((place, path)) = change.path(Side::Base).and_then(|path| place_of(tool, path)) else {
-            return Vec::new();
+            let Some((place, path)) = at_head else { return Vec::new() };
+            return self.compare_new_file(tool, place, path, change);
         };
         let mut base = self.base.of_file(tool, place, path);
-        let at_head = change.path(Side::Head).and_then(|path| place_of(tool, path));
         let head = match at_head {
             Some((place, path)) => self.head.of_file(tool, place, path),
             None => Found::default(),
@@ -202,6 +232,28 @@ impl<'a> Comparison<'a> {
         self.compare(tool, change, directory, &base, &head)
     }
 
+    /// Compares a file that is new in a directory with the nearest one of its name above, which was in force before.
+    fn compare_new_file(
+        &self,
+        tool: &'static Tool,
+        place: &'static Place,
+        path: &str,
+        change: &Change,
+    ) -> Vec<Draft> {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut above = in_force::ancestors(directory).into_iter().skip(1);
+        let nearest = above.find_map(|above| {
+            let path = in_force::joined(above, name);
+            self.lookups.is_present(Side::Base, &path).then_some(path)
+        });
+        let (Some(nearest), true) = (nearest, place.section.is_empty() && !tool.runs_tests()) else {
+            return Vec::new();
+        };
+        let base = self.base.of_file(tool, place, &nearest);
+        let head = self.head.of_file(tool, place, path);
+        self.compare(tool, change, directory, &base, &head)
+    }
+
     fn compare(
         &self,
         tool: &'static Tool,
@@ -211,15 +263,15 @@ impl<'a> Comparison<'a> {
         head: &Found,
     ) -> Vec<Draft> {
         if let Some(unreadable) = &head.unreadable
-            && base.unreadable.is_none()
             && !base.files.is_empty()
+            && (base.unreadable.is_none() || self.is_edited(&unreadable.path))
         {
             return vec![self.unreadable(tool, unreadable, change)];
         }
-        if base.files.is_empty() || self.is_new_directory(directory) {
+        if base.files.is_empty() && !tool.runs_tests() || self.is_new_directory(directory) {
             return Vec::new();
         }
-        if head.files.is_empty() {
+        if head.files.is_empty() && !tool.runs_tests() {
             if base.configuration.is_about_versions {
                 return Vec::new();
             }
@@ -231,12 +283,30 @@ impl<'a> Comparison<'a> {
             return vec![self.removed(tool, base, change)];
         }
         let weakenings = compare::weakenings(tool, &base.configuration, &head.configuration);
-        weakenings.iter().map(|weakening| self.draft(tool, weakening, change)).collect()
+        let is_kept = |weakening: &&Weakening| !self.is_about_gone_parts(weakening, directory);
+        weakenings.iter().filter(is_kept).map(|weakening| self.draft(tool, weakening, change)).collect()
+    }
+
+    /// Returns whether all that a list of tests has lost is gone from the repository.
+    fn is_about_gone_parts(&self, weakening: &Weakening, directory: &str) -> bool {
+        let mut lost = weakening.entries.iter().map(|entry| in_force::joined(directory, entry));
+        weakening.aspect == Aspect::Tests
+            && !weakening.entries.is_empty()
+            && lost.all(|path| {
+                self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
+            })
+    }
+
+    /// Returns whether a file that could not be parsed at the base either is changed, and is neither an example nor a text
+    /// that a template engine makes into another one.
+    fn is_edited(&self, path: &str) -> bool {
+        let is_template = is_example(path) || path.contains("{{");
+        !is_template && self.changes.iter().any(|change| change.path(Side::Head) == Some(path))
     }
 
     /// Returns whether a directory came with the change: nothing in it was looked at before.
     fn is_new_directory(&self, directory: &str) -> bool {
-        !directory.is_empty() && self.lookups.files_in(Side::Base, directory).is_empty()
+        !directory.is_empty() && !self.lookups.is_present(Side::Base, directory)
     }
 
     fn removed(&self, tool: &Tool, base: &Found, change: &Change) -> Draft {
@@ -251,7 +321,11 @@ impl<'a> Comparison<'a> {
     }
 
     fn unreadable(&self, tool: &Tool, unreadable: &Unreadable, change: &Change) -> Draft {
-        let summary = format!("configuration of {} cannot be parsed", tool.name);
+        // A file of many tools is one fault.
+        let summary = match settings::is_shared(&unreadable.path) {
+            true => "configuration cannot be parsed".to_owned(),
+            false => format!("configuration of {} cannot be parsed", tool.name),
+        };
         let owner = self.changes.iter().find(|change| change.path(Side::Head) == Some(&unreadable.path));
         let owner = owner.unwrap_or(change);
         let at = match unreadable.error {
@@ -273,6 +347,7 @@ impl<'a> Comparison<'a> {
         let rule = match weakening.aspect {
             Aspect::Coverage => COVERAGE,
             Aspect::Lint => LINT,
+            Aspect::Tests => TESTS,
             Aspect::Threshold => THRESHOLD,
         };
         let verb = match weakening.head {

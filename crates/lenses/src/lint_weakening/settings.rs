@@ -1,11 +1,13 @@
 //! Reads the settings of a table from a configuration, in whatever spelling they are written.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qa_reading::documents::{Document, Format, Node, Plain, ReadError};
 use qa_reading::syntax::Span;
 
 use super::tool::{Direction, Place, Setting, Tool};
+use crate::selection::Selection;
 
 /// Members by which configurations build on others.
 const EXTENDS: &[&str] = &["extends", "extend", "inherit_from"];
@@ -35,6 +37,7 @@ pub(super) enum Value {
     Number(f64),
     Entries(BTreeSet<String>),
     Word(String),
+    Options(Box<Selection>),
     /// A value that is not literal.
     Unknown,
 }
@@ -78,7 +81,9 @@ pub(super) fn read_settings(
     path: &str,
     text: &str,
 ) -> Result<Option<Configuration>, ReadError> {
-    let document = Document::parse(place.format, text)?;
+    // NEON is written with tabs, which YAML does not know.
+    let text = if path.contains(".neon") { Cow::Owned(text.replace('\t', " ")) } else { Cow::Borrowed(text) };
+    let document = Document::parse(place.format, &text)?;
     let Some(section) = document.root().at(place.section) else { return Ok(None) };
     let mut configuration = Configuration::default();
     for (position, setting) in tool.settings.iter().enumerate() {
@@ -95,10 +100,14 @@ pub(super) fn read_settings(
     configuration.read_base(section);
     let mut names = section.entries().map(|entry| entry.key).peekable();
     configuration.is_about_versions = names.peek().is_some() && names.all(|name| VERSIONS.contains(&name));
-    let is_shared = SHARED.contains(&path.rsplit('/').next().unwrap_or(path));
     let is_empty =
         configuration.values.is_empty() && (place.section.is_empty() || section.entries().next().is_none());
-    Ok(if is_shared && is_empty { None } else { Some(configuration) })
+    Ok(if is_shared(path) && is_empty { None } else { Some(configuration) })
+}
+
+/// Returns whether a file configures other things than one tool.
+pub(super) fn is_shared(path: &str) -> bool {
+    SHARED.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
 impl Configuration {
@@ -212,13 +221,17 @@ fn located(setting: &Setting, path: &str, node: Node<'_>) -> Located {
             None => Value::Unknown,
         },
         Direction::Level => level(node),
-        Direction::AtLeast | Direction::AtMost => match number(node) {
+        Direction::AtLeast | Direction::AtMost | Direction::UpFromZero => match number(node) {
             Some(number) => Value::Number(number),
             None => Value::Unknown,
         },
-        Direction::Includes | Direction::Excludes => {
+        Direction::Includes | Direction::Excludes | Direction::ExcludesBeyond(_) | Direction::Only(_) => {
             entries = entries_of(node);
             Value::Entries(entries.iter().map(|entry| entry.text.clone()).collect())
+        }
+        Direction::Options(tool) => {
+            entries = entries_of(node);
+            Value::Options(Box::new(Selection::of_options(tool, &words_of(node))))
         }
         Direction::Words(_) => match node.text() {
             Some(text) => Value::Word(text.to_owned()),
@@ -226,6 +239,23 @@ fn located(setting: &Setting, path: &str, node: Node<'_>) -> Located {
         },
     };
     Located { value, path: path.to_owned(), span: node.span(), entries }
+}
+
+/// Returns the words of options: the items of a list, or those of a text, of which quotes keep some together.
+fn words_of(node: Node<'_>) -> Vec<&str> {
+    let Some(text) = node.text() else { return node.texts() };
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' | '\'' => rest[1..].find(first).map(|end| end + 2),
+            _ => rest.find(char::is_whitespace),
+        };
+        let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        words.push(word.trim_matches(['"', '\'']));
+        rest = behind.trim_start();
+    }
+    words
 }
 
 /// Reads a level: a word, a number, a list that begins with one, or a map with a member `level`.

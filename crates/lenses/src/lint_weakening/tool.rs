@@ -67,6 +67,15 @@ pub(super) enum Direction {
     Includes,
     /// A list of what is not checked: more entries weaken.
     Excludes,
+    /// A list of what is not checked that begins with these entries where it is not set.
+    ExcludesBeyond(&'static [&'static str]),
+    /// A list of what alone is checked, these entries where it is not set, or all where there are none: fewer entries
+    /// weaken, and an entry with `!` before it.
+    Only(&'static [&'static str]),
+    /// A number that is 0 where it is not set: a larger one weakens.
+    UpFromZero,
+    /// The options of a command of this tool.
+    Options(&'static str),
     /// A later word of a list from strict to lax.
     Words(&'static [&'static str]),
 }
@@ -77,6 +86,8 @@ pub(super) enum Aspect {
     Lint,
     Threshold,
     Coverage,
+    /// Tests that run.
+    Tests,
 }
 
 /// A value that implies that other settings are on.
@@ -106,6 +117,18 @@ pub(super) const fn threshold(direction: Direction, paths: &'static [&'static st
 /// Returns a setting of which code counts for coverage.
 pub(super) const fn coverage(direction: Direction, paths: &'static [&'static str]) -> Setting {
     Setting { paths, direction, aspect: Aspect::Coverage }
+}
+
+/// Returns a setting of which tests run.
+pub(super) const fn tests(direction: Direction, paths: &'static [&'static str]) -> Setting {
+    Setting { paths, direction, aspect: Aspect::Tests }
+}
+
+impl Tool {
+    /// Returns whether the tool runs tests, which it does without any configuration too.
+    pub(super) fn runs_tests(&self) -> bool {
+        self.settings.iter().all(|setting| setting.aspect == Aspect::Tests)
+    }
 }
 
 impl Place {

@@ -3,7 +3,7 @@
 use qa_reading::documents::Format::{Ecma, Json, Yaml};
 
 use crate::lint_weakening::tool::Direction::{
-    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault,
+    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Only,
 };
 use crate::lint_weakening::tool::{Place, Scope, Setting, Tool, Umbrella, coverage, lint, place, threshold};
 
@@ -70,6 +70,7 @@ const JEST_COVERAGE: &[Setting] = &[
     threshold(AtLeast, &["coverageThreshold * *"]),
     coverage(Excludes, &["coveragePathIgnorePatterns"]),
     coverage(On, &["collectCoverage"]),
+    coverage(Only(&[]), &["collectCoverageFrom"]),
 ];
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -90,6 +91,8 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Excludes, &["ignorePatterns", "[files] ignores"]),
             lint(Includes, &["plugins"]),
             lint(OnByDefault, &["reportUnusedDisableDirectives"]),
+            lint(Level, &["[files] linterOptions reportUnusedDisableDirectives"]),
+            lint(On, &["noInlineConfig", "[files] linterOptions noInlineConfig"]),
         ],
         umbrellas: &[],
     },
@@ -126,7 +129,26 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(On, &["linter rules all"]),
             lint(Level, &["linter rules * *"]),
             lint(Level, &["overrides [includes] linter rules * *", "overrides [include] linter rules * *"]),
+            lint(OnByDefault, &["overrides [includes] linter enabled", "overrides [include] linter enabled"]),
+            lint(
+                OnByDefault,
+                &[
+                    "overrides [includes] linter rules * recommended",
+                    "overrides [include] linter rules * recommended",
+                ],
+            ),
+            lint(
+                OnByDefault,
+                &[
+                    "overrides [includes] linter rules recommended",
+                    "overrides [include] linter rules recommended",
+                ],
+            ),
+            lint(OnByDefault, &["formatter enabled"]),
             lint(Excludes, &["files ignore", "linter ignore"]),
+            lint(Only(&[]), &["files includes", "files include"]),
+            lint(Only(&[]), &["linter includes", "linter include"]),
+            lint(Only(&[]), &["formatter includes", "formatter include"]),
         ],
         umbrellas: &[],
     },
@@ -172,6 +194,7 @@ pub(super) const TOOLS: &[Tool] = &[
             threshold(AtLeast, &["test coverage thresholds * *"]),
             coverage(Excludes, &["test coverage exclude"]),
             coverage(On, &["test coverage enabled"]),
+            coverage(Only(&[]), &["test coverage include"]),
         ],
         umbrellas: &[],
     },
@@ -195,6 +218,8 @@ pub(super) const TOOLS: &[Tool] = &[
             threshold(AtLeast, &["statements"]),
             threshold(On, &["check-coverage"]),
             coverage(Excludes, &["exclude"]),
+            coverage(Only(&[]), &["include"]),
+            coverage(On, &["all"]),
         ],
         umbrellas: &[],
     },

@@ -3,7 +3,7 @@
 use qa_reading::documents::Format::{Ini, Json, Toml, Xml, Yaml};
 
 use crate::lint_weakening::tool::Direction::{
-    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault,
+    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Words,
 };
 use crate::lint_weakening::tool::{Scope, Tool, coverage, lint, place, threshold};
 
@@ -19,6 +19,8 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(AtMost, &["* Max"]),
             lint(Includes, &["require"]),
             lint(Includes, &["plugins"]),
+            lint(Words(&["enable", "pending", "disable"]), &["AllCops NewCops"]),
+            lint(Words(&["fatal", "error", "warning", "convention", "refactor", "info"]), &["* Severity"]),
         ],
         umbrellas: &[],
     },
@@ -29,7 +31,11 @@ pub(super) const TOOLS: &[Tool] = &[
         settings: &[
             threshold(AtLeast, &["level"]),
             lint(Excludes, &["ignoreErrors"]),
-            lint(Excludes, &["excludePaths", "excludes_analyse"]),
+            lint(Excludes, &["excludePaths", "excludes_analyse", "excludePaths *"]),
+            lint(Includes, &["paths"]),
+            lint(OnByDefault, &["reportUnmatchedIgnoredErrors"]),
+            lint(OnByDefault, &["check*"]),
+            lint(OnByDefault, &["report*"]),
         ],
         umbrellas: &[],
     },
@@ -158,6 +164,16 @@ pub(super) const TOOLS: &[Tool] = &[
             threshold(AtMost, &["coverage status * threshold", "coverage status * * threshold"]),
             threshold(Off, &["coverage status * informational", "coverage status * * informational"]),
             threshold(OnByDefault, &["coverage status *"]),
+            threshold(
+                Words(&["error", "failure", "ignore", "success"]),
+                &["coverage status * if_ci_failed", "coverage status * * if_ci_failed"],
+            ),
+            threshold(
+                Words(&["failure", "success"]),
+                &["coverage status * if_not_found", "coverage status * * if_not_found"],
+            ),
+            threshold(OnByDefault, &["codecov require_ci_to_pass"]),
+            threshold(Includes, &["coverage status * paths", "coverage status * * paths"]),
             coverage(Excludes, &["ignore"]),
         ],
         umbrellas: &[],

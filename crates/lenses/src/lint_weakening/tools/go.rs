@@ -2,7 +2,9 @@
 
 use qa_reading::documents::Format::{Json, Toml, Yaml};
 
-use crate::lint_weakening::tool::Direction::{AtMost, Excludes, Includes, Level, Off, OnByDefault, Words};
+use crate::lint_weakening::tool::Direction::{
+    AtMost, Excludes, Includes, Level, Off, OnByDefault, Only, Words,
+};
 use crate::lint_weakening::tool::{Scope, Tool, lint, place};
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -26,6 +28,10 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(OnByDefault, &["run issues-exit-code"]),
             lint(Off, &["linters fast"]),
             lint(Off, &["issues new"]),
+            lint(Only(&[]), &["issues new-from-rev"]),
+            lint(Only(&[]), &["issues new-from-merge-base"]),
+            lint(Only(&[]), &["issues new-from-patch"]),
+            lint(Words(&["disable", "strict", "lax"]), &["linters exclusions generated"]),
             lint(Excludes, &["issues exclude"]),
             lint(Excludes, &["issues exclude-rules", "linters exclusions rules"]),
             lint(Excludes, &["issues exclude-dirs", "run skip-dirs", "linters exclusions paths"]),

@@ -17,6 +17,13 @@ pub(super) const TOOLS: &[Tool] = &[
         umbrellas: &[],
     },
     Tool {
+        name: "checkstyle suppressions",
+        places: &[place("*suppressions*.xml", Xml, &["suppressions"])],
+        scope: Scope::File,
+        settings: &[lint(Excludes, &["suppress @checks"]), lint(Excludes, &["suppress @files"])],
+        umbrellas: &[],
+    },
+    Tool {
         name: "pmd",
         places: &[place("pmd*.xml", Xml, &[]), place("ruleset*.xml", Xml, &[])],
         scope: Scope::File,
@@ -55,8 +62,6 @@ pub(super) const TOOLS: &[Tool] = &[
         scope: Scope::File,
         settings: &[
             threshold(AtLeast, &["** limit minimum #text"]),
-            lint(Off, &["** skipTests #text"]),
-            lint(Off, &["** maven.test.skip #text"]),
             lint(Off, &["** checkstyle.skip #text"]),
             lint(OnByDefault, &["** failOnViolation #text"]),
             lint(OnByDefault, &["** failsOnError #text"]),

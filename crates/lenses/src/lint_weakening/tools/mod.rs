@@ -5,11 +5,14 @@ mod general;
 mod go;
 mod jvm;
 mod python;
+mod runners;
 mod rust;
 
 use super::tool::Tool;
 
-/// Returns every tool, by the language it is for.
+/// Returns every tool, by the language it is for, and the test runners.
 pub(super) fn all_tools() -> impl Iterator<Item = &'static Tool> {
-    [python::TOOLS, ecma::TOOLS, go::TOOLS, rust::TOOLS, jvm::TOOLS, general::TOOLS].into_iter().flatten()
+    [python::TOOLS, ecma::TOOLS, go::TOOLS, rust::TOOLS, jvm::TOOLS, general::TOOLS, runners::TOOLS]
+        .into_iter()
+        .flatten()
 }

@@ -2,7 +2,9 @@
 
 use qa_reading::documents::Format::{Ini, Json, Toml, Yaml};
 
-use crate::lint_weakening::tool::Direction::{AtLeast, AtMost, Excludes, Includes, Off, On, Words};
+use crate::lint_weakening::tool::Direction::{
+    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Only, Words,
+};
 use crate::lint_weakening::tool::{Scope, Tool, Umbrella, coverage, lint, place, threshold};
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -24,6 +26,7 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Excludes, &["exclude"]),
             lint(Excludes, &["extend-exclude"]),
             lint(Excludes, &["lint exclude"]),
+            lint(Only(&["*.py", "*.pyi", "*.ipynb", "**/pyproject.toml"]), &["include"]),
             lint(AtMost, &["lint mccabe max-complexity", "mccabe max-complexity"]),
             lint(AtMost, &["lint pylint *", "pylint *"]),
         ],
@@ -94,6 +97,9 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Excludes, &["exclude"]),
             lint(Excludes, &["disable_error_code"]),
             lint(Includes, &["enable_error_code"]),
+            lint(Only(&[]), &["files"]),
+            lint(Only(&[]), &["modules"]),
+            lint(Only(&[]), &["packages"]),
         ],
         umbrellas: &[Umbrella {
             setting: "strict",
@@ -133,9 +139,20 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Off, &["overrides [module] ignore_errors", "mypy-* ignore_errors"]),
             lint(Off, &["overrides [module] follow_imports_for_stubs", "mypy-* follow_imports_for_stubs"]),
             lint(On, &["overrides [module] strict", "mypy-* strict"]),
-            lint(On, &["overrides [module] disallow_untyped_defs", "mypy-* disallow_untyped_defs"]),
+            // Off for a module, whatever holds for all.
+            lint(OnByDefault, &["overrides [module] strict*", "mypy-* strict*"]),
+            lint(OnByDefault, &["overrides [module] disallow_*", "mypy-* disallow_*"]),
+            lint(OnByDefault, &["overrides [module] check_untyped_defs", "mypy-* check_untyped_defs"]),
+            lint(OnByDefault, &["overrides [module] warn_*", "mypy-* warn_*"]),
+            lint(OnByDefault, &["overrides [module] no_implicit_*", "mypy-* no_implicit_*"]),
+            lint(On, &["overrides [module] disallow_*", "mypy-* disallow_*"]),
             lint(On, &["overrides [module] check_untyped_defs", "mypy-* check_untyped_defs"]),
+            lint(Off, &["overrides [module] allow_*", "mypy-* allow_*"]),
             lint(Excludes, &["overrides [module] disable_error_code", "mypy-* disable_error_code"]),
+            lint(
+                Words(&["normal", "silent", "error", "skip"]),
+                &["overrides [module] follow_imports", "mypy-* follow_imports"],
+            ),
         ],
         umbrellas: &[],
     },
@@ -177,9 +194,16 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(On, &["strictSetInference"]),
             lint(On, &["strictParameterNoneValue"]),
             lint(Includes, &["strict"]),
+            lint(Only(&[]), &["include"]),
+            lint(OnByDefault, &["analyzeUnannotatedFunctions"]),
+            lint(Level, &["executionEnvironments [root] report*"]),
+            lint(
+                Words(&["all", "recommended", "strict", "standard", "basic", "off"]),
+                &["executionEnvironments [root] typeCheckingMode"],
+            ),
             lint(Excludes, &["ignore"]),
             lint(Excludes, &["exclude"]),
-            lint(crate::lint_weakening::tool::Direction::Level, &["report*"]),
+            lint(Level, &["report*"]),
         ],
         umbrellas: &[Umbrella {
             setting: "typeCheckingMode",
@@ -224,6 +248,12 @@ pub(super) const TOOLS: &[Tool] = &[
             coverage(Excludes, &["report exclude_lines", "coverage:report exclude_lines"]),
             coverage(Excludes, &["report exclude_also", "coverage:report exclude_also"]),
             coverage(On, &["run branch", "coverage:run branch"]),
+            coverage(Only(&[]), &["run source", "coverage:run source"]),
+            coverage(Only(&[]), &["run source_pkgs", "coverage:run source_pkgs"]),
+            coverage(Only(&[]), &["run include", "coverage:run include"]),
+            coverage(Only(&[]), &["report include", "coverage:report include"]),
+            coverage(Excludes, &["report partial_branches", "coverage:report partial_branches"]),
+            coverage(Off, &["report ignore_errors", "coverage:report ignore_errors"]),
         ],
         umbrellas: &[],
     },

@@ -2,7 +2,7 @@
 
 use qa_reading::documents::Format::Toml;
 
-use crate::lint_weakening::tool::Direction::{AtMost, Excludes, Includes, Level, Off};
+use crate::lint_weakening::tool::Direction::{AtMost, Excludes, Includes, Level, Off, Options};
 use crate::lint_weakening::tool::{Scope, Tool, coverage, lint, place};
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -58,6 +58,9 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Includes, &["build rustflags"]),
             lint(Includes, &["target * rustflags"]),
             lint(Level, &["build warnings"]),
+            lint(Options("cargo"), &["alias *"]),
+            // A runner `true` runs no test.
+            lint(Off, &["target * runner"]),
         ],
         umbrellas: &[],
     },
