@@ -14,7 +14,7 @@ impl Tool for Pytest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "pytest",
-            version: "1",
+            version: "2",
             gate: GateName::UnitTests,
             language: Language::Python,
             about: "Tests of Python",
@@ -61,6 +61,6 @@ impl Tool for Pytest {
         places: &Places<'_>,
     ) -> Result<Report, ReportError> {
         debug_assert_eq!(format, ReportFormat::Junit, "the only one of the description");
-        junit::read_report(report, places, 0)
+        junit::read_report(report, places, junit::Dialect::Pytest)
     }
 }

@@ -1,5 +1,7 @@
 //! JUnit XML in the dialects of its writers: pytest, Vitest, jest-junit, Playwright, gotestsum, nextest, Surefire.
 
+use std::collections::BTreeMap;
+
 use super::libtest::panic;
 use super::xml::{Element, parse};
 use crate::report::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
@@ -19,17 +21,26 @@ const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA",
 const NO_MESSAGE: &[&str] =
     &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
 
-/// Reads a report whose lines are counted from `first_line`.
+/// Writer of a report, where writers differ in meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Counts lines from zero, and writes each attempt of pytest-rerunfailures as a test case, the failed ones without
+    /// their failure.
+    Pytest,
+    Other,
+}
+
+/// Reads a report of a dialect.
 pub(crate) fn read_report(
     report: &[u8],
     places: &Places<'_>,
-    first_line: u32,
+    dialect: Dialect,
 ) -> Result<Report, ReportError> {
     let root = parse(report)?;
     let mut read = Report::default();
     match root.name.as_str() {
         "testsuites" | "testsuite" => {
-            suite(&root, &Context { places, first_line, name: "", file: None }, &mut read)?;
+            suite(&root, &Context { places, dialect, name: "", file: None }, &mut read)?;
         }
         other => return Err(ReportError::unreadable(format!("its root is `{other}` and no test suite"))),
     }
@@ -41,7 +52,7 @@ pub(crate) fn read_report(
 
 struct Context<'a> {
     places: &'a Places<'a>,
-    first_line: u32,
+    dialect: Dialect,
     name: &'a str,
     file: Option<&'a str>,
 }
@@ -56,11 +67,12 @@ struct Seen {
 fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Seen, ReportError> {
     let inner = Context {
         places: outer.places,
-        first_line: outer.first_line,
+        dialect: outer.dialect,
         name: element.attribute("name").filter(|name| !name.is_empty()).unwrap_or(outer.name),
         file: element.attribute("file").or(element.attribute("filepath")).or(outer.file),
     };
     let mut seen = Seen::default();
+    let first = read.tests.len();
     for child in &element.children {
         let part = match child.name.as_str() {
             "testsuite" => suite(child, &inner, read)?,
@@ -83,6 +95,10 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         seen.tests += part.tests;
         seen.faults += part.faults;
     }
+    if outer.dialect == Dialect::Pytest && element.child("testcase").is_some() {
+        let cases = read.tests.split_off(first);
+        read.tests.extend(merge_reruns(cases));
+    }
     if let Some(stated) = declared(element, "tests")?.filter(|&stated| stated > seen.tests) {
         let name = text::name(inner.name, inner.places);
         let found = seen.tests;
@@ -98,6 +114,31 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         seen.faults = stated;
     }
     Ok(seen)
+}
+
+/// Joins the attempts at one test. An attempt that another follows failed, although its case does not show it: pytest
+/// gives every test of a run another id, also for parameters. The failure of a test and that of its teardown are two cases
+/// that show theirs, and stay two.
+fn merge_reruns(cases: Vec<TestCase>) -> Vec<TestCase> {
+    let mut tests: Vec<TestCase> = Vec::new();
+    let mut positions: BTreeMap<String, usize> = BTreeMap::new();
+    for mut case in cases {
+        let position = positions.entry(case.id.clone()).or_insert(tests.len());
+        match tests.get_mut(*position) {
+            Some(earlier) if !earlier.outcome.fails() => {
+                case.attempts = case.attempts.saturating_add(earlier.attempts);
+                case.outcome = match case.outcome {
+                    Outcome::Passed => Outcome::Flaky,
+                    // Skipping a test that failed is no way to pass.
+                    Outcome::Skipped => Outcome::Failed,
+                    outcome @ (Outcome::Failed | Outcome::Errored | Outcome::Flaky) => outcome,
+                };
+                *earlier = case;
+            }
+            Some(_) | None => tests.push(case),
+        }
+    }
+    tests
 }
 
 fn declared(element: &Element, name: &str) -> Result<Option<u64>, ReportError> {
@@ -131,7 +172,10 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let path = place_of(element.attribute("file").or(context.file), class, context);
     let stated: Option<u32> = element.attribute("line").and_then(|line| line.parse().ok());
     let line = stated
-        .and_then(|line| line.saturating_add(1).checked_sub(context.first_line))
+        .and_then(|line| match context.dialect {
+            Dialect::Pytest => line.checked_add(1),
+            Dialect::Other => Some(line),
+        })
         .filter(|&line| line > 0);
     let panic = fault.and_then(|fault| panic(text::head(&fault.text, MAX_SEARCHED), places));
     let failed_at = match &panic {
@@ -283,7 +327,8 @@ mod tests {
 
     fn shown(report: &str) -> Result<Vec<String>, &'static str> {
         let places = Places { roots: &[], directory: "", module: "" };
-        let read = read_report(report.as_bytes(), &places, 1).map_err(|error| error.kind())?.finish();
+        let read =
+            read_report(report.as_bytes(), &places, Dialect::Other).map_err(|error| error.kind())?.finish();
         let one = |test: &TestCase| {
             let stories: Vec<String> =
                 test.stories.iter().map(|it| format!("{}.{:?}", it.feature, it.step)).collect();
@@ -347,7 +392,7 @@ mod tests {
     fn the_commit_and_steps_stand_in_properties() {
         let report = r#"<testsuite name="s"><properties><property name="git.commit" value="0123456789abcdef0123456789abcdef01234567"/></properties><testcase name="a"><properties><property name="feature" value="3"/><property name="step" value="1"/></properties></testcase></testsuite>"#;
         let places = Places { roots: &[], directory: "", module: "" };
-        let read = read_report(report.as_bytes(), &places, 1).unwrap();
+        let read = read_report(report.as_bytes(), &places, Dialect::Other).unwrap();
         assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
         assert_eq!(read.tests[0].stories, [Story { feature: 3, step: Some(1) }]);
     }

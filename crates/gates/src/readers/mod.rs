@@ -34,7 +34,7 @@ pub(crate) fn read_report(
         ReportFormat::GoTestJson => go::read_test(report, places),
         ReportFormat::GoVetJson => go::read_vet(report, places),
         ReportFormat::JestJson => jest_json::read_report(report, places),
-        ReportFormat::Junit => junit::read_report(report, places, 1),
+        ReportFormat::Junit => junit::read_report(report, places, junit::Dialect::Other),
         ReportFormat::LibtestJson => libtest::read_json(report, places),
         ReportFormat::MypyJson => mypy::read_json(report, places),
         ReportFormat::MypyText => mypy::read_text(report, places),
