@@ -8,15 +8,15 @@ use super::ask_models::collect_replies;
 use super::exit::Failure;
 use super::finished::Finished;
 use super::inputs::{Opened, Request, artifact_root};
-use super::prepare::{Prepared, prepare};
+use super::prepare::{Prepared, committed_file, prepare};
 use super::shard::join_parts;
 use super::skill_input::skill_input;
 use super::store_run::{RunRecord, store};
 use qa_contracts::ids::ExecutionKey;
-use qa_contracts::v1::{MachineCounters, RecordedReplies};
+use qa_contracts::v1::{MachineCounters, RecordedReplies, RecordedTest, Side};
 use qa_core::calendar;
-use qa_run::derive::derive;
-use qa_run::gates::{CommandRunner, has_commands};
+use qa_run::derive::{derive, gate_evidence};
+use qa_run::gates::{CommandRunner, has_commands, record_idle_tests};
 use qa_run::inputs::{Inputs, Ports};
 use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Objects, Progress};
@@ -47,6 +47,7 @@ pub(crate) fn check_opened(
     };
     keyed(&key.key);
     execute(&mut prepared.inputs, &opened, cancellation, progress)?;
+    prepared.inputs.execution.idle_tests = read_idle_tests(&prepared.inputs, &opened, &key.key)?;
     prepared.inputs.replies = collect_replies(&prepared, &opened, cancellation, progress)?;
     let joined = parts.as_ref().map(|parts| parts as &dyn ShardResults);
     let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
@@ -76,6 +77,16 @@ pub(crate) fn check_opened(
     cancellation.set_deadline(None);
     log_step(started, "stored", if stored.replayed { "an earlier run agrees" } else { "a new run" });
     Ok(Finished { skill_input, inputs, outcome, stored, opened })
+}
+
+/// Finds the tests of steps that check nothing, by their source at head.
+fn read_idle_tests(
+    inputs: &Inputs,
+    opened: &Opened,
+    key: &ExecutionKey,
+) -> Result<Vec<RecordedTest>, Failure> {
+    let evidence = gate_evidence(inputs, key);
+    Ok(record_idle_tests(&evidence, &|path| committed_file(opened, Side::Head, path))?)
 }
 
 fn log_step(started: Instant, step: &str, result: &str) {

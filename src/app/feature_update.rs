@@ -112,14 +112,15 @@ impl Accepted {
         if list != self.list {
             return Err(refused("the feature list changed since the run"));
         }
-        if state.current_feature_id != Some(id) {
-            let current = match state.current_feature_id {
-                Some(id) => format!("feature {id}"),
-                None => "no feature".to_owned(),
-            };
-            return Err(refused(format!("the run is about feature {id}, and the workflow is at {current}")));
+        // A trailer may have named the feature. Work on another one that is not done is not given up for it.
+        if let Some(current) = state.current_feature_id.filter(|current| *current != id)
+            && !passes(list, current)?
+        {
+            let problem = format!("the run is about feature {id}, and the workflow is at feature {current}");
+            return Err(refused(problem));
         }
-        let mut state = workflow::advance(state, WorkflowEvent::PullRequest, now)?;
+        let state = workflow::choose(state.clone(), id);
+        let mut state = workflow::advance(&state, WorkflowEvent::PullRequest, now)?;
         state = workflow::advance(&state, WorkflowEvent::Verdict(QaStatus::Passed), now)?;
         if features::all_pass(&proposed)? {
             state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;

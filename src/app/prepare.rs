@@ -8,10 +8,10 @@ use crate::config::Workspace;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
     ChangeSet, Landing, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
-    RenameSummary,
+    RenameSummary, Side,
 };
 use qa_core::policy::Policy;
-use qa_run::gates::{self, HeadCommit, HeadFile, has_commands, record_reports};
+use qa_run::gates::{self, CommittedFile, HeadCommit, has_commands, record_reports};
 use qa_run::gather::{Gathered, GatheredTexts, Gathering, Texts};
 use qa_run::inputs::{Inputs, PolicyInForce, Ports};
 use qa_run::lookup::TreeLookups;
@@ -93,7 +93,8 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
     let root_path = root.display().to_string();
     let head = HeadCommit {
         is_committed: &|path| is_committed(opened, path),
-        text: &|path| head_file(opened, path),
+        text: &|side, path| committed_file(opened, side, path),
+        declared_features: &opened.resolved.declared_features,
         time,
         root: root_path.trim_end_matches('/'),
     };
@@ -106,16 +107,21 @@ fn is_committed(opened: &Opened, path: &str) -> Result<bool, PortError> {
     Ok(objects.is_tracked_at(&resolved.head, path)? || objects.is_tracked_at(&resolved.base, path)?)
 }
 
-fn head_file(opened: &Opened, path: &str) -> Result<HeadFile, PortError> {
-    let Some(id) = opened.objects.file_at(&opened.resolved.head, path)? else {
-        return Ok(HeadFile::Missing);
+/// Returns the text of a file of the base or of head.
+pub(super) fn committed_file(opened: &Opened, side: Side, path: &str) -> Result<CommittedFile, PortError> {
+    let commit = match side {
+        Side::Base => &opened.resolved.base,
+        Side::Head => &opened.resolved.head,
+    };
+    let Some(id) = opened.objects.file_at(commit, path)? else {
+        return Ok(CommittedFile::Missing);
     };
     Ok(match opened.objects.reader()?.blob(&id, MAX_REPORT_BYTES as u64)? {
         BlobRead::Content(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => HeadFile::Text(text),
-            Err(_) => HeadFile::Unreadable,
+            Ok(text) => CommittedFile::Text(text),
+            Err(_) => CommittedFile::Unreadable,
         },
-        BlobRead::TooLarge { .. } => HeadFile::Unreadable,
+        BlobRead::TooLarge { .. } => CommittedFile::Unreadable,
     })
 }
 

@@ -238,6 +238,7 @@ fn run_details(record: &RunRecord<'_>) -> RunDetails {
         retry_count: outcome.retried_tests,
         durations: outcome.durations.clone(),
         feature: current_feature(&record.inputs.gates),
+        conclusion: Some(outcome.verdict.conclusion),
     }
 }
 

@@ -45,8 +45,9 @@ pub(crate) struct WorkflowArgs {
     /// Path of the feature_list.json
     #[arg(long, value_name = "FILE")]
     feature_list: Option<PathBuf>,
-    /// Write the feature list with the verdict of QA to this file
-    #[arg(long, value_name = "FILE", requires = "feature_list")]
+    /// Write the feature list with the verdict of the run to this file
+    // clap waives `requires` beside an argument that conflicts with the required one.
+    #[arg(long, value_name = "FILE", requires = "run", conflicts_with_all = ["event", "verdict", "report"])]
     propose: Option<PathBuf>,
     /// The stored run of a merged change: it is verified, has to pass, and the feature list has to be unchanged since
     #[arg(long, value_name = "DIR", requires = "feature_list", conflicts_with_all = ["event", "verdict", "report", "feature"])]
@@ -203,7 +204,7 @@ fn apply_run(arguments: &WorkflowArgs, accepted: Option<Accepted>, now: &str) ->
 fn apply_event(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     let mut state = read_state(&arguments.state, now)?;
     let known_steps = state.history.len();
-    let mut list_file = arguments.feature_list.as_deref().map(read_list).transpose()?;
+    let list_file = arguments.feature_list.as_deref().map(read_list).transpose()?;
     let reported = read_qa_result(arguments)?;
     if matches!(&list_file, Some(list_file) if !list_file.list.0.is_empty()) {
         state = workflow::advance(&state, WorkflowEvent::FeaturesListed, now)?;
@@ -218,19 +219,6 @@ fn apply_event(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     if let Some(reported) = &reported {
         state = workflow::advance(&state, WorkflowEvent::Verdict(reported.status), now)?;
     }
-    let mut proposed = false;
-    if let (Some(path), Some(list_file), Some(reported)) = (&arguments.propose, &mut list_file, &reported) {
-        let Some(feature_id) = state.current_feature_id else {
-            return Err(Failure::usage("the verdict names no feature", "add --feature ID"));
-        };
-        if let Some(passed) = passed(reported.status) {
-            let summary = reported.summary.as_deref();
-            let text = features::propose(&list_file.text, feature_id, passed, now, summary)?;
-            replace_file(path, text.as_bytes())?;
-            *list_file = ListFile::new(text)?;
-            proposed = true;
-        }
-    }
     let all_pass = match &list_file {
         Some(list_file) => features::all_pass(&list_file.text)?,
         None => false,
@@ -238,15 +226,7 @@ fn apply_event(arguments: &WorkflowArgs, now: &str) -> Result<Next, Failure> {
     if state.current_state == WorkflowPhase::QaPassed && all_pass {
         state = workflow::advance(&state, WorkflowEvent::AllFeaturesPass, now)?;
     }
-    Ok(Next { state, known_steps, list_file, proposed })
-}
-
-fn passed(verdict: QaStatus) -> Option<bool> {
-    match verdict {
-        QaStatus::Passed => Some(true),
-        QaStatus::Failed => Some(false),
-        QaStatus::Error => None,
-    }
+    Ok(Next { state, known_steps, list_file, proposed: false })
 }
 
 impl From<EventArgument> for WorkflowEvent {
@@ -269,7 +249,6 @@ fn read_qa_result(arguments: &WorkflowArgs) -> Result<Option<Reported>, Failure>
                 QaResult::Error => QaStatus::Error,
             },
             feature_id: None,
-            summary: None,
         }));
     };
     let bytes = read_file(path)?.ok_or_else(|| missing(path))?;

@@ -7,6 +7,7 @@ use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
 use qa_contracts::ids::CommitId;
+use qa_core::features;
 use qa_core::masking::sanitize_cut;
 use qa_run::landing::Merge;
 
@@ -42,6 +43,7 @@ impl OpenRepository {
                     head: commit_id(commit.id())?,
                     base_time: parent.committer().when().seconds(),
                     head_time: commit.committer().when().seconds(),
+                    declared_features: features::declared(&String::from_utf8_lossy(commit.message_bytes())),
                     base_rule: "configured",
                     codes: Vec::new(),
                 },

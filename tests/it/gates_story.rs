@@ -75,8 +75,7 @@ fn qa_report(repo: &Repo) -> Value {
 /// Tells the workflow what QA said.
 fn told(repo: &Repo) -> Outcome {
     let report = repo.run_dir().path("qa-report.json");
-    qa_skill(["workflow", "--write", "--feature-list", "feature_list.json", "--propose", "proposed.json"])
-        .args(["--format", "json", "--report"])
+    qa_skill(["workflow", "--write", "--feature-list", "feature_list.json", "--format", "json", "--report"])
         .arg(report)
         .within(&repo.path())
         .run()
@@ -104,6 +103,11 @@ fn a_feature_fails_is_mended_passes_is_proposed_and_does_not_get_lost() {
     let repo = in_qa(POLICY, false, &[(ADDS, ""), (NONE, "")]);
     repo.judge().run().expect(0);
     assert_eq!(qa_report(&repo)["status"], "PASSED");
+    qa_skill(["workflow", "--feature-list", "feature_list.json", "--propose", "proposed.json", "--run"])
+        .arg(&repo.run_dir().0)
+        .within(&repo.path())
+        .run()
+        .expect(0);
     let state = told(&repo).expect(0).json();
     assert_ne!(state["next_agent"], "qa");
     let proposed = std::fs::read_to_string(repo.path().join("proposed.json")).unwrap();
@@ -189,5 +193,119 @@ fn a_file_of_bindings_that_cannot_be_read_leaves_the_gate_without_a_result() {
         let codes = verdict["errorCodes"].to_string();
         assert!(codes.contains("STORY_BINDINGS_INVALID"), "{}: {codes}", stories.escape_ascii());
         repo.run_dir().verify().run().expect(0);
+    }
+}
+
+#[test]
+fn a_test_that_checks_nothing_shows_no_step() {
+    let stories = r#"{ "1": "test_sum.py::test_adds", "2": "test_sum.py::test_none" }"#;
+    let tests = [("test_adds", ""), ("test_none", "")];
+    for (body, exit) in [("assert add() == 0", 0), ("pass  # seen by hand", 1), ("print('done')", 1)] {
+        let source = format!("def test_adds():\n    assert add(1) == 1\n\n\ndef test_none():\n    {body}\n");
+        let repo = in_qa_with(POLICY, true, &tests, |head| {
+            head.with("stories/42.json", stories).with("test_sum.py", source)
+        });
+        let said = repo.judge().run().expect(exit);
+        if exit == 1 {
+            let findings = repo.run_dir().findings();
+            assert!(
+                findings.contains(&"story_validation/failure feature_list.json:9".to_owned()),
+                "{findings:?}"
+            );
+            assert!(said.text().contains("test_none passes and checks nothing"), "{}", said.text());
+        }
+        repo.run_dir().verify().run().expect(0);
+    }
+}
+
+/// A report that passes beside a verdict that does not.
+#[test]
+fn the_report_passes_only_if_the_verdict_does() {
+    let repo = in_qa_with(POLICY, false, &[(ADDS, ""), (NONE, "")], |head| {
+        head.with("notes.txt", "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n")
+    });
+    repo.judge().run().expect(1);
+    let report = qa_report(&repo);
+    assert_eq!(report["status"], "FAILED");
+    assert_eq!(report["summary"], "1 of 1 gates passed; the verdict is fail");
+    assert_eq!(told(&repo).expect(0).json()["current_state"], "DEV_FEEDBACK");
+}
+
+/// A change with a failing step of feature 42 in QA and a passing feature 43, edited by `edit`, with a commit message.
+fn edited(message: &str, edit: impl FnOnce(Files) -> Files) -> Repo {
+    let two = json!([
+        {"id": 42, "description": "A sum can be had", "steps": ["Step 1: add two numbers"], "passes": false},
+        {"id": 43, "description": "A sum is shown", "steps": ["Step 1: show it"], "passes": true},
+        {"id": 44, "description": "A sum is sent", "steps": ["Step 1: send it"], "passes": false}
+    ]);
+    let list = serde_json::to_string_pretty(&two).unwrap();
+    let repo = Repo::new();
+    let state = state("QA_READY", "qa");
+    // The lens would fail the run by itself.
+    let policy = format!("[lenses.feature-guard]\nenabled = false\n{POLICY}");
+    let base = Files::from_texts(&[
+        (".qa-skill/policy.toml", policy.as_str()),
+        ("feature_list.json", list.as_str()),
+        ("workflow-state.json", state.as_str()),
+        ("sum.py", "def add(): pass\n"),
+    ]);
+    let head = edit(base.clone().with("sum.py", "def add(*all): return sum(all)\n"));
+    let base = repo.commit(repo.tree(&base), &[]);
+    let head = repo.commit_saying(message, repo.tree(&head), &[base]);
+    repo.reference("refs/heads/main", base);
+    repo.reference("refs/heads/topic", head);
+    std::fs::create_dir(repo.path().join("reports")).unwrap();
+    let tests = [("shows @feature:43 @step:1", "")];
+    std::fs::write(repo.path().join("reports/junit.xml"), junit(&tests)).unwrap();
+    repo
+}
+
+#[test]
+fn a_change_does_not_choose_the_feature_that_it_is_judged_by() {
+    let state = |id: &str| state("QA_READY", "qa").replace("42", id);
+    let missing = ["story_validation/failure feature_list.json:7"];
+    for (what, repo) in [
+        ("nothing is edited", edited("Add sums", |head| head)),
+        ("another feature", edited("Add sums", |head| head.with("workflow-state.json", state("43")))),
+        ("no feature", edited("Add sums", |head| head.with("workflow-state.json", state("null")))),
+        ("no state", edited("Add sums", |head| head.without("workflow-state.json"))),
+        ("no JSON", edited("Add sums", |head| head.with("workflow-state.json", "{"))),
+        ("a trailer of another feature", edited("Add sums\n\nFeature: 43", |head| head)),
+    ] {
+        let said = repo.judge().run().expect(1);
+        assert_eq!(repo.run_dir().findings(), missing, "{what}: {}", said.text());
+        repo.run_dir().verify().run().expect(0);
+    }
+    let repo = edited("Add sums\n\nFeature: 44", |head| head);
+    repo.judge().run().expect(1);
+    assert_eq!(repo.run_dir().findings().len(), 2, "a trailer adds a feature");
+    assert_eq!(qa_report(&repo)["feature_id"], 44);
+    edited("Add sums\n\nFeature: 9", |head| head).judge().run().expect(3);
+}
+
+#[test]
+fn what_passes_at_the_base_is_shown_whatever_the_list_at_head_says() {
+    // Nobody shows feature 43 here, and it is the only one that is asked for.
+    let list = features(true);
+    let state = state("QA_READY", "qa").replace("42", "null");
+    let policy = format!("[lenses.feature-guard]\nenabled = false\n{POLICY}");
+    let base = [
+        (".qa-skill/policy.toml", policy.as_str()),
+        ("feature_list.json", list.as_str()),
+        ("workflow-state.json", state.as_str()),
+    ];
+    let fewer = list.replace(",\n      \"Step 2: add none\"", "");
+    assert_ne!(fewer, list);
+    for (head, findings) in [
+        (list.replace("true", "false"), vec!["story_validation/failure feature_list.json:9"]),
+        (fewer, vec!["story_validation/failure feature_list.json:7"]),
+    ] {
+        let repo = Repo::new();
+        let head = Files::from_texts(&base).with("feature_list.json", head);
+        repo.change(&Files::from_texts(&base), &head);
+        std::fs::create_dir(repo.path().join("reports")).unwrap();
+        std::fs::write(repo.path().join("reports/junit.xml"), junit(&[(ADDS, "")])).unwrap();
+        let said = repo.judge().run().expect(1);
+        assert_eq!(repo.run_dir().findings(), findings, "{}", said.text());
     }
 }

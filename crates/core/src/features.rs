@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::json_places::{self, MemberPlace};
 use super::masking::sanitize_cut;
 use qa_contracts::codes::Code;
+use qa_contracts::limits::MAX_SAFE_INTEGER;
 use qa_contracts::schema;
 use qa_contracts::strict_json::{self, StrictJsonError};
 use qa_contracts::v1::FeatureList;
@@ -231,6 +232,21 @@ pub fn propose(
         proposed.replace_range(place, &value);
     }
     Ok(proposed)
+}
+
+/// Returns the features that the trailers of a commit's message name: lines `Feature: 42` of its last paragraph.
+pub fn declared(message: &str) -> BTreeSet<u64> {
+    let lines: Vec<&str> = message.trim_end().lines().map(str::trim).collect();
+    let paragraph = lines.rsplit(|line| line.is_empty()).next().unwrap_or_default();
+    paragraph.iter().filter_map(|line| feature_of_trailer(line)).collect()
+}
+
+fn feature_of_trailer(line: &str) -> Option<u64> {
+    let (key, value) = line.split_once(':')?;
+    let id = value.trim().trim_start_matches('#');
+    let is_plain = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    let id = id.parse().ok().filter(|id| *id <= MAX_SAFE_INTEGER)?;
+    (is_plain && key.eq_ignore_ascii_case("feature")).then_some(id)
 }
 
 /// Returns whether a list has features and all of them pass.

@@ -142,3 +142,16 @@ proptest! {
         prop_assert_eq!(propose(&proposed, at as u64, passed, NOW, notes.as_deref()).unwrap(), proposed);
     }
 }
+
+#[test]
+fn a_trailer_of_the_last_paragraph_names_a_feature() {
+    for (message, ids) in [
+        ("Add sums\n\nFeature: 42\n", vec![42]),
+        ("Add sums\r\n\r\nfeature: #42\r\nFeature: 7\r\n", vec![7, 42]),
+        ("Add sums\n\nFeature: 42\n\nReviewed-by: somebody\n", vec![]),
+        ("Add sums\n\nFeature: forty\nFeature: -1\nFeature: 9007199254740993\nFeatures: 3\n", vec![]),
+        ("", vec![]),
+    ] {
+        assert_eq!(declared(message).into_iter().collect::<Vec<_>>(), ids, "{message:?}");
+    }
+}

@@ -6,7 +6,8 @@ use crate::gates::{self, GateRule, rule_id};
 use crate::masking::sanitize_cut;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage, QaReport, QaStatus,
+    Conclusion, Finding, FindingOrigin, GateName, LensPlan, LensResult, LensStatus, QaGate, QaMessage,
+    QaReport, QaStatus,
 };
 
 /// Maximum number of priority fixes of one gate.
@@ -27,6 +28,8 @@ pub struct RunDetails {
     pub durations: BTreeMap<GateName, u64>,
     /// Id and description of the current feature.
     pub feature: Option<(u64, String)>,
+    /// Verdict of the run; `None` where only the gates are of interest.
+    pub conclusion: Option<Conclusion>,
 }
 
 /// Returns the report, or `None` when the policy declares no gate.
@@ -50,12 +53,17 @@ pub fn qa_report(plans: &[LensPlan], results: &[LensResult], details: RunDetails
         schema_version: Default::default(),
         feature_id,
         feature_description,
-        status: match (passed == gates.len(), has_failed) {
-            (true, _) => QaStatus::Passed,
-            (false, true) => QaStatus::Failed,
-            (false, false) => QaStatus::Error,
+        status: match (details.conclusion, passed == gates.len(), has_failed) {
+            (Some(Conclusion::Fail), _, _) | (_, false, true) => QaStatus::Failed,
+            (Some(Conclusion::CouldNotComplete), _, _) | (_, false, false) => QaStatus::Error,
+            (Some(Conclusion::Pass) | None, true, _) => QaStatus::Passed,
         },
-        summary: format!("{passed} of {} gates passed", gates.len()),
+        summary: match details.conclusion {
+            Some(conclusion @ (Conclusion::Fail | Conclusion::CouldNotComplete)) => {
+                format!("{passed} of {} gates passed; the verdict is {conclusion}", gates.len())
+            }
+            Some(Conclusion::Pass) | None => format!("{passed} of {} gates passed", gates.len()),
+        },
         priority_fixes_omitted: (errors - priority_fixes.len()) as u64,
         priority_fixes,
         gates,

@@ -5,6 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::report::{Outcome, TestCase};
 use qa_contracts::v1::{FeatureList, StepNumber, StoryBindings};
 
+/// A test with the project that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectTest {
+    /// Directory of the project, from the root of the repository; empty for the root.
+    pub directory: String,
+    pub test: TestCase,
+    /// True if the test's body does nothing, so that its success shows nothing.
+    pub is_idle: bool,
+}
+
 /// A step of a feature that no test verifies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnverifiedStep {
@@ -23,6 +33,8 @@ pub enum Reason {
     Unbound,
     /// All tests bound to the step were skipped.
     Skipped,
+    /// No test bound to the step checks anything; the id of one.
+    Idle(String),
     /// A test bound to the step failed; its id.
     Failed(String),
     /// The bindings name a test that is in no report; its id.
@@ -39,18 +51,28 @@ pub struct StepCoverage {
     pub unknown: BTreeSet<(u64, Option<u32>)>,
 }
 
-/// Returns the features to verify: the current one, and those marked as passing, to detect regressions.
-pub fn required_features(list: &FeatureList, current: Option<u64>) -> BTreeSet<u64> {
+/// Returns the features to verify: the current ones, and those marked as passing, to detect regressions.
+pub fn required_features(list: &FeatureList, current: impl IntoIterator<Item = u64>) -> BTreeSet<u64> {
     list.0.iter().filter(|feature| feature.passes).map(|feature| feature.id).chain(current).collect()
 }
 
+/// Returns the list with the last steps of features that the base has and the list dropped: a change does not choose
+/// what it has to show.
+pub fn with_steps_of_base(mut list: FeatureList, base: &FeatureList) -> FeatureList {
+    for feature in &mut list.0 {
+        let Some(before) = base.0.iter().find(|before| before.id == feature.id) else { continue };
+        feature.steps.extend(before.steps.iter().skip(feature.steps.len()).cloned());
+    }
+    list
+}
+
 /// Checks the steps of the required features against tests. A step is verified if a test bound to it passed, and none
-/// bound to it failed or is missing. A test is bound by its tags or by the bindings of its feature. A test that is
+/// bound to it failed or is missing. A test without effect verifies nothing. A test is bound by its tags or by the bindings of its feature. A test that is
 /// tagged with the feature alone verifies no single step.
 pub fn check_steps(
     list: &FeatureList,
     required: &BTreeSet<u64>,
-    tests: &[TestCase],
+    tests: &[ProjectTest],
     bindings: &BTreeMap<u64, StoryBindings>,
 ) -> StepCoverage {
     let mut coverage = StepCoverage::default();
@@ -66,7 +88,7 @@ pub fn check_steps(
             coverage.check_step(feature.id, step, text.to_text(), named, tests);
         }
     }
-    let by_tests = tests.iter().flat_map(|test| &test.stories).map(|story| (story.feature, story.step));
+    let by_tests = tests.iter().flat_map(|test| &test.test.stories).map(|story| (story.feature, story.step));
     let by_files = bindings.iter().flat_map(|(feature, StoryBindings(steps))| {
         steps.keys().map(|StepNumber(step)| (*feature, Some(*step)))
     });
@@ -85,20 +107,27 @@ fn is_listed(list: &FeatureList, feature: u64, step: Option<u32>) -> bool {
 }
 
 impl StepCoverage {
-    fn check_step(&mut self, feature: u64, step: u32, text: String, named: &[String], tests: &[TestCase]) {
+    fn check_step(&mut self, feature: u64, step: u32, text: String, named: &[String], tests: &[ProjectTest]) {
         self.steps += 1;
-        let missing = named.iter().find(|id| !tests.iter().any(|test| is_bound(&test.id, id)));
-        let bound: Vec<&TestCase> = tests
+        let missing = named.iter().find(|id| !tests.iter().any(|test| is_bound(test, id)));
+        let bound: Vec<&ProjectTest> = tests
             .iter()
-            .filter(|test| is_tagged(test, feature, step) || named.iter().any(|id| is_bound(&test.id, id)))
+            .filter(|test| is_tagged(&test.test, feature, step) || named.iter().any(|id| is_bound(test, id)))
             .collect();
-        let failed = bound.iter().find(|test| test.outcome.fails());
-        let reason = match (failed, missing) {
-            (Some(test), _) => Reason::Failed(test.id.clone()),
-            (None, Some(id)) => Reason::Missing(id.clone()),
-            (None, None) if bound.is_empty() => Reason::Unbound,
-            (None, None) if bound.iter().all(|test| test.outcome == Outcome::Skipped) => Reason::Skipped,
-            (None, None) => return,
+        let failed = bound.iter().find(|test| test.test.outcome.fails());
+        let mut ran = bound.iter().filter(|test| test.test.outcome != Outcome::Skipped).peekable();
+        let reason = match (failed, missing, ran.peek()) {
+            (Some(test), _, _) => Reason::Failed(test.test.id.clone()),
+            (None, Some(id), _) => Reason::Missing(id.clone()),
+            (None, None, None) if bound.is_empty() => Reason::Unbound,
+            (None, None, None) => Reason::Skipped,
+            (None, None, Some(first)) => {
+                let idle = first.test.id.clone();
+                if ran.any(|test| !test.is_idle) {
+                    return;
+                }
+                Reason::Idle(idle)
+            }
         };
         self.unverified.push(UnverifiedStep { feature, step, text, reason });
     }
@@ -109,10 +138,34 @@ fn is_tagged(test: &TestCase, feature: u64, step: u32) -> bool {
     test.stories.iter().any(|story| story.feature == feature && (step == 0 || story.step == Some(step)))
 }
 
+/// Returns the ids of tests that are bound to steps of the required features, by tags or bindings.
+pub fn bound_tests<'t>(
+    required: &BTreeSet<u64>,
+    tests: &'t [ProjectTest],
+    bindings: &BTreeMap<u64, StoryBindings>,
+) -> Vec<&'t ProjectTest> {
+    let named: Vec<&String> = bindings
+        .values()
+        .flat_map(|StoryBindings(steps)| steps.values())
+        .flat_map(|tests| tests.ids())
+        .collect();
+    let is_tagged = |test: &TestCase| test.stories.iter().any(|story| required.contains(&story.feature));
+    tests.iter().filter(|test| is_tagged(&test.test) || named.iter().any(|id| is_bound(test, id))).collect()
+}
+
 /// Returns whether a binding names a test, by its id in the report or by pytest's node id. It also names all
-/// parameters of a test (`id[…]`) and repeated ids (`id #2`).
-fn is_bound(test: &str, binding: &str) -> bool {
-    is_instance(test, binding) || matches!(pytest_id(binding), Some(id) if is_instance(test, &id))
+/// parameters of a test (`id[…]`) and repeated ids (`id #2`). Two projects may have tests of one id, so an id that does
+/// not contain the project's directory has to follow it: `web/login > greets`.
+fn is_bound(ProjectTest { directory, test, .. }: &ProjectTest, binding: &str) -> bool {
+    let is_qualified = [format!("{directory}/"), format!("{}.", directory.replace('/', "."))]
+        .iter()
+        .any(|prefix| test.id.starts_with(prefix.as_str()));
+    let within = match binding.strip_prefix(directory.as_str()).and_then(|rest| rest.strip_prefix('/')) {
+        _ if directory.is_empty() || is_qualified => binding,
+        Some(within) => within,
+        None => return false,
+    };
+    is_instance(&test.id, within) || matches!(pytest_id(within), Some(id) if is_instance(&test.id, &id))
 }
 
 /// Returns whether a test's id is `id`, `id[…]` or `id #…`.
@@ -154,8 +207,8 @@ mod tests {
         }
     }
 
-    fn test(feature: u64, step: Option<u32>, outcome: Outcome) -> TestCase {
-        TestCase {
+    fn test(feature: u64, step: Option<u32>, outcome: Outcome) -> ProjectTest {
+        let test = TestCase {
             id: format!("shows {feature} {step:?}"),
             outcome,
             path: None,
@@ -164,7 +217,8 @@ mod tests {
             attempts: 1,
             stories: vec![Story { feature, step }],
             attachments: Vec::new(),
-        }
+        };
+        ProjectTest { directory: String::new(), test, is_idle: false }
     }
 
     #[test]
@@ -182,7 +236,8 @@ mod tests {
             (vec![Passed, Failed], failed()),
             (vec![Errored, Passed], failed()),
         ] {
-            let tests: Vec<TestCase> = outcomes.iter().map(|outcome| test(42, Some(1), *outcome)).collect();
+            let tests: Vec<ProjectTest> =
+                outcomes.iter().map(|outcome| test(42, Some(1), *outcome)).collect();
             let found = check_steps(&list, &required, &tests, &BTreeMap::new()).unverified;
             assert_eq!(found.into_iter().map(|step| step.reason).next(), reason, "{outcomes:?}");
         }
@@ -205,14 +260,66 @@ mod tests {
     }
 
     #[test]
+    fn steps_that_a_change_removes_have_to_be_shown() {
+        let (base, head) = (FeatureList(vec![feature(1, 3, false)]), FeatureList(vec![feature(1, 1, false)]));
+        assert_eq!(with_steps_of_base(head, &base), base);
+        let longer = FeatureList(vec![feature(1, 4, false), feature(2, 1, false)]);
+        assert_eq!(with_steps_of_base(longer.clone(), &base), longer);
+    }
+
+    #[test]
     fn a_tag_of_an_unknown_feature_or_step_is_reported() {
         let list = FeatureList(vec![feature(1, 2, true)]);
         let tests = [test(1, Some(3), Outcome::Passed), test(9, None, Outcome::Passed)];
         let found = check_steps(&list, &required_features(&list, None), &tests, &BTreeMap::new());
         assert_eq!(found.unknown, BTreeSet::from([(1, Some(3)), (9, None)]));
     }
-    fn named(id: &str, outcome: Outcome) -> TestCase {
-        TestCase { id: id.to_owned(), stories: Vec::new(), ..test(0, None, outcome) }
+
+    fn named(id: &str, outcome: Outcome) -> ProjectTest {
+        let mut named = test(0, None, outcome);
+        (named.test.id, named.test.stories) = (id.to_owned(), Vec::new());
+        named
+    }
+
+    #[test]
+    fn a_test_of_another_project_shows_nothing() {
+        let list = FeatureList(vec![feature(42, 1, true)]);
+        let required = required_features(&list, None);
+        for (directory, id, binding, is_shown) in [
+            ("a", "tests.test_sum::test_adds", "a/tests/test_sum.py::test_adds", true),
+            ("a", "tests.test_sum::test_adds", "a/tests.test_sum::test_adds[one]", false),
+            ("a", "tests.test_sum::test_adds[one]", "a/tests.test_sum::test_adds", true),
+            ("b", "tests.test_sum::test_adds", "a/tests/test_sum.py::test_adds", false),
+            ("b", "tests.test_sum::test_adds", "tests/test_sum.py::test_adds", false),
+            ("a", "a/sum.test.ts > adds", "a/sum.test.ts > adds", true),
+            ("b", "b/sum.test.ts > adds", "a/sum.test.ts > adds", false),
+            ("a/b", "a.b.tests.test_sum::test_adds", "a/b/tests/test_sum.py::test_adds", true),
+            ("", "a.tests.test_sum::test_adds", "a/tests/test_sum.py::test_adds", true),
+        ] {
+            let bindings =
+                BTreeMap::from([(42, serde_json::from_value(serde_json::json!({ "1": binding })).unwrap())]);
+            let test = ProjectTest { directory: directory.to_owned(), ..named(id, Outcome::Passed) };
+            let found = check_steps(&list, &required, &[test], &bindings);
+            assert_eq!(found.unverified.is_empty(), is_shown, "{binding} in {directory}: {id}");
+        }
+    }
+
+    #[test]
+    fn a_test_without_effect_shows_no_step() {
+        let list = FeatureList(vec![feature(42, 1, true)]);
+        let required = required_features(&list, None);
+        let idle = ProjectTest { is_idle: true, ..test(42, Some(1), Outcome::Passed) };
+        for (tests, reason) in [
+            (vec![idle.clone()], Some(Reason::Idle("shows 42 Some(1)".to_owned()))),
+            (
+                vec![idle.clone(), test(42, Some(1), Outcome::Skipped)],
+                Some(Reason::Idle("shows 42 Some(1)".to_owned())),
+            ),
+            (vec![idle, test(42, Some(1), Outcome::Passed)], None),
+        ] {
+            let found = check_steps(&list, &required, &tests, &BTreeMap::new()).unverified;
+            assert_eq!(found.into_iter().map(|step| step.reason).next(), reason, "{tests:?}");
+        }
     }
 
     #[test]

@@ -131,7 +131,8 @@ fn inspected_plans<'a>(plans: &'a [LensPlan], executed: &'a Executed) -> Vec<Ins
         .collect()
 }
 
-fn gate_evidence<'a>(inputs: &'a Inputs, key: &'a ExecutionKey) -> gates::Evidence<'a> {
+/// Returns what gates are judged from.
+pub fn gate_evidence<'a>(inputs: &'a Inputs, key: &'a ExecutionKey) -> gates::Evidence<'a> {
     gates::Evidence {
         policy: &inputs.in_force.policy,
         change_set: &inputs.change_set,

@@ -31,6 +31,19 @@ pub struct RecordedExecution {
     pub layers: Option<ExecutionLayers>,
     /// Results of the commands, by gate, ordinal and attempt.
     pub commands: Vec<RecordedCommand>,
+    /// Tests bound to steps of features whose bodies at head do nothing, sorted.
+    pub idle_tests: Vec<RecordedTest>,
+}
+
+/// A test of a report or command.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedTest {
+    /// Directory of its project; empty for the root.
+    pub directory: String,
+    /// Id of the test in the report.
+    pub id: String,
 }
 
 impl Artifact for RecordedExecution {

@@ -177,8 +177,12 @@ pub struct RecordedGates {
     pub reports: Vec<RecordedReport>,
     /// `feature_list.json` at head, where steps of features are looked at; null when absent or not readable as text.
     pub feature_list: Option<String>,
-    /// `workflow-state.json` at head, likewise.
+    /// `feature_list.json` at the base, likewise. What passes there has to be shown, whatever head's list says.
+    pub base_feature_list: Option<String>,
+    /// `workflow-state.json` at the base, likewise; a change does not choose the feature that it is judged by.
     pub workflow_state: Option<String>,
+    /// Features that trailers of the head commit's message name, sorted.
+    pub declared_features: Vec<u64>,
     /// `stories/<id>.json` at head of the features whose steps are looked at, by id, where there is one.
     pub stories: Vec<RecordedStory>,
 }

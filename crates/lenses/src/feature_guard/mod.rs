@@ -1,7 +1,8 @@
-//! Edits of a feature list that only QA may make: results set by hand, features removed or replaced.
+//! Edits of a feature list or workflow state that only QA may make: results set by hand, features removed or replaced.
 
 mod anchors;
 mod compare;
+mod state;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +27,10 @@ const PASSES_SET: &str = "feature-guard/passes-set";
 const QA_FIELD: &str = "feature-guard/qa-field-changed";
 const REORDERED: &str = "feature-guard/reordered";
 
+const STATE_EDITED: &str = "feature-guard/state-edited";
+
 const FILE_NAME: &str = "feature_list.json";
+const STATE_NAME: &str = "workflow-state.json";
 
 /// The scope is that of the path at head, which a change can choose; so it says nothing here.
 const ALWAYS: PresetStrengths = presets(everywhere(Strength::Block), everywhere(Strength::Block));
@@ -35,11 +39,11 @@ const NOTICE: PresetStrengths = presets(everywhere(Strength::Advise), everywhere
 
 static SPEC: LensSpec = LensSpec {
     id: "feature-guard",
-    version: "1",
+    version: "2",
     class: LensClass::Security,
-    title: "Edits of a feature list that only QA may make",
+    title: "Edits of a feature list or workflow state that only QA may make",
     required_by_default: true,
-    triggers: &["**/feature_list.json"],
+    triggers: &["**/feature_list.json", "**/workflow-state.json"],
     page: include_str!("../../../../tests/corpus/lenses/feature-guard.md"),
     rules: &[
         rule(
@@ -119,6 +123,13 @@ static SPEC: LensSpec = LensSpec {
             NOTICE,
             "Restore the order; features are worked on in it.",
         ),
+        rule(
+            STATE_EDITED,
+            "Workflow state is edited where only QA may",
+            Severity::High,
+            ALWAYS,
+            "Restore the file; name the feature of the change by the trailer `Feature: ID`.",
+        ),
     ],
 };
 
@@ -129,7 +140,7 @@ impl Lens for FeatureGuard {
         &SPEC
     }
 
-    /// Two lists are compared as lists, so both are wanted whole.
+    /// Lists and states are compared by meaning, so both sides are wanted whole.
     fn need(&self, file: &ChangedFile) -> Need {
         let guarded = is_guarded(&file.path) || file.old_path.as_ref().is_some_and(is_guarded);
         if guarded { Need::WholeFile } else { Need::Nothing }
@@ -137,8 +148,13 @@ impl Lens for FeatureGuard {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let old_path = packet.file.old_path.as_ref().unwrap_or(packet.path());
-        let base = packet.text.full_base.as_deref().filter(|_| is_guarded(old_path));
-        let head = packet.text.full_head.as_deref().filter(|_| is_guarded(packet.path()));
+        let base_of = |name| packet.text.full_base.as_deref().filter(|_| is_in_use(old_path, name));
+        let head_of = |name| packet.text.full_head.as_deref().filter(|_| is_in_use(packet.path(), name));
+        if let Some(base) = base_of(STATE_NAME) {
+            let drafts = state::judge(packet, base, head_of(STATE_NAME)).into_iter().collect();
+            return Inspection { drafts, facts: Vec::new() };
+        }
+        let (base, head) = (base_of(FILE_NAME), head_of(FILE_NAME));
         let drafts = match (base.map(|text| (text, FeatureDocument::parse(text))), head) {
             (Some((text, Ok(before))), head) => judge(packet, text, &before, head),
             // What was no list before is not guarded: there is nothing to compare with.
@@ -171,11 +187,16 @@ fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
     folded.flatten().collect()
 }
 
-/// Returns whether a path is a feature list in use: lists among tests, documents, generated or vendored files are
-/// examples.
+/// Returns whether a path is a feature list or a workflow state in use.
 fn is_guarded(path: &RepoPath) -> bool {
+    is_in_use(path, FILE_NAME) || is_in_use(path, STATE_NAME)
+}
+
+/// Returns whether a path is a file in use of that name: those among tests, documents, generated or vendored files are
+/// examples.
+fn is_in_use(path: &RepoPath, name: &str) -> bool {
     let text = path.to_text();
-    if text.rsplit('/').next() != Some(FILE_NAME) {
+    if text.rsplit('/').next() != Some(name) {
         return false;
     }
     let built_in = ScopeGlobs::new(|_| &[]).expect("no globs are globs");

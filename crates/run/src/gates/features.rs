@@ -13,12 +13,11 @@ use qa_core::findings::Statement;
 use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::{json_places, workflow};
-use qa_gates::contract::TestCase;
-use qa_gates::stories::{self, Reason, UnverifiedStep};
+use qa_gates::stories::{self, ProjectTest, Reason, UnverifiedStep};
 
 impl GateOutcome {
     /// Reports each step of the required features that no test verifies.
-    pub(super) fn check_features(&mut self, mode: RunMode, recorded: &RecordedGates, tests: &[TestCase]) {
+    pub(super) fn check_features(&mut self, mode: RunMode, recorded: &RecordedGates, tests: &[ProjectTest]) {
         let features = match Features::parse(recorded) {
             Ok(features) => features,
             Err(error) => {
@@ -28,6 +27,10 @@ impl GateOutcome {
                 return;
             }
         };
+        self.summary.push(match &features.current {
+            Some(CurrentFeature { id, source }) => format!("the feature is {id}, which {source} names"),
+            None => format!("neither {WORKFLOW_STATE} of the base nor a trailer `Feature:` names a feature"),
+        });
         let coverage = stories::check_steps(&features.list, &features.required, tests, &features.bindings);
         self.summary.push(format!(
             "{} of {} steps shown",
@@ -54,9 +57,20 @@ impl GateOutcome {
 /// Features at head, with those whose steps tests have to verify.
 struct Features<'a> {
     text: &'a str,
+    /// Features at head, with the steps that the base asks for and head does not.
     list: FeatureList,
+    /// The feature that is worked on.
+    current: Option<CurrentFeature>,
     required: BTreeSet<u64>,
     bindings: BTreeMap<u64, StoryBindings>,
+}
+
+/// Returns the tests that are bound to a step that has to be verified.
+pub(super) fn bound_tests<'t>(recorded: &RecordedGates, tests: &'t [ProjectTest]) -> Vec<&'t ProjectTest> {
+    match Features::parse(recorded) {
+        Ok(features) => stories::bound_tests(&features.required, tests, &features.bindings),
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Returns the features whose steps tests have to verify.
@@ -91,14 +105,19 @@ impl<'a> Features<'a> {
             FeatureDocument::parse(text).and_then(|document| document.list(text)).map_err(|error| {
                 GateError::new(error.code(), format!("failed to read {FEATURE_LIST}: {error}"))
             })?;
-        let current = current_feature_id(recorded)?;
-        if let Some(current) = current.filter(|current| !list.0.iter().any(|feature| feature.id == *current))
+        let base = base_list(recorded);
+        let named = named_features(recorded)?;
+        if let Some(unknown) = named.iter().find(|named| !list.0.iter().any(|feature| feature.id == named.id))
         {
-            let problem =
-                format!("{FEATURE_LIST} does not have feature {current}, which {WORKFLOW_STATE} names");
+            let problem = format!(
+                "{FEATURE_LIST} does not have feature {}, which {} names",
+                unknown.id, unknown.source
+            );
             return Err(GateError::new(Code::FeatureListInvalid, problem));
         }
-        let required = stories::required_features(&list, current);
+        let mut required = stories::required_features(&list, named.iter().map(|named| named.id));
+        required.extend(base.0.iter().filter(|feature| feature.passes).map(|feature| feature.id));
+        let list = stories::with_steps_of_base(list, &base);
         let mut bindings = BTreeMap::new();
         for story in &recorded.stories {
             let parsed = parse_bindings(story).map_err(|problem| {
@@ -108,7 +127,8 @@ impl<'a> Features<'a> {
             })?;
             bindings.insert(story.feature_id, parsed);
         }
-        Ok(Self { text, list, required, bindings })
+        let current = named.into_iter().next_back();
+        Ok(Self { text, list, current, required, bindings })
     }
 
     /// Returns a statement for an unverified step, at its line. A step without a test is a failure in strict mode alone.
@@ -120,6 +140,7 @@ impl<'a> Features<'a> {
                 (GateRule::Warning, "no test is bound to it".to_owned())
             }
             (Reason::Skipped, _) => (GateRule::Failure, "its tests were skipped".to_owned()),
+            (Reason::Idle(test), _) => (GateRule::Failure, format!("{test} passes and checks nothing")),
             (Reason::Failed(test), _) => (GateRule::Failure, format!("{test} failed")),
             (Reason::Missing(test), _) => {
                 let path = bindings_path(step.feature);
@@ -144,9 +165,10 @@ impl<'a> Features<'a> {
                     )
                 }
                 Reason::Missing(_) => format!(
-                    "Run the test, or give its id in {} as the report has it.",
+                    "Run the test, or give its id in {} as the report has it, below the directory of its project.",
                     bindings_path(step.feature)
                 ),
+                Reason::Idle(_) => "Let the test check what the step asks for.".to_owned(),
                 Reason::Skipped | Reason::Failed(_) => rule.fix().to_owned(),
             },
             moves: false,
@@ -167,18 +189,40 @@ impl<'a> Features<'a> {
     }
 }
 
-/// Returns the current feature by the workflow state at head.
-fn current_feature_id(recorded: &RecordedGates) -> Result<Option<u64>, GateError> {
-    let Some(text) = &recorded.workflow_state else { return Ok(None) };
-    let state = workflow::parse_state(text.as_bytes())
-        .map_err(|error| GateError::new(error.code(), format!("failed to read {WORKFLOW_STATE}: {error}")))?;
-    Ok(state.current_feature_id)
+/// A feature that a change is about, by a source that the change does not edit or that names it openly.
+struct CurrentFeature {
+    id: u64,
+    /// Source of the name, for messages.
+    source: String,
+}
+
+/// Returns the features that the change is about: that of the workflow state at the base, then those of trailers. A
+/// trailer adds a feature and excuses none, since the author of the change writes it.
+fn named_features(recorded: &RecordedGates) -> Result<Vec<CurrentFeature>, GateError> {
+    let mut named = Vec::new();
+    if let Some(text) = &recorded.workflow_state {
+        let state = workflow::parse_state(text.as_bytes()).map_err(|error| {
+            let problem = format!("failed to read {WORKFLOW_STATE} of the base: {error}");
+            GateError::new(error.code(), problem)
+        })?;
+        let source = format!("{WORKFLOW_STATE} of the base");
+        named.extend(state.current_feature_id.map(|id| CurrentFeature { id, source }));
+    }
+    let source = || "a trailer of the head commit".to_owned();
+    named.extend(recorded.declared_features.iter().map(|id| CurrentFeature { id: *id, source: source() }));
+    Ok(named)
+}
+
+/// Returns the features at the base; none where the base has no readable list, which then asks for nothing.
+fn base_list(recorded: &RecordedGates) -> FeatureList {
+    let Some(text) = recorded.base_feature_list.as_deref() else { return FeatureList::default() };
+    FeatureDocument::parse(text).and_then(|document| document.list(text)).unwrap_or_default()
 }
 
 /// Returns the current feature with its description, if the run checks steps of features.
 pub fn current_feature(recorded: &RecordedGates) -> Option<(u64, String)> {
     let features = Features::parse(recorded).ok()?;
-    let current = current_feature_id(recorded).ok().flatten()?;
-    let found = features.list.0.into_iter().find(|feature| feature.id == current)?;
+    let current = features.current?;
+    let found = features.list.0.into_iter().find(|feature| feature.id == current.id)?;
     Some((found.id, found.description))
 }

@@ -1,7 +1,7 @@
 //! Judges the commands of gates from their record alone.
 
 use super::calls;
-use super::{Evidence, GateError, GateOutcome, Origin, code_of};
+use super::{Evidence, GateError, GateOutcome, GateReport, Origin, code_of};
 use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
@@ -22,7 +22,7 @@ impl GateOutcome {
         gate: GateName,
         plan_ordinal: u64,
         evidence: &Evidence<'_>,
-    ) -> Vec<Judged> {
+    ) -> Vec<GateReport> {
         let Some(settings) = evidence.policy.gates.get(&gate).filter(|settings| !settings.run.is_empty())
         else {
             return Vec::new();
@@ -72,7 +72,7 @@ impl GateOutcome {
         gate: GateName,
         selection: &Selection,
         evidence: &Evidence<'_>,
-    ) -> Vec<Judged> {
+    ) -> Vec<GateReport> {
         let execution = evidence.execution;
         let mut all = Vec::new();
         let mut head_is_excusable = false;
@@ -88,7 +88,8 @@ impl GateOutcome {
                         Ok(judged) => {
                             let may_be_excused = self.add_head_report(gate, &origin, &judged);
                             head_is_excusable = may_be_excused && judged.report.totals.has_faults();
-                            all.push(judged);
+                            let directory = command.template.directory.clone();
+                            all.push(GateReport { directory, judged });
                         }
                         Err(error) => self.fail(origin.tool, error.code, &error.problem),
                     }

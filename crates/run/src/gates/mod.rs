@@ -3,6 +3,7 @@
 mod calls;
 mod execute;
 mod features;
+mod idle_tests;
 mod judge_commands;
 mod pictures;
 pub mod record;
@@ -12,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use calls::{command_specs, has_commands, manifests, selected_commands};
 pub use execute::CommandRunner;
 pub use features::current_feature;
+pub use idle_tests::record_idle_tests;
 use pictures::captions;
 pub use pictures::{Caption, screenshots};
-pub use record::{HeadCommit, HeadFile, ReportFile, Reports, record_reports};
+pub use record::{CommittedFile, HeadCommit, ReportFile, Reports, record_reports};
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
@@ -97,34 +99,20 @@ struct Origin {
     file: RepoPath,
 }
 
+/// A readable report about head, from a file or a command.
+pub(crate) struct GateReport {
+    /// Directory that the tool ran in; empty for the root.
+    pub(crate) directory: String,
+    pub(crate) judged: Judged,
+}
+
 /// Judges a gate from its recorded reports and commands.
 pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
     let mut outcome = GateOutcome { passed: true, ..GateOutcome::default() };
-    let Some(settings) = evidence.policy.gates.get(&gate) else { return outcome };
-    let mut all = outcome.judge_reports(gate, &settings.reports, evidence);
-    all.extend(outcome.judge_gate_commands(gate, plan_ordinal, evidence));
-    for other_gate in &settings.tests_of {
-        // The other gate reports its findings itself; here only its tests count.
-        let mut other = GateOutcome { passed: true, ..GateOutcome::default() };
-        let reports = match evidence.policy.gates.get(other_gate) {
-            Some(settings) => settings.reports.as_slice(),
-            None => &[],
-        };
-        all.extend(other.judge_reports(*other_gate, reports, evidence));
-        all.extend(other.judge_gate_commands(*other_gate, 0, evidence));
-        outcome.digests.extend(other.digests);
-        outcome.errors.extend(other.errors.iter());
-        outcome.warnings.extend(other.warnings);
-        outcome.passed &= other.errors.is_empty();
-        outcome.summary.push(format!("the tests of {other_gate}: {}", other.summary.join("; ")));
-    }
-    if gate == GateName::StoryValidation && all.is_empty() && outcome.errors.is_empty() {
-        // Without a test no step is verified, but none failed either.
-        outcome.fail(gate.as_str(), Code::GateNothingRan, "the change calls for no test");
-    }
+    let all = outcome.judge_all(gate, plan_ordinal, evidence);
     if gate == GateName::StoryValidation && outcome.errors.is_empty() {
-        let all_passed = all.iter().all(|judged| judged.passed);
-        let tests: Vec<_> = all.into_iter().flat_map(|judged| judged.report.tests).collect();
+        let all_passed = all.iter().all(|report| report.judged.passed);
+        let tests = idle_tests::project_tests(all, &evidence.execution.idle_tests);
         // After a failure a test may be missing because its file did not load, so an unbound step fails in every mode.
         let mode = if all_passed { evidence.policy.mode } else { RunMode::Strict };
         outcome.check_features(mode, evidence.reports, &tests);
@@ -233,13 +221,40 @@ fn code_of(error: &ReportError) -> Code {
 }
 
 impl GateOutcome {
+    /// Judges all reports and commands of a gate, with those of the gates whose tests it reads.
+    fn judge_all(&mut self, gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> Vec<GateReport> {
+        let Some(settings) = evidence.policy.gates.get(&gate) else { return Vec::new() };
+        let mut all = self.judge_reports(gate, &settings.reports, evidence);
+        all.extend(self.judge_gate_commands(gate, plan_ordinal, evidence));
+        for other_gate in &settings.tests_of {
+            // The other gate reports its findings itself; here only its tests count.
+            let mut other = GateOutcome { passed: true, ..GateOutcome::default() };
+            let reports = match evidence.policy.gates.get(other_gate) {
+                Some(settings) => settings.reports.as_slice(),
+                None => &[],
+            };
+            all.extend(other.judge_reports(*other_gate, reports, evidence));
+            all.extend(other.judge_gate_commands(*other_gate, 0, evidence));
+            self.digests.extend(other.digests);
+            self.errors.extend(other.errors.iter());
+            self.warnings.extend(other.warnings);
+            self.passed &= other.errors.is_empty();
+            self.summary.push(format!("the tests of {other_gate}: {}", other.summary.join("; ")));
+        }
+        if gate == GateName::StoryValidation && all.is_empty() && self.errors.is_empty() {
+            // Without a test no step is verified, but none failed either.
+            self.fail(gate.as_str(), Code::GateNothingRan, "the change calls for no test");
+        }
+        all
+    }
+
     /// Judges the declared reports. Those of `story_validation` are used for their tests alone.
     fn judge_reports(
         &mut self,
         gate: GateName,
         reports: &[PolicyReport],
         evidence: &Evidence<'_>,
-    ) -> Vec<Judged> {
+    ) -> Vec<GateReport> {
         let change_set = evidence.change_set;
         let recorded = &evidence.reports.reports;
         let mut all = Vec::new();
@@ -253,7 +268,8 @@ impl GateOutcome {
             match judge_report(declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
                     let may_be_excused = self.add_head_report(gate, &origin, &judged);
-                    all.push(judged);
+                    let directory = declared.directory.clone().unwrap_or_default();
+                    all.push(GateReport { directory, judged });
                     if !may_be_excused {
                         continue;
                     }

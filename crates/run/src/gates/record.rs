@@ -1,5 +1,7 @@
 //! Reads the reports of other tools, once, and records them.
 
+use std::collections::BTreeSet;
+
 use super::features::{bindings_path, required_features};
 use super::pictures::Album;
 use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
@@ -31,14 +33,14 @@ pub enum ReportFile {
 }
 
 /// Content of a commit at a path.
-pub enum HeadFile {
+pub enum CommittedFile {
     Missing,
     /// Not text or too large.
     Unreadable,
     Text(String),
 }
 
-impl HeadFile {
+impl CommittedFile {
     fn text(self) -> Option<String> {
         match self {
             Self::Text(text) => Some(secrets::masked(text)),
@@ -53,8 +55,10 @@ pub struct HeadCommit<'a> {
     pub is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
     /// Time of the commit, in seconds since 1970.
     pub time: i64,
-    /// Returns the text of a file of the commit.
-    pub text: &'a dyn Fn(&str) -> Result<HeadFile, PortError>,
+    /// Returns the text of a file of the commit, or of the base.
+    pub text: &'a dyn Fn(Side, &str) -> Result<CommittedFile, PortError>,
+    /// Features that trailers of the commit's message name.
+    pub declared_features: &'a BTreeSet<u64>,
     /// Path of the checkout, as tools write it.
     pub root: &'a str,
 }
@@ -101,12 +105,14 @@ pub fn record_reports(
         }
     }
     if policy.gates.contains_key(&GateName::StoryValidation) {
-        recorded.feature_list = (head.text)(FEATURE_LIST)?.text();
-        recorded.workflow_state = (head.text)(WORKFLOW_STATE)?.text();
+        recorded.feature_list = (head.text)(Side::Head, FEATURE_LIST)?.text();
+        recorded.base_feature_list = (head.text)(Side::Base, FEATURE_LIST)?.text();
+        recorded.workflow_state = (head.text)(Side::Base, WORKFLOW_STATE)?.text();
+        recorded.declared_features = head.declared_features.iter().copied().collect();
         for feature_id in required_features(&recorded) {
-            let text = match (head.text)(&bindings_path(feature_id))? {
-                HeadFile::Missing => continue,
-                found @ (HeadFile::Unreadable | HeadFile::Text(_)) => found.text(),
+            let text = match (head.text)(Side::Head, &bindings_path(feature_id))? {
+                CommittedFile::Missing => continue,
+                found @ (CommittedFile::Unreadable | CommittedFile::Text(_)) => found.text(),
             };
             recorded.stories.push(RecordedStory { feature_id, text });
         }
