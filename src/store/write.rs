@@ -340,6 +340,7 @@ mod tests {
                 blob: None,
                 hunks: number as u64,
                 cells: Vec::new(),
+                gates: Vec::new(),
             };
             let rows = (0..count).map(row).collect();
             let coverage =

@@ -426,3 +426,87 @@ fn a_commit_that_is_dated_back_does_not_make_an_old_report_new() {
     judge(&repo).expect(3);
     assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_REPORT_STALE"]);
 }
+
+/// What `coverage.json` says of a gate and each changed file.
+fn looks(repo: &Repo) -> Vec<String> {
+    let coverage = repo.run_dir().json("coverage.json");
+    let rows = coverage["rows"].as_array().unwrap().iter();
+    rows.flat_map(|row| {
+        let cells = row["gates"].as_array().unwrap().iter();
+        cells
+            .map(|cell| [&row["file"], &cell["gate"], &cell["look"]].map(|it| it.as_str().unwrap()).join(" "))
+    })
+    .collect()
+}
+
+#[test]
+fn a_report_that_does_not_cover_a_changed_file_is_no_pass() {
+    let elsewhere = eslint(&[]).replace("src/a.js", "src/b.js");
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", &elsewhere);
+    let said = judge(&repo).expect(3);
+    assert!(codes(&repo).contains(&"GATE_SCOPE_INCOMPLETE".to_owned()), "{:?}", codes(&repo));
+    assert!(said.text().contains("no report covers src/a.js"), "{}", said.text());
+    assert_eq!(looks(&repo), ["src/a.js lint omitted"]);
+    repo.run_dir().verify().run().expect(0);
+
+    // ESLint lists a file that it was given and ignored, with a warning.
+    let ignored = json!({
+        "ruleId": null, "fatal": false, "severity": 1, "nodeType": null,
+        "message": "File ignored because of a matching ignore pattern. Use \"--no-ignore\" to override."
+    });
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[ignored]));
+    judge(&repo).expect(3);
+
+    let repo = under(&format!("{ESLINT}except = [\"src/*.js\"]\n"));
+    report(&repo, "reports/eslint.json", &elsewhere);
+    judge(&repo).expect(0);
+    assert_eq!(looks(&repo), ["src/a.js lint excepted"]);
+
+    let repo = under(ESLINT);
+    report(&repo, "reports/eslint.json", eslint(&[]));
+    judge(&repo).expect(0);
+    assert_eq!(looks(&repo), ["src/a.js lint listed"]);
+}
+
+#[test]
+fn a_list_of_files_of_tsc_has_to_have_the_changed_ones() {
+    let policy = "[gates.type_check]\nreports = [{ path = \"reports/tsc.txt\", tool = \"tsc\" }]\n";
+    for (listed, exit) in [("src/a.ts", 0), ("src/b.ts", 3), ("node_modules/src/a.ts", 3)] {
+        let repo = Repo::new();
+        let base = Files::from_texts(&[(POLICY, policy), ("src/a.ts", "export const a = 1;\n")]);
+        let head = base.clone().with("src/a.ts", "export const a = 2;\n");
+        repo.change(&base, &head);
+        report(
+            &repo,
+            "reports/tsc.txt",
+            format!("/github/workspace/{listed}\n/github/workspace/src/main.ts\n"),
+        );
+        judge(&repo).expect(exit);
+    }
+}
+
+#[test]
+fn what_a_report_without_a_list_covers_is_said_by_the_policy() {
+    for (covers, exit, look) in [
+        ("", 0, "app/a.py lint declared"),
+        (", covers = [\"app/**\"]", 0, "app/a.py lint declared"),
+        (", covers = [\"lib/**\"]", 3, "app/a.py lint omitted"),
+    ] {
+        let policy = format!(
+            "[gates.lint]\nreports = [{{ path = \"reports/ruff.json\", tool = \"ruff\"{covers} }}]\n"
+        );
+        let repo = Repo::new();
+        let base = Files::from_texts(&[(POLICY, policy.as_str()), ("app/a.py", "A = 1\n")]);
+        let head = base.clone().with("app/a.py", "A = 2\n");
+        repo.change(&base, &head);
+        report(&repo, "reports/ruff.json", "[]");
+        let said = judge(&repo).expect(exit);
+        assert_eq!(looks(&repo), [look], "{covers}");
+        if exit == 0 {
+            let summary = String::from_utf8(repo.run_dir().bytes("summary.md")).unwrap();
+            assert!(summary.contains("is only declared"), "{summary}\n{}", said.text());
+        }
+    }
+}

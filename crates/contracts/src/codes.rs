@@ -118,6 +118,7 @@ codes! {
         GateReportMissing = "GATE_REPORT_MISSING", UserRecoverable, "the policy names a report that is not there; let the step that writes it run before this one, with `if: always()` where its tool ends with an error";
         GateReportRefused = "GATE_REPORT_REFUSED", UserRecoverable, "what stands at the report's path is not taken: a link, a committed file, not a regular file, too large or not UTF-8; write the report to a path that is ignored by git";
         GateReportStale = "GATE_REPORT_STALE", UserRecoverable, "the report is of another commit or older than the commit that is judged; write it in the same job, after the checkout";
+        GateScopeIncomplete = "GATE_SCOPE_INCOMPLETE", UserRecoverable, "a gate's tool is for a changed file, and no report of the gate shows that it looked at it; let the tool look at the whole project, or exempt such files with `except` under the gate in the policy of the base";
         GateToolMissing = "GATE_TOOL_MISSING", UserRecoverable, "a gate's tool is not there or cannot be started where commands run; install it below /usr, or name the directory it was installed in under [[execution.toolchains]]";
         HeadSuperseded = "HEAD_SUPERSEDED", Transient, "a newer commit was pushed meanwhile and is judged by a run of its own; nothing was published for this one";
         InputInvalid = "INPUT_INVALID", UserRecoverable, "an input or variable of the step has a value it cannot have; correct it in the workflow";

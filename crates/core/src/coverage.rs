@@ -1,14 +1,21 @@
 //! Makes the coverage manifest from the planned files and the hunks that the scheduler gave to lenses.
 
+use std::collections::BTreeMap;
+
 use crate::plan::is_unread;
 use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangeSet, Coverage, CoverageCell, CoverageRow, CoverageStatus, LensPlan, LensResult, LensStatus,
+    ChangeSet, Coverage, CoverageCell, CoverageRow, CoverageStatus, GateCell, GateLook, GateName, LensPlan,
+    LensResult, LensStatus,
 };
 
 /// Number of hunks of each changed file that a plan's lens was given, by position in the change set; `None` where the
 /// lens was not called for the file.
 pub type InspectedHunks = Vec<Option<u64>>;
+
+/// Looks of each gate at changed files.
+pub type GateLooks = BTreeMap<GateName, BTreeMap<RepoPath, GateLook>>;
 
 /// A plan with its result and the numbers of hunks that its lens was given.
 pub struct InspectedPlan<'a> {
@@ -18,7 +25,7 @@ pub struct InspectedPlan<'a> {
 }
 
 /// Returns one row per changed file, with one cell per plan that includes or omits it.
-pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage {
+pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>], gates: &GateLooks) -> Coverage {
     let mut rows: Vec<CoverageRow> = Vec::with_capacity(change_set.files.len());
     for (index, file) in change_set.files.iter().enumerate() {
         let cells = plans
@@ -57,6 +64,10 @@ pub fn coverage(change_set: &ChangeSet, plans: &[InspectedPlan<'_>]) -> Coverage
             blob: file.new_blob.clone().or_else(|| file.old_blob.clone()),
             hunks: file.hunks.len() as u64,
             cells,
+            gates: gates
+                .iter()
+                .filter_map(|(gate, files)| Some(GateCell { gate: *gate, look: *files.get(&file.path)? }))
+                .collect(),
         });
     }
     let (mut full_cells, mut incomplete_cells) = (0, 0);

@@ -65,7 +65,11 @@ impl Case {
         }))
         .unwrap();
         let inspected = vec![self.inspected];
-        coverage(&change_set, &[InspectedPlan { plan: &plan, result: &result, inspected: &inspected }])
+        coverage(
+            &change_set,
+            &[InspectedPlan { plan: &plan, result: &result, inspected: &inspected }],
+            &GateLooks::new(),
+        )
     }
 
     #[track_caller]

@@ -58,7 +58,7 @@ pub fn qa_report(plans: &[LensPlan], results: &[LensResult], details: RunDetails
             (Some(Conclusion::CouldNotComplete), _, _) | (_, false, false) => QaStatus::Error,
             (Some(Conclusion::Pass) | None, true, _) => QaStatus::Passed,
         },
-        summary: match details.conclusion {
+        summary: match details.conclusion.filter(|_| passed == gates.len()) {
             Some(conclusion @ (Conclusion::Fail | Conclusion::CouldNotComplete)) => {
                 format!("{passed} of {} gates passed; the verdict is {conclusion}", gates.len())
             }

@@ -187,6 +187,7 @@ fn assemble(findings: Vec<Finding>, conclusion: Conclusion) -> Sample {
                 code: None,
             })
             .collect(),
+        gates: Vec::new(),
     });
     let rows: Vec<CoverageRow> = rows.collect();
     Sample {

@@ -6,6 +6,7 @@ pub use super::report::{
     Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportFormat, Story,
     TestCase,
 };
+use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 
 /// Programming language of a project, which decides about its tools.
@@ -73,6 +74,8 @@ pub struct ToolSpec {
     pub about: &'static str,
     /// Formats that can be imported; the first is the one that our own command writes.
     pub formats: &'static [ReportFormat],
+    /// Extensions of the files that it looks at, one by one; none for tests, which look at the project as a whole.
+    pub(crate) files: &'static [&'static str],
     /// Destination of our own command's report.
     pub(crate) stream: Stream,
     /// Meaning of each exit status; an unlisted one means [`ExitMeaning::Broken`].
@@ -83,6 +86,15 @@ impl ToolSpec {
     /// Returns whether a gate may read this tool's reports. Story validation accepts those of every test runner.
     pub fn serves(&self, gate: GateName) -> bool {
         self.gate == gate || gate == GateName::StoryValidation && self.gate.runs_tests()
+    }
+
+    /// Returns whether the tool is for a file, by its name.
+    pub fn is_for(&self, path: &RepoPath) -> bool {
+        let path = path.to_text();
+        match path.rsplit_once('.') {
+            Some((_, extension)) => self.files.contains(&extension),
+            None => false,
+        }
     }
 
     /// Returns the meaning of an exit status.

@@ -12,11 +12,12 @@ impl Tool for Eslint {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "eslint",
-            version: "1",
+            version: "2",
             gate: GateName::Lint,
             language: Language::Node,
             about: "Likely mistakes and style in JavaScript and TypeScript",
             formats: &[ReportFormat::EslintJson, ReportFormat::Sarif],
+            files: &["cjs", "cts", "js", "jsx", "mjs", "mts", "ts", "tsx"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Broken)],
         }

@@ -1,5 +1,7 @@
 //! A parsed report: diagnostics and tests, sorted independently of the report's own order.
 
+use std::collections::BTreeSet;
+
 use qa_contracts::ids::{CommitId, RepoPath};
 
 /// Maximum number of diagnostics, and of tests, in a report; more are only counted.
@@ -182,6 +184,8 @@ pub struct Report {
     /// Sorted by id. Over the limit, faults and tests with stories are dropped last.
     pub tests: Vec<TestCase>,
     pub totals: Totals,
+    /// Files that were checked; `None` if the format does not list them.
+    pub looked_at: Option<BTreeSet<RepoPath>>,
     /// The tool that wrote the report.
     pub(crate) tool: Option<ToolVersion>,
     /// The commit that was checked, if the report states it.
@@ -333,6 +337,27 @@ formats! {
     Sarif = "sarif";
     /// `tsc --pretty false --listFiles`.
     TscText = "tsc-text";
+}
+
+impl ReportFormat {
+    /// Returns whether a report of the format lists every file that was looked at, clean ones included.
+    pub fn lists_files(self) -> bool {
+        match self {
+            Self::EslintJson | Self::TscText => true,
+            Self::CargoJson
+            | Self::CargoTest
+            | Self::GoTestJson
+            | Self::GoVetJson
+            | Self::JestJson
+            | Self::Junit
+            | Self::LibtestJson
+            | Self::MypyJson
+            | Self::MypyText
+            | Self::PlaywrightJson
+            | Self::RuffJson
+            | Self::Sarif => false,
+        }
+    }
 }
 
 /// Base directories for making the paths of a report relative to the repository.

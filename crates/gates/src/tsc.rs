@@ -12,11 +12,12 @@ impl Tool for Tsc {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "tsc",
-            version: "1",
+            version: "2",
             gate: GateName::TypeCheck,
             language: Language::Node,
             about: "Types of TypeScript",
             formats: &[ReportFormat::TscText],
+            files: &["cts", "mts", "ts", "tsx"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],
         }

@@ -19,7 +19,7 @@ use qa_contracts::v1::{
 };
 use qa_core::calendar;
 use qa_core::canonical;
-use qa_core::coverage::InspectedHunks;
+use qa_core::coverage::{GateLooks, InspectedHunks};
 use qa_core::crosscheck::SelfTest;
 use qa_core::escape::harmless;
 use qa_core::findings::{self, Judge, MovedCounts, Statement, UNLISTED};
@@ -67,6 +67,8 @@ pub struct Executed {
     pub screenshots: BTreeMap<RepoPath, Caption>,
     /// Number of tests of gates that were tried more than once.
     pub retried_tests: u64,
+    /// Looks of gates at changed files.
+    pub gate_looks: GateLooks,
     /// Duration of each gate's commands, in milliseconds.
     pub durations: BTreeMap<GateName, u64>,
 }
@@ -104,6 +106,7 @@ impl Execution<'_> {
             notices: Vec::new(),
             screenshots: BTreeMap::new(),
             retried_tests: 0,
+            gate_looks: BTreeMap::new(),
             durations: BTreeMap::new(),
         };
         let mut by_plan: BTreeMap<usize, (LensSweep, MovedCounts)> =
@@ -192,6 +195,7 @@ impl Execution<'_> {
         let outcome = gates::judge_gate(gate, plan.plan_ordinal, &self.evidence);
         executed.screenshots.extend(outcome.screenshots);
         executed.retried_tests += outcome.retried_tests;
+        executed.gate_looks.insert(gate, outcome.looks);
         executed.durations.extend(outcome.duration_ms.map(|duration| (gate, duration)));
         PlanReport {
             statements: outcome.statements,

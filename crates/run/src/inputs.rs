@@ -19,6 +19,7 @@ use qa_core::policy::file::{self, PolicyTextError};
 use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use qa_core::rubric::{self, RubricError};
+use qa_gates::contract::ReportFormat;
 use qa_lenses::reviews::conventions_template_hash;
 use qa_providers::model::Model;
 
@@ -175,10 +176,26 @@ fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
         for report in &settings.reports {
             let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
             file::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
-            let Some(format) = &report.format else { continue };
             let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
-            let names: BTreeSet<&str> = formats.map(|format| format.as_str()).collect();
-            file::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
+            let formats: Vec<ReportFormat> = formats.copied().collect();
+            if let Some(format) = &report.format {
+                let names: BTreeSet<&str> = formats.iter().map(|format| format.as_str()).collect();
+                file::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
+            }
+            let format = match &report.format {
+                Some(name) => ReportFormat::parse(name),
+                None => formats.first().copied(),
+            };
+            if let Some(format) = format.filter(|format| format.lists_files() && !report.covers.is_empty()) {
+                return Err(PolicyTextError {
+                    line: file::line_of_table(text, "covers"),
+                    message: format!(
+                        "a report of {} lists its files, so it needs no `covers`",
+                        format.as_str()
+                    ),
+                    suggestion: None,
+                });
+            }
         }
     }
     Ok(())

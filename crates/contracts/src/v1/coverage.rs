@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::GateName;
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{BlobId, RepoPath};
@@ -42,6 +43,32 @@ pub struct CoverageCell {
     pub code: Option<Code>,
 }
 
+/// Evidence that a gate's tool looked at a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum GateLook {
+    /// A report lists the file.
+    Listed,
+    /// The report's format lists no files, and the policy says that the tool looks at this one.
+    Declared,
+    /// The policy exempts the file.
+    Excepted,
+    /// No report of the gate covers the file.
+    Omitted,
+}
+
+/// One gate's look at one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GateCell {
+    /// Name of the gate.
+    pub gate: GateName,
+    /// Evidence that its tool looked at the file.
+    pub look: GateLook,
+}
+
 /// All plans' looks at one file. A plan without a cell had no business with the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,6 +83,8 @@ pub struct CoverageRow {
     pub hunks: u64,
     /// One cell per plan.
     pub cells: Vec<CoverageCell>,
+    /// One cell per gate with a tool for files of this kind, by gate.
+    pub gates: Vec<GateCell>,
 }
 
 /// Coverage of every changed file by every plan.

@@ -201,6 +201,9 @@ pub struct PolicyGate {
     pub run_base: Option<bool>,
     /// Conclusion for a change that touches no project of the tools in `run`; `could_not_complete` when absent.
     pub untouched: Option<EmptyChange>,
+    /// Globs of files that the gate's tools need not look at, although they are for files of that kind.
+    #[serde(default)]
+    pub except: Vec<String>,
     /// Gates whose tests it reads as well; of `story_validation` alone.
     #[serde(default)]
     pub tests_of: Vec<GateName>,
@@ -226,6 +229,10 @@ pub struct PolicyReport {
     /// The directory the tool ran in, where its paths are relative to that.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub directory: Option<String>,
+    /// Globs of the files that the tool looked at, where its format does not list them; all below the directory when
+    /// absent.
+    #[serde(default)]
+    pub covers: Vec<String>,
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub module: Option<String>,

@@ -104,6 +104,8 @@ pub struct GatePolicy {
     pub run: Vec<String>,
     pub run_base: bool,
     pub untouched: EmptyChange,
+    /// Globs, sorted.
+    pub except: Vec<String>,
     /// Sorted.
     pub tests_of: Vec<GateName>,
 }
@@ -121,6 +123,7 @@ impl GatePolicy {
             run: sorted(&file.run),
             run_base: file.run_base.unwrap_or(true),
             untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
+            except: sorted(&file.except),
             tests_of: sorted(&file.tests_of),
         }
     }

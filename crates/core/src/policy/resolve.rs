@@ -13,8 +13,8 @@ use crate::classify::{GlobError, PathSet, ScopeGlobs};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, OverflowPolicy, PolicyFile, PolicyImportBoundary, Preset, Registry, RunMode,
-    Scope, ScopeStrengths, SettingOrigin, Severity,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyImportBoundary, Preset,
+    Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
 };
 
 /// Collects each effective value with its origin.
@@ -140,7 +140,7 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
         max_pull_request_cost_micro_usd: (settings::MAX_PULL_REQUEST_COST_MICRO_USD.stated)(file),
         lenses: resolve_lenses(file, registry)?,
         execution: ExecutionPolicy::from_file(file),
-        gates: file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect(),
+        gates: resolve_gates(file)?,
         consistency: file
             .consistency
             .rubric
@@ -208,6 +208,14 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
         lenses.insert(lens.lens_id.clone(), settings);
     }
     Ok(lenses)
+}
+
+fn resolve_gates(file: &PolicyFile) -> Result<BTreeMap<GateName, GatePolicy>, GlobError> {
+    let covers = file.gates.values().flat_map(|gate| &gate.reports).map(|report| &report.covers);
+    for globs in file.gates.values().map(|gate| &gate.except).chain(covers) {
+        PathSet::new(globs.iter().map(String::as_str))?;
+    }
+    Ok(file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect())
 }
 
 fn resolve_boundaries(file: &PolicyFile) -> Result<Vec<PolicyImportBoundary>, GlobError> {

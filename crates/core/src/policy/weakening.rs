@@ -262,5 +262,9 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
         ("toolchains", execution.toolchains.iter().map(|toolchain| toolchain.path.clone()).collect()),
     ];
     let execution = lists.into_iter().map(|(name, list)| (format!("execution.{name}"), list));
-    scopes.chain(ignores).chain(execution).collect()
+    let gates = policy
+        .gates
+        .iter()
+        .map(|(gate, settings)| (format!("gates.{gate}.except"), settings.except.iter().cloned().collect()));
+    scopes.chain(ignores).chain(execution).chain(gates).collect()
 }

@@ -1,8 +1,13 @@
 //! ESLint's formatter `json`: one entry per file that was linted, clean ones included.
 
+use std::collections::BTreeSet;
+
 use super::json::{document, flag_or_false, items, list, number, object, optional_string, position, string};
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
+
+/// Beginning of the warning about a file that was named and not linted.
+const IGNORED: &str = "File ignored ";
 
 /// Reads a report. One without any file is a run that looked at nothing.
 pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
@@ -10,9 +15,11 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     let files = items(&value)?;
     let mut read = Report::default();
     read.totals.files = Some(files.len() as u64);
+    let mut looked_at = BTreeSet::new();
     for file in files {
         let path = clean::path(string(object(file, "an entry")?, "filePath")?, places);
         let mut errors = 0;
+        let mut is_ignored = false;
         for entry in list(file, "messages")? {
             let fatal = flag_or_false(entry, "fatal")?;
             let severity = match number(entry, "severity")? {
@@ -20,6 +27,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
                 1 | 2 => DiagnosticSeverity::Error,
                 other => return Err(ReportError::unreadable(format!("`severity` is {other}"))),
             };
+            is_ignored |= string(entry, "message")?.starts_with(IGNORED);
             errors += u64::from(severity == DiagnosticSeverity::Error);
             read.diagnostics.push(Diagnostic {
                 path: path.clone(),
@@ -32,6 +40,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
                 end_column: position(entry, "endColumn")?,
             });
         }
+        looked_at.extend(path.filter(|_| !is_ignored));
         let declared = number(file, "errorCount")?;
         if declared != errors {
             let name = clean::name(string(file, "filePath")?, places);
@@ -40,5 +49,6 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
             )));
         }
     }
+    read.looked_at = Some(looked_at);
     Ok(read)
 }

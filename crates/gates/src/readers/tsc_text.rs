@@ -1,5 +1,6 @@
 //! `tsc --pretty false --listFiles`: errors, each on a line with indented lines below it, then the files looked at.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -8,6 +9,7 @@ use super::json::lines;
 use super::matched_position;
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
+use qa_contracts::ids::RepoPath;
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:(?<path>\S.*?)\((?<line>\d+),(?<column>\d+)\): )?error (?<rule>TS\d+): (?<message>.*)$")
@@ -25,7 +27,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
         return Err(ReportError::unreadable("it ends in the middle of a line"));
     }
     let mut read = Report::default();
-    let mut files = 0;
+    let mut files = BTreeSet::new();
     let mut messages: Vec<String> = Vec::new();
     for (number, line) in lines(report)? {
         if let Some(found) = ERROR.captures(line) {
@@ -44,7 +46,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
             message.push('\n');
             message.push_str(line);
         } else if FILE.is_match(line) {
-            files += u64::from(is_own(line, places));
+            files.extend(own_path(line, places));
         } else {
             return Err(ReportError::unreadable(format!(
                 "line {number} is neither an error nor a file of tsc"
@@ -54,12 +56,12 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     for (diagnostic, message) in read.diagnostics.iter_mut().zip(messages) {
         diagnostic.message = clean::message(&message, places);
     }
-    read.totals.files = Some(files);
+    read.totals.files = Some(files.len() as u64);
+    read.looked_at = Some(files);
     Ok(read)
 }
 
-/// Whether a file is of the repository and not of a package.
-fn is_own(line: &str, places: &Places<'_>) -> bool {
-    let path = clean::path(line, places).map(|path| path.to_text().into_owned());
-    path.is_some_and(|path| !path.split('/').any(|part| part == "node_modules"))
+/// Returns the path of a file of the repository, and `None` for one of a package.
+fn own_path(line: &str, places: &Places<'_>) -> Option<RepoPath> {
+    clean::path(line, places).filter(|path| !path.to_text().split('/').any(|part| part == "node_modules"))
 }

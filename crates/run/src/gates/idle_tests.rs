@@ -14,7 +14,8 @@ use qa_reading::syntax::{self, Language, Span};
 /// Returns the tests of all reports, and whether each was recorded as one that checks nothing.
 pub(super) fn project_tests(reports: Vec<GateReport>, idle: &[RecordedTest]) -> Vec<ProjectTest> {
     let mut tests = Vec::new();
-    for GateReport { directory, judged } in reports {
+    for GateReport { scope, judged } in reports {
+        let directory = scope.directory;
         tests.extend(judged.report.tests.into_iter().map(|test| {
             let is_idle = idle.iter().any(|idle| idle.directory == directory && idle.id == test.id);
             ProjectTest { directory: directory.clone(), test, is_idle }

@@ -1,7 +1,7 @@
 //! Judges the commands of gates from their record alone.
 
 use super::calls;
-use super::{Evidence, GateError, GateOutcome, GateReport, Origin, code_of};
+use super::{Evidence, GateError, GateOutcome, GateReport, Origin, ReportScope, code_of};
 use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
@@ -88,8 +88,8 @@ impl GateOutcome {
                         Ok(judged) => {
                             let may_be_excused = self.add_head_report(gate, &origin, &judged);
                             head_is_excusable = may_be_excused && judged.report.totals.has_faults();
-                            let directory = command.template.directory.clone();
-                            all.push(GateReport { directory, judged });
+                            let scope = ReportScope::new(origin.spec, &command.template.directory, &[]);
+                            all.push(GateReport { scope, judged });
                         }
                         Err(error) => self.fail(origin.tool, error.code, &error.problem),
                     }
@@ -182,6 +182,7 @@ fn command_origin(command: &SelectedCommand, execution: &RecordedExecution) -> O
     let manifest = files.iter().find(|file| qa_gates::manifests::directory_of(&file.path) == directory);
     Origin {
         tool: command.tool.spec().id,
+        spec: command.tool.spec(),
         from: if directory.is_empty() { "the root".to_owned() } else { directory.clone() },
         file: match manifest {
             Some(manifest) => manifest.path.clone(),

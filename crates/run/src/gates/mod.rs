@@ -7,6 +7,7 @@ mod idle_tests;
 mod judge_commands;
 mod pictures;
 pub mod record;
+mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,8 @@ pub use features::current_feature;
 pub use idle_tests::record_idle_tests;
 use pictures::captions;
 pub use pictures::{Caption, screenshots};
+use scope::{Looks, ReportScope};
+
 pub use record::{CommittedFile, HeadCommit, ReportFile, Reports, record_reports};
 
 use qa_contracts::codes::Code;
@@ -32,7 +35,7 @@ use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
     Diagnostic, DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
-    TestCase,
+    TestCase, ToolSpec,
 };
 use qa_gates::judge::{Judged, judge};
 
@@ -61,6 +64,8 @@ pub struct GateOutcome {
     pub(crate) retried_tests: u64,
     /// True if no report has a failure.
     pub(crate) passed: bool,
+    /// Looks at changed files that the gate's tools are for.
+    pub(crate) looks: Looks,
     /// Record of the executed commands, if the gate runs tools itself.
     pub(crate) audit: Option<ExecutionAudit>,
     /// Total duration of the commands, in milliseconds.
@@ -94,6 +99,7 @@ impl GateError {
 /// Tool that reports findings, and the file that they name where the tool names none.
 struct Origin {
     tool: &'static str,
+    spec: &'static ToolSpec,
     /// Path of the report, or directory of the command.
     from: String,
     file: RepoPath,
@@ -101,8 +107,7 @@ struct Origin {
 
 /// A readable report about head, from a file or a command.
 pub(crate) struct GateReport {
-    /// Directory that the tool ran in; empty for the root.
-    pub(crate) directory: String,
+    pub(crate) scope: ReportScope,
     pub(crate) judged: Judged,
 }
 
@@ -110,6 +115,9 @@ pub(crate) struct GateReport {
 pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
     let mut outcome = GateOutcome { passed: true, ..GateOutcome::default() };
     let all = outcome.judge_all(gate, plan_ordinal, evidence);
+    if gate != GateName::StoryValidation {
+        outcome.check_scope(gate, &all, evidence);
+    }
     if gate == GateName::StoryValidation && outcome.errors.is_empty() {
         let all_passed = all.iter().all(|report| report.judged.passed);
         let tests = idle_tests::project_tests(all, &evidence.execution.idle_tests);
@@ -268,8 +276,9 @@ impl GateOutcome {
             match judge_report(declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
                     let may_be_excused = self.add_head_report(gate, &origin, &judged);
-                    let directory = declared.directory.clone().unwrap_or_default();
-                    all.push(GateReport { directory, judged });
+                    let directory = declared.directory.as_deref().unwrap_or_default();
+                    let scope = ReportScope::new(origin.spec, directory, &declared.covers);
+                    all.push(GateReport { scope, judged });
                     if !may_be_excused {
                         continue;
                     }
@@ -341,8 +350,10 @@ impl GateOutcome {
 
 impl Origin {
     fn from_report(declared: &PolicyReport) -> Option<Self> {
+        let spec = qa_gates::find(&declared.tool)?.spec();
         Some(Self {
-            tool: qa_gates::find(&declared.tool)?.spec().id,
+            tool: spec.id,
+            spec,
             from: declared.path.clone(),
             file: RepoPath::from_bytes(declared.path.as_bytes()).ok()?,
         })
