@@ -7,7 +7,7 @@ use std::path::Path;
 use qa_contracts::strict_json;
 use qa_core::policy::{Overrides, Policy};
 use qa_core::{canonical, diff, policy::file, secrets};
-use qa_gates::contract::{Output, Places, Source, Tool};
+use qa_gates::contract::{ImportEnd, Output, Places, Source, Tool};
 
 pub use crate::git::fuzzing::{pack_protocol, tree};
 
@@ -103,7 +103,7 @@ pub fn gate_report(bytes: &[u8]) -> bool {
     let mut accepted = false;
     for tool in qa_gates::ALL {
         for format in tool.spec().formats {
-            let source = Source::Import { format: *format, report: bytes };
+            let source = Source::Import { format: *format, report: bytes, end: ImportEnd::Unknown };
             accepted |= judge(*tool, source);
         }
     }

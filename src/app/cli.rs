@@ -89,6 +89,8 @@ enum Command {
     Doctor(super::doctor::DoctorArgs),
     /// Show the next step of the work on a feature, from the stored state and an event
     Workflow(WorkflowArgs),
+    /// Run the command that writes a gate's report, and record how it ended beside the report
+    Record(super::record_command::RecordArgs),
     /// Run a command in the sandbox of gates, and show the sandbox and the outcome
     #[cfg(target_os = "linux")]
     #[command(after_help = SANDBOX_EXAMPLES)]
@@ -323,7 +325,9 @@ fn print_clap(error: &clap::Error) {
 /// configuration includes.
 fn deadline(command: &Command) -> Duration {
     match command {
-        Command::Calibrate(_) | Command::DriftCheck(_) | Command::Verify(_) => LONG_DEADLINE,
+        Command::Calibrate(_) | Command::DriftCheck(_) | Command::Record(_) | Command::Verify(_) => {
+            LONG_DEADLINE
+        }
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => DEFAULT_DEADLINE.saturating_add(arguments.longest()),
         Command::Aggregate(_)
@@ -393,6 +397,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             let document = policy_check::policy_check(&arguments.change.into_request(), file.as_deref())?;
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
+        Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),
         #[cfg(target_os = "linux")]

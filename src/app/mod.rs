@@ -29,6 +29,7 @@ mod policy_check;
 mod prepare;
 mod progress;
 mod pull_request;
+mod record_command;
 #[cfg(target_os = "linux")]
 mod sandbox_command;
 mod schema_command;

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use qa_contracts::v1::{Preset, RunMode};
+use qa_contracts::v1::{GateName, Preset, RunMode};
 use qa_core::shard::Shard;
 use qa_run::reviews::RepliesMode;
 
@@ -25,6 +25,7 @@ macro_rules! word {
         }
     };
 }
+word!(GateName);
 word!(RunMode);
 word!(Preset);
 

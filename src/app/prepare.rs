@@ -95,6 +95,7 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
         is_committed: &|path| is_committed(opened, path),
         text: &|side, path| committed_file(opened, side, path),
         declared_features: &opened.resolved.declared_features,
+        id: &opened.resolved.head,
         time,
         root: root_path.trim_end_matches('/'),
     };

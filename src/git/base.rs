@@ -9,7 +9,7 @@ use super::error::GitError;
 use super::open::OpenRepository;
 use super::refs::{NAME_CHARACTERS, resolve_ref};
 use qa_contracts::codes::Code;
-use qa_contracts::ids::CommitId;
+use qa_contracts::ids::{CommitId, TreeId};
 use qa_contracts::v1::Landing;
 use qa_core::features;
 use qa_core::masking::sanitize_cut;
@@ -100,6 +100,26 @@ impl OpenRepository {
     /// Returns the commit of a name, by the rules of `--base` and `--head`.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()
+    }
+}
+
+/// The commit that is checked out.
+pub(crate) struct CheckedOut {
+    pub(crate) head: CommitId,
+    pub(crate) parents: Vec<CommitId>,
+    pub(crate) tree: TreeId,
+}
+
+impl OpenRepository {
+    /// Returns the commit that is checked out, with its parents.
+    pub(crate) fn checked_out(&self) -> Result<CheckedOut, GitError> {
+        let commit = find_commit(self, "HEAD")?.ok_or_else(|| GitError::HeadNotFound("HEAD".to_owned()))?;
+        Ok(CheckedOut {
+            head: commit_id(commit.id())?,
+            parents: commit.parent_ids().map(commit_id).collect::<Result<_, _>>()?,
+            tree: TreeId::parse(&commit.tree_id().to_string())
+                .map_err(|error| GitError::Other(error.to_string()))?,
+        })
     }
 }
 

@@ -23,7 +23,7 @@ mod walk;
 #[cfg(unix)]
 mod worktree;
 
-pub(crate) use base::{Resolved, Sides, resolve};
+pub(crate) use base::{CheckedOut, Resolved, Sides, resolve};
 pub(crate) use complete::Remote;
 pub(crate) use error::GitError;
 pub(crate) use history::Merged;

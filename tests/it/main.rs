@@ -33,6 +33,7 @@ mod faults;
 mod features;
 mod gates;
 mod gates_pictures;
+mod gates_record;
 mod gates_run;
 mod gates_story;
 mod gates_tools;

@@ -79,6 +79,7 @@ schemas! {
     ExecutionAuditSchema = "execution-audit.v1", "../../schemas/v1/execution-audit.v1.schema.json";
     FeatureListSchema = "feature-list.v1", "../../schemas/v1/feature-list.v1.schema.json";
     FinalVerdictSchema = "final-verdict.v1", "../../schemas/v1/final-verdict.v1.schema.json";
+    GateRecordSchema = "gate-record.v1", "../../schemas/v1/gate-record.v1.schema.json";
     HashesSchema = "hashes.v1", "../../schemas/v1/hashes.v1.schema.json";
     LensPlanListSchema = "lens-plan-list.v1", "../../schemas/v1/lens-plan-list.v1.schema.json";
     LensPlanSchema = "lens-plan.v1", "../../schemas/v1/lens-plan.v1.schema.json";
@@ -149,6 +150,7 @@ mod tests {
             "execution-audit.v1" => ExecutionAudit,
             "feature-list.v1" => FeatureList,
             "final-verdict.v1" => FinalVerdict,
+            "gate-record.v1" => GateRecord,
             "hashes.v1" => Hashes,
             "lens-plan-list.v1" => LensPlanList,
             "lens-plan.v1" => LensPlan,

@@ -18,6 +18,7 @@ impl Tool for CargoTest {
             language: Language::Rust,
             about: "Tests of Rust",
             formats: &[ReportFormat::CargoTest, ReportFormat::LibtestJson, ReportFormat::Junit],
+            hiding: &[],
             files: &[],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (101, ExitMeaning::Faults)],

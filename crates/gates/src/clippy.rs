@@ -16,6 +16,7 @@ impl Tool for Clippy {
             language: Language::Rust,
             about: "Likely mistakes in Rust",
             formats: &[ReportFormat::CargoJson, ReportFormat::Sarif],
+            hiding: &[],
             files: &["rs"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (101, ExitMeaning::Faults)],

@@ -74,6 +74,9 @@ pub struct ToolSpec {
     pub about: &'static str,
     /// Formats that can be imported; the first is the one that our own command writes.
     pub formats: &'static [ReportFormat],
+    /// Formats of [`ToolSpec::formats`] that do not show every failure of a run, measured with the tool itself: a report
+    /// of one is no result without the exit status.
+    pub hiding: &'static [ReportFormat],
     /// Extensions of the files that it looks at, one by one; none for tests, which look at the project as a whole.
     pub(crate) files: &'static [&'static str],
     /// Destination of our own command's report.
@@ -188,13 +191,24 @@ pub struct CommandOutput<'a> {
 pub enum Source<'a> {
     /// A command of ours.
     Command(CommandOutput<'a>),
-    /// A file from an earlier step, whose exit status is unknown.
+    /// A file from an earlier step.
     Import {
         /// The declared format.
         format: ReportFormat,
         /// The file's bytes.
         report: &'a [u8],
+        /// End of the command that wrote it.
+        end: ImportEnd,
     },
+}
+
+/// End of the command that wrote an imported report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportEnd {
+    /// Nobody recorded it.
+    Unknown,
+    /// The exit status; `None` when a signal ended it.
+    Recorded(Option<i32>),
 }
 
 /// A report with the base directories of its paths.

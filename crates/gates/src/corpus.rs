@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, Output, Places, Project, ReportError, ReportFormat, Source, TestCase, Tool,
+    CommandOutput, Diagnostic, ImportEnd, Output, Places, Project, ReportError, ReportFormat, Source,
+    TestCase, Tool,
 };
 use super::judge::{Judged, judge};
 
@@ -85,7 +86,7 @@ impl Case {
 
     pub(super) fn source(&self) -> Source<'_> {
         match self.import() {
-            Some((format, report)) => Source::Import { format, report },
+            Some((format, report)) => Source::Import { format, report, end: ImportEnd::Unknown },
             None => Source::Command(CommandOutput {
                 stdout: self.block("stdout").unwrap_or("").as_bytes(),
                 stderr: self.block("stderr").unwrap_or("").as_bytes(),

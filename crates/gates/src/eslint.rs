@@ -17,6 +17,7 @@ impl Tool for Eslint {
             language: Language::Node,
             about: "Likely mistakes and style in JavaScript and TypeScript",
             formats: &[ReportFormat::EslintJson, ReportFormat::Sarif],
+            hiding: &[],
             files: &["cjs", "cts", "js", "jsx", "mjs", "mts", "ts", "tsx"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Broken)],

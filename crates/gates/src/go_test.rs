@@ -18,6 +18,7 @@ impl Tool for GoTest {
             language: Language::Go,
             about: "Tests of Go",
             formats: &[ReportFormat::GoTestJson, ReportFormat::Junit],
+            hiding: &[],
             files: &[],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],

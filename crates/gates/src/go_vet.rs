@@ -16,6 +16,7 @@ impl Tool for GoVet {
             language: Language::Go,
             about: "Likely mistakes in Go",
             formats: &[ReportFormat::GoVetJson, ReportFormat::Sarif],
+            hiding: &[],
             files: &["go"],
             stream: Stream::Both,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],

@@ -18,6 +18,7 @@ impl Tool for Jest {
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript, where there is no Vitest",
             formats: &[ReportFormat::JestJson],
+            hiding: &[],
             files: &[],
             stream: Stream::File,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],

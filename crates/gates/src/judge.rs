@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::contract::{
-    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, Output, Places, Report, ReportError, Source,
-    Tool, ToolSpec, checked,
+    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, ImportEnd, Output, Places, Report,
+    ReportError, Source, Tool, ToolSpec, checked,
 };
 use super::report::{Outcome, TestCase, Totals};
 use super::text;
@@ -29,11 +29,14 @@ pub struct Judged {
 pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError> {
     let spec = tool.spec();
     match &output.source {
-        Source::Import { format, report } => {
+        Source::Import { format, report, end } => {
             if !spec.formats.contains(format) {
                 return Err(ReportError::Format(*format));
             }
             let mut report = tool.read_report(*format, checked(report)?, &output.places)?.finish();
+            if let ImportEnd::Recorded(exit) = end {
+                return judge_recorded_import(spec, report, *exit);
+            }
             if let Some(doubt) = &report.doubt {
                 if !report.totals.has_faults() {
                     return Err(ReportError::Unreadable(doubt.clone()));
@@ -43,6 +46,24 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
             decide(spec, report, ExitMeaning::Clean)
         }
         Source::Command(command) => judge_command(tool, command, &output.places),
+    }
+}
+
+/// Judges a report whose command left its exit status. What only that could show is no doubt any more.
+fn judge_recorded_import(spec: &ToolSpec, report: Report, exit: Option<i32>) -> Result<Judged, ReportError> {
+    let exit = exit.ok_or(ReportError::Signal)?;
+    let meaning = spec.exit_meaning(exit);
+    if report.totals.has_faults() {
+        return decide(spec, report, meaning);
+    }
+    let output = "its output is in the log of its step".to_owned();
+    match meaning {
+        ExitMeaning::Clean => decide(spec, report, meaning),
+        ExitMeaning::Faults => {
+            Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &output) })
+        }
+        ExitMeaning::Nothing => Err(ReportError::Nothing(output)),
+        ExitMeaning::Broken => Err(ReportError::Broken { exit, output }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, Output, Places, ReportError, ReportFormat, Source, Stream, Tool,
+    CommandOutput, Diagnostic, ImportEnd, Output, Places, ReportError, ReportFormat, Source, Stream, Tool,
 };
 use super::corpus::{Case, Page, each_report, shown};
 use super::judge::{EXIT_STATUS, Judged, judge};
@@ -182,7 +182,11 @@ fn nothing_and_anything_else_never_passes() {
             };
             let report_file = Some(other).filter(|_| spec.stream == Stream::File);
             let command = CommandOutput { stdout, stderr, report_file, exit: Some(0), capped: false };
-            let imports = spec.formats.iter().map(|&format| Source::Import { format, report: other });
+            let imports = spec.formats.iter().map(|&format| Source::Import {
+                format,
+                report: other,
+                end: ImportEnd::Unknown,
+            });
             for source in imports.chain([Source::Command(command)]) {
                 let passed = judge(*tool, &Output { source, places }).is_ok_and(|judged| judged.passed);
                 // The whole of what newer versions of Go print for one clean package.
@@ -249,7 +253,8 @@ fn a_report_over_the_limit_is_not_read() {
     let report = vec![b' '; MAX_REPORT_BYTES + 1];
     for tool in ALL {
         let places = Places { roots: &[], directory: "", module: "" };
-        let source = Source::Import { format: tool.spec().formats[0], report: &report };
+        let source =
+            Source::Import { format: tool.spec().formats[0], report: &report, end: ImportEnd::Unknown };
         let judged = judge(*tool, &Output { source, places });
         assert!(matches!(judged, Err(ReportError::TooLarge(_))), "{}", tool.spec().id);
     }

@@ -19,6 +19,7 @@ impl Tool for Mypy {
             language: Language::Python,
             about: "Types of Python",
             formats: &[ReportFormat::MypyText, ReportFormat::MypyJson, ReportFormat::Junit],
+            hiding: &[],
             files: &["py", "pyi"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],

@@ -17,6 +17,7 @@ impl Tool for Playwright {
             language: Language::Node,
             about: "Tests in a browser",
             formats: &[ReportFormat::PlaywrightJson, ReportFormat::Junit],
+            hiding: &[],
             files: &[],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],

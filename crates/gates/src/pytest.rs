@@ -19,6 +19,7 @@ impl Tool for Pytest {
             language: Language::Python,
             about: "Tests of Python",
             formats: &[ReportFormat::Junit],
+            hiding: &[],
             files: &[],
             stream: Stream::File,
             // 2 is an interrupted run, also caused by files that fail to load; 3 and 4 are pytest's internal errors.

@@ -18,6 +18,7 @@ impl Tool for Ruff {
             language: Language::Python,
             about: "Likely mistakes and style in Python",
             formats: &[ReportFormat::RuffJson, ReportFormat::Sarif, ReportFormat::Junit],
+            hiding: &[],
             files: &["py", "pyi"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Broken)],

@@ -17,6 +17,7 @@ impl Tool for Tsc {
             language: Language::Node,
             about: "Types of TypeScript",
             formats: &[ReportFormat::TscText],
+            hiding: &[],
             files: &["cts", "mts", "ts", "tsx"],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults), (2, ExitMeaning::Faults)],

@@ -17,6 +17,7 @@ impl Tool for Vitest {
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript",
             formats: &[ReportFormat::JestJson, ReportFormat::Junit],
+            hiding: &[ReportFormat::JestJson, ReportFormat::Junit],
             files: &[],
             stream: Stream::File,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],

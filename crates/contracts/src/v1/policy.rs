@@ -209,6 +209,17 @@ pub struct PolicyGate {
     pub tests_of: Vec<GateName>,
 }
 
+/// Need for the record of a report's command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum RecordUse {
+    /// Without a record the report is no result.
+    Required,
+    /// Without a record the report alone decides.
+    Optional,
+}
+
 /// A report that an earlier step of the workflow wrote.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -233,6 +244,8 @@ pub struct PolicyReport {
     /// absent.
     #[serde(default)]
     pub covers: Vec<String>,
+    /// Whether the record of its command is needed; by its tool and format when absent.
+    pub record: Option<RecordUse>,
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub module: Option<String>,

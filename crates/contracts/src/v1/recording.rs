@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{GateName, Side};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
-use crate::ids::{RepoPath, Sha256Hex};
+use crate::ids::{CommitId, RepoPath, Sha256Hex};
 
 schema_tag! {
     /// Names the schema of [`Recording`].
@@ -218,8 +218,25 @@ pub struct RecordedReport {
     pub code: Option<Code>,
     /// Description of the problem, for a person.
     pub problem: Option<String>,
+    /// The command that wrote it, by its record; null when there is none.
+    pub step: Option<RecordedStep>,
     /// The pictures that its tests left, those of faulty tests first.
     pub pictures: Vec<RecordedPicture>,
+}
+
+/// A command of an earlier step that wrote a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedStep {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Exit status; null when a signal ended the command.
+    pub exit_code: Option<i32>,
+    /// What the tool says of its version.
+    pub tool_version: Option<String>,
+    /// The commit that was checked out and, if it is a merge, its parents.
+    pub commits: Vec<CommitId>,
 }
 
 /// A picture that a test left. What it shows cannot be masked.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::masking::sanitize_cut;
 use crate::{calendar, secrets};
 use qa_contracts::limits::MAX_POLICY_BYTES;
-use qa_contracts::v1::{Registry, WaiverFile};
+use qa_contracts::v1::{GateName, PolicyFile, PolicyReport, Registry, WaiverFile};
 
 /// Error of a file that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,12 @@ pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, Poli
         }
     }
     Ok(file)
+}
+
+/// Returns the reports of a gate that a policy's text declares; none where it cannot be read.
+pub fn declared_reports(text: &str, gate: GateName) -> Vec<PolicyReport> {
+    let file: PolicyFile = parse(text).unwrap_or_default();
+    file.gates.get(&gate).map(|gate| gate.reports.clone()).unwrap_or_default()
 }
 
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextError> {

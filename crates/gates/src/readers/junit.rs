@@ -76,6 +76,10 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
     for child in &element.children {
         let part = match child.name.as_str() {
             "testsuite" => suite(child, &inner, read)?,
+            "testcase" if inner.dialect == Dialect::Pytest && child.attribute("name").is_none() => {
+                let problem = "a test case has no name: pytest was ended in the middle of a test";
+                return Err(ReportError::Unfinished(problem.to_owned()));
+            }
             "testcase" => {
                 let case = test_case(child, &inner);
                 let faults = u64::from(case.outcome.fails());

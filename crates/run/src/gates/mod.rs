@@ -19,13 +19,13 @@ use pictures::captions;
 pub use pictures::{Caption, screenshots};
 use scope::{Looks, ReportScope};
 
-pub use record::{CommittedFile, HeadCommit, ReportFile, Reports, record_reports};
+pub use record::{CommittedFile, HeadCommit, ReportFile, Reports, record_path, record_reports};
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordedExecution, RecordedGates, RecordedReport,
-    RunMode, Scope, Side,
+    ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordUse, RecordedExecution, RecordedGates,
+    RecordedReport, RecordedStep, RunMode, Scope, Side,
 };
 use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
@@ -34,8 +34,8 @@ use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
-    Diagnostic, DiagnosticSeverity, Outcome, Output, Places, Report, ReportError, ReportFormat, Source,
-    TestCase, ToolSpec,
+    Diagnostic, DiagnosticSeverity, ImportEnd, Outcome, Output, Places, Report, ReportError, ReportFormat,
+    Source, TestCase, ToolSpec,
 };
 use qa_gates::judge::{Judged, judge};
 
@@ -84,7 +84,7 @@ pub struct Evidence<'a> {
 }
 
 /// Error of a report or command that gives no result.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GateError {
     pub(crate) code: Code,
     pub(crate) problem: String,
@@ -184,13 +184,21 @@ fn judge_report(
     };
     let directory = declared.directory.as_deref().unwrap_or("");
     let output = Output {
-        source: Source::Import { format, report: text.as_bytes() },
+        source: Source::Import { format, report: text.as_bytes(), end: import_end(recorded) },
         places: Places { roots: &[], directory, module: declared.module.as_deref().unwrap_or("") },
     };
     let judged = judge(tool, &output).map_err(|error| {
         let problem = format!("failed to read the result of {} in {}: {error}", declared.tool, recorded.path);
         GateError::new(code_of(&error), harmless(&problem))
     })?;
+    if recorded.side == Side::Head && judged.passed && is_hidden(declared, tool.spec(), format, recorded) {
+        let problem = format!(
+            "{} does not show every failure of {}; run it by `qa-skill record`, which keeps its exit status",
+            format.as_str(),
+            declared.tool
+        );
+        return Err(GateError::new(Code::GateReportIncomplete, problem));
+    }
     match &judged.report.commit {
         Some(named) if !commits.is_empty() && !commits.contains(&named) => {
             let problem = format!("{} is about another commit, {}", recorded.path, named.short());
@@ -198,6 +206,29 @@ fn judge_report(
         }
         _ => Ok(judged),
     }
+}
+
+/// Returns the end of the command that wrote a report.
+fn import_end(recorded: &RecordedReport) -> ImportEnd {
+    match &recorded.step {
+        Some(step) => ImportEnd::Recorded(step.exit_code),
+        None => ImportEnd::Unknown,
+    }
+}
+
+/// Returns whether a report without a failure needs the record of its command, and has none.
+fn is_hidden(
+    declared: &PolicyReport,
+    spec: &ToolSpec,
+    format: ReportFormat,
+    recorded: &RecordedReport,
+) -> bool {
+    let is_needed = match declared.record {
+        Some(RecordUse::Required) => true,
+        Some(RecordUse::Optional) => false,
+        None => spec.hiding.contains(&format),
+    };
+    is_needed && recorded.step.is_none()
 }
 
 fn not_recorded(declared: &PolicyReport) -> GateError {
@@ -276,6 +307,7 @@ impl GateOutcome {
             match judge_report(declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
                     let may_be_excused = self.add_head_report(gate, &origin, &judged);
+                    self.summary.push(describe_end(&declared.path, head_report));
                     let directory = declared.directory.as_deref().unwrap_or_default();
                     let scope = ReportScope::new(origin.spec, directory, &declared.covers);
                     all.push(GateReport { scope, judged });
@@ -345,6 +377,26 @@ impl GateOutcome {
         self.passed = false;
         self.errors.insert(code);
         self.summary.push(format!("{tool}: {problem}"));
+    }
+}
+
+/// Describes the end of the command that wrote a report.
+fn describe_end(path: &str, recorded: Option<&RecordedReport>) -> String {
+    match recorded.and_then(|recorded| recorded.step.as_ref()) {
+        Some(RecordedStep { exit_code: Some(exit), argv, tool_version, .. }) => {
+            let version = match tool_version {
+                Some(version) => format!(" ({})", headline(version)),
+                None => String::new(),
+            };
+            format!(
+                "{path} is recorded: {} ended with status {exit}{version}",
+                headline(&harmless(&argv.join(" ")))
+            )
+        }
+        Some(RecordedStep { exit_code: None, .. }) => {
+            format!("{path} is recorded: a signal ended its command")
+        }
+        None => format!("how the command that wrote {path} ended is not recorded"),
     }
 }
 

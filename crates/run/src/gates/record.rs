@@ -7,9 +7,13 @@ use super::pictures::Album;
 use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
-
+use qa_contracts::ids::{CommitId, Sha256Hex};
 use qa_contracts::limits::MAX_REPORT_BYTES;
-use qa_contracts::v1::{GateName, PolicyReport, RecordedGates, RecordedReport, RecordedStory, Side};
+use qa_contracts::v1::{
+    GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedStep, RecordedStory, Side,
+};
+use qa_contracts::{schema, strict_json};
+use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_core::{canonical, secrets};
 use qa_gates::report::Totals;
@@ -53,6 +57,7 @@ impl CommittedFile {
 pub struct HeadCommit<'a> {
     /// Returns whether the commit has a path. The author of a change also writes committed files, so these are no reports.
     pub is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
+    pub id: &'a CommitId,
     /// Time of the commit, in seconds since 1970.
     pub time: i64,
     /// Returns the text of a file of the commit, or of the base.
@@ -80,15 +85,25 @@ pub fn record_reports(
             let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
             for (side, path) in sides {
                 let Some(path) = path else { continue };
+                let found = read_record(path, side, reports, head);
+                let step = found.as_ref().ok().and_then(Option::as_ref);
                 let bytes = if (head.is_committed)(path)? {
                     let problem = format!("{path} is committed, so the change could have written it");
                     Err(GateError::new(Code::GateReportRefused, problem))
                 } else {
-                    // The base's report may come from a cache, and be as old as the base.
-                    let since = if side == Side::Head { head.time } else { i64::MIN };
+                    // The base's report may come from a cache, and be as old as the base. A record names its commit, so
+                    // that no clock decides.
+                    let is_dated = side == Side::Head && step.is_none();
+                    let since = if is_dated { head.time } else { i64::MIN };
                     accept_report(path, reports.read_report(path), since, &mut room)
                 };
-                let empty = empty_record(*gate, path, side);
+                let bytes = match &found {
+                    Ok(Some(step)) => bytes.and_then(|bytes| step.check(path, bytes)),
+                    Ok(None) => bytes,
+                    Err(error) => bytes.and(Err(error.clone())),
+                };
+                let mut empty = empty_record(*gate, path, side);
+                empty.step = found.ok().flatten().map(|found| found.step);
                 let mut record = match bytes.and_then(|bytes| report_text(path, bytes)) {
                     Ok(text) => with_text(empty, report, text, head.root),
                     Err(error) => with_error(empty, error),
@@ -118,6 +133,80 @@ pub fn record_reports(
         }
     }
     Ok(recorded)
+}
+
+/// Returns the path of the record of a report.
+pub fn record_path(report: &str) -> String {
+    format!("{report}.record.json")
+}
+
+/// The record of a report's command, with the digest that the report had.
+struct FoundRecord {
+    step: RecordedStep,
+    report_sha256: Sha256Hex,
+}
+
+impl FoundRecord {
+    /// Returns the bytes of the report if the record is about them.
+    fn check(&self, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GateError> {
+        if canonical::sha256(&bytes) == self.report_sha256 {
+            return Ok(bytes);
+        }
+        let problem = format!("{path} is not the report that {} is about", record_path(path));
+        Err(GateError::new(Code::GateReportStale, problem))
+    }
+}
+
+/// Reads the record of a report; `None` if there is none. A record that cannot be read is an error: its command may have
+/// failed.
+fn read_record(
+    report: &str,
+    side: Side,
+    reports: &dyn Reports,
+    head: &HeadCommit<'_>,
+) -> Result<Option<FoundRecord>, GateError> {
+    let path = record_path(report);
+    let bytes = match reports.read_report(&path) {
+        ReportFile::Missing => return Ok(None),
+        ReportFile::Refused(problem) => return Err(GateError::new(Code::GateReportRefused, problem)),
+        ReportFile::Content { bytes, .. } => bytes,
+    };
+    match (head.is_committed)(&path) {
+        Ok(false) => {}
+        Ok(true) | Err(_) => {
+            let problem = format!("{path} is committed, so the change could have written it");
+            return Err(GateError::new(Code::GateReportRefused, problem));
+        }
+    }
+    let record = parse_record(&bytes).map_err(|problem| {
+        let problem = format!("failed to read {path}: {}", sanitize_cut(&problem, 300));
+        GateError::new(Code::GateReportIncomplete, problem)
+    })?;
+    let mut commits = vec![record.head];
+    if record.parents.len() > 1 {
+        // The merge commit of a pull request, which a step has checked out where head is judged.
+        commits.extend(record.parents);
+    }
+    if side == Side::Head && !commits.contains(head.id) {
+        let problem = format!("{path} is about another commit, {}", commits[0].short());
+        return Err(GateError::new(Code::GateReportStale, problem));
+    }
+    let step = RecordedStep {
+        argv: record.argv.into_iter().map(secrets::masked).collect(),
+        exit_code: record.exit_code,
+        tool_version: record.tool_version.map(secrets::masked),
+        commits,
+    };
+    Ok(Some(FoundRecord { step, report_sha256: record.report_sha256 }))
+}
+
+fn parse_record(bytes: &[u8]) -> Result<GateRecord, String> {
+    let value = strict_json::parse(bytes).map_err(|error| error.to_string())?;
+    let schema = schema::find("gate-record.v1").expect("the schema is embedded");
+    if let Some(fault) = schema.faults(&value).into_iter().next() {
+        return Err(format!("{}: {}", fault.pointer, fault.message));
+    }
+    serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 /// Returns the bytes of a report that is not older than `since` and fits into `room`, the remaining bytes.
@@ -167,6 +256,7 @@ fn empty_record(gate: GateName, path: &str, side: Side) -> RecordedReport {
         text: None,
         code: None,
         problem: None,
+        step: None,
         pictures: Vec::new(),
     }
 }
