@@ -164,7 +164,7 @@ struct VerdictArgs {
     #[arg(long)]
     refresh: bool,
     /// Report which findings are new, still open and resolved since the nearest earlier run below this directory, and write
-    /// them to delta.json beside the runs
+    /// them to delta.json among the runs
     #[arg(long, value_name = "DIR")]
     since: Option<PathBuf>,
     /// Source of models' replies: new requests, stored replies, or stored replies first

@@ -43,8 +43,9 @@ pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<Stri
         None => return Ok(None),
     };
     let delta = Delta { history_rewritten: !is_ancestor, ..compare_runs(&earlier, now, head) };
-    let root = finished.stored.path.parent().and_then(Path::parent).unwrap_or(directory);
-    write_beside(root, &delta)?;
+    // The directory of runs is ignored by git; the digests in a comparison look like secrets where it is committed.
+    let runs = finished.stored.path.parent().unwrap_or(directory);
+    write_beside(runs, &delta)?;
     Ok(Some(describe(&delta)))
 }
 

@@ -1,6 +1,6 @@
 //! Reads everything that a run, a list of plans or a shard needs before plans are executed.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::exit::Failure;
 use super::inputs::{Opened, Request, read_policy};
@@ -97,9 +97,15 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
         declared_features: &opened.resolved.declared_features,
         id: &opened.resolved.head,
         time,
+        now: seconds_since_1970(crate::config::now()),
         root: root_path.trim_end_matches('/'),
     };
     Ok(record_reports(&in_force.policy, &Workspace::new(root), &head)?)
+}
+
+fn seconds_since_1970(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    i64::try_from(since).unwrap_or(i64::MAX)
 }
 
 /// Returns whether head or the base has a file. A report that only the base has would look new in a checkout of both.

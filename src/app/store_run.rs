@@ -235,7 +235,7 @@ fn run_details(record: &RunRecord<'_>) -> RunDetails {
         timestamp: record.written_at.clone(),
         duration_total_ms: record.machine.elapsed_ms,
         screenshots: outcome.screenshots.iter().map(|one| one.path.clone()).collect(),
-        retry_count: outcome.retried_tests,
+        retry_count: outcome.retries,
         durations: outcome.durations.clone(),
         feature: current_feature(&record.inputs.gates),
         conclusion: Some(outcome.verdict.conclusion),

@@ -17,7 +17,8 @@ fn push(repo: &Repo, parent: &str, files: &[(&str, &str)]) {
 fn since(repo: &Repo) -> (String, Value) {
     let outcome = repo.judge().arg("--since").arg(repo.beside("out")).run();
     let told = outcome.stderr.lines().find(|line| line.starts_with("since ")).unwrap_or("").to_owned();
-    let delta = std::fs::read(repo.beside("out").join("delta.json")).unwrap_or_else(|_| b"null".to_vec());
+    let delta =
+        std::fs::read(repo.beside("out/runs").join("delta.json")).unwrap_or_else(|_| b"null".to_vec());
     (told, serde_json::from_slice(&delta).unwrap())
 }
 
@@ -57,7 +58,7 @@ fn after_a_rebase_the_only_earlier_run_is_meant_and_a_link_is_not_followed() {
     repo.judge().run().expect(1);
     let victim = repo.beside("victim");
     std::fs::write(&victim, "precious").unwrap();
-    std::os::unix::fs::symlink(&victim, repo.beside("out").join("delta.json")).unwrap();
+    std::os::unix::fs::symlink(&victim, repo.beside("out/runs").join("delta.json")).unwrap();
     push(&repo, "main", &[("a.py", "a = 3\n")]);
     let (told, delta) = since(&repo);
     assert!(told.contains(", whose history was rewritten: 0 new, 0 still open, "), "{told}");

@@ -55,6 +55,22 @@ fn the_run_of_a_merged_feature_sets_it_once() {
     assert_eq!(both(&repo.path()), after);
 }
 
+#[test]
+fn a_feature_that_comes_after_all_others_passed_is_set_as_well() {
+    let repo = merged();
+    let complete = json!({
+        "current_state": "COMPLETE", "next_agent": "dev", "current_feature_id": 42, "qa_retries": 0,
+        "last_transition": "2024-05-01T12:00:00Z", "history": [
+            {"from": "QA", "to": "QA_PASSED", "timestamp": "2024-05-01T12:00:00Z"},
+            {"from": "QA_PASSED", "to": "COMPLETE", "timestamp": "2024-05-01T12:00:00Z"}
+        ]
+    });
+    std::fs::write(repo.path().join(STATE), complete.to_string()).unwrap();
+    let told = settle(&repo, &repo.run_dir(), &head(&repo)).expect(0);
+    let expected = "COMPLETE -> DEV_READY -> DEV -> QA_READY -> QA -> QA_PASSED -> COMPLETE\n";
+    assert!(told.text().contains(expected), "{}", told.text());
+}
+
 /// A copy of a run that somebody changed, whose digests fit.
 fn forged(repo: &Repo, name: &str, change: impl Fn(&RunDir)) -> RunDir {
     let run = repo.run_dir();

@@ -74,7 +74,8 @@ pub(crate) fn followers(phase: WorkflowPhase) -> &'static [WorkflowPhase] {
         Qa => &[QaPassed, DevFeedback],
         QaPassed => &[DevReady, Complete],
         DevFeedback => &[Dev],
-        Complete => &[],
+        // Work goes on after a product was complete (beyond S004-24, which has no way out).
+        Complete => &[DevReady],
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contract::{
     CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, ImportEnd, Output, Places, Report,
-    ReportError, Source, Tool, ToolSpec, checked,
+    ReportError, ReportFormat, Source, Tool, ToolSpec, checked,
 };
 use super::report::{Outcome, TestCase, Totals};
 use super::text;
@@ -33,7 +33,10 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
             if !spec.formats.contains(format) {
                 return Err(ReportError::Format(*format));
             }
-            let mut report = tool.read_report(*format, checked(report)?, &output.places)?.finish();
+            let mut report = tool
+                .read_report(*format, checked(report)?, &output.places)
+                .map_err(|error| with_likely_format(error, spec, *format, report))?
+                .finish();
             if let ImportEnd::Recorded(exit) = end {
                 return judge_recorded_import(spec, report, *exit);
             }
@@ -47,6 +50,25 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
         }
         Source::Command(command) => judge_command(tool, command, &output.places),
     }
+}
+
+/// Returns an error that names the format that an unreadable report seems to have.
+fn with_likely_format(
+    error: ReportError,
+    spec: &ToolSpec,
+    format: ReportFormat,
+    report: &[u8],
+) -> ReportError {
+    let is_unreadable = matches!(error, ReportError::Unreadable(_));
+    let is_xml = report.trim_ascii_start().starts_with(b"<");
+    if !is_unreadable || !is_xml || format == ReportFormat::Junit {
+        return error;
+    }
+    ReportError::unreadable(if spec.formats.contains(&ReportFormat::Junit) {
+        "it looks like JUnit XML; set `format = \"junit\"`"
+    } else {
+        "it looks like XML, which is not read for this tool"
+    })
 }
 
 /// Judges a report whose command left its exit status. What only that could show is no doubt any more.

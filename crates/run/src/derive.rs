@@ -44,7 +44,7 @@ pub struct Outcome {
     /// Texts of the files with findings.
     pub texts: BTreeMap<RepoPath, FileText>,
     pub screenshots: Vec<Screenshot>,
-    pub retried_tests: u64,
+    pub retries: u64,
     /// Duration of each gate's commands, in milliseconds.
     pub durations: BTreeMap<GateName, u64>,
     /// Models and adapters that plans are bound to.
@@ -116,7 +116,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         lookups: executed.lookups,
         texts: executed.texts,
         screenshots: gates::screenshots(executed.screenshots, &inputs.gates, &inputs.execution),
-        retried_tests: executed.retried_tests,
+        retries: executed.retries,
         durations: executed.durations,
         bindings: keys::bindings(&reviews(inputs, ports)),
         plans,

@@ -65,8 +65,8 @@ pub struct Executed {
     pub notices: Vec<Code>,
     /// Pictures that tests of gates left.
     pub screenshots: BTreeMap<RepoPath, Caption>,
-    /// Number of tests of gates that were tried more than once.
-    pub retried_tests: u64,
+    /// Number of further attempts at tests of gates.
+    pub retries: u64,
     /// Looks of gates at changed files.
     pub gate_looks: GateLooks,
     /// Duration of each gate's commands, in milliseconds.
@@ -105,7 +105,7 @@ impl Execution<'_> {
             texts: BTreeMap::new(),
             notices: Vec::new(),
             screenshots: BTreeMap::new(),
-            retried_tests: 0,
+            retries: 0,
             gate_looks: BTreeMap::new(),
             durations: BTreeMap::new(),
         };
@@ -194,7 +194,7 @@ impl Execution<'_> {
     fn report_gate(&self, gate: GateName, plan: &LensPlan, executed: &mut Executed) -> PlanReport {
         let outcome = gates::judge_gate(gate, plan.plan_ordinal, &self.evidence);
         executed.screenshots.extend(outcome.screenshots);
-        executed.retried_tests += outcome.retried_tests;
+        executed.retries += outcome.retries;
         executed.gate_looks.insert(gate, outcome.looks);
         executed.durations.extend(outcome.duration_ms.map(|duration| (gate, duration)));
         PlanReport {

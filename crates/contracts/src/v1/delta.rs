@@ -1,4 +1,4 @@
-//! The difference between two runs of one change (artifact `delta.json`, beside the runs).
+//! The difference between two runs of one change (artifact `delta.json`, among the runs).
 
 use serde::{Deserialize, Serialize};
 

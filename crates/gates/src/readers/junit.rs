@@ -184,9 +184,10 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let panic = fault.and_then(|fault| panic(text::head(&fault.text, MAX_SEARCHED), places));
     let failed_at = match &panic {
         Some((path, line, _)) => Some((path.clone(), *line)),
-        None => {
-            path.as_ref().zip(fault).and_then(|(path, fault)| place_in(&path.to_text(), &fault.text, places))
-        }
+        None => fault.and_then(|fault| match &path {
+            Some(path) => place_in(&path.to_text(), &fault.text, places),
+            None => modules(class).find_map(|module| place_in(&module, &fault.text, places)),
+        }),
     };
     let (path, line) = failed_at.unwrap_or((path, line));
     TestCase {
@@ -244,6 +245,15 @@ fn reason(element: &Element) -> String {
     }
     let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("E  ")).map(str::trim).collect();
     if stated.is_empty() { text.to_owned() } else { stated.join("\n") }
+}
+
+/// Returns the files that a dotted class name of Python may stand for, without its last names one after the other:
+/// pytest's own JUnit has no other place of a test.
+fn modules(class: &str) -> impl Iterator<Item = String> + '_ {
+    let ends = class.match_indices('.').map(|(at, _)| at).chain([class.len()]);
+    let mut ends: Vec<usize> = ends.filter(|_| !class.is_empty() && !class.contains(['/', ' '])).collect();
+    ends.reverse();
+    ends.into_iter().map(|end| format!("{}.py", class[..end].replace('.', "/")))
 }
 
 /// Where the text of a failure names a file first, with a full path before a relative one: that of a test may be

@@ -60,8 +60,8 @@ pub struct GateOutcome {
     pub(crate) digests: Vec<Option<Sha256Hex>>,
     /// Pictures that tests left.
     pub(crate) screenshots: BTreeMap<RepoPath, Caption>,
-    /// Number of tests that were tried more than once.
-    pub(crate) retried_tests: u64,
+    /// Number of further attempts at tests.
+    pub(crate) retries: u64,
     /// True if no report has a failure.
     pub(crate) passed: bool,
     /// Looks at changed files that the gate's tools are for.
@@ -331,7 +331,8 @@ impl GateOutcome {
     fn add_head_report(&mut self, gate: GateName, origin: &Origin, judged: &Judged) -> bool {
         self.summary.push(summary(origin, &judged.report));
         self.screenshots.extend(captions(&judged.report));
-        self.retried_tests += judged.report.tests.iter().filter(|test| test.attempts > 1).count() as u64;
+        self.retries +=
+            judged.report.tests.iter().map(|test| u64::from(test.attempts.saturating_sub(1))).sum::<u64>();
         if gate == GateName::StoryValidation {
             return true;
         }

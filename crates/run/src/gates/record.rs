@@ -60,6 +60,8 @@ pub struct HeadCommit<'a> {
     pub id: &'a CommitId,
     /// Time of the commit, in seconds since 1970.
     pub time: i64,
+    /// Time of this machine, in seconds since 1970; only messages depend on it.
+    pub now: i64,
     /// Returns the text of a file of the commit, or of the base.
     pub text: &'a dyn Fn(Side, &str) -> Result<CommittedFile, PortError>,
     /// Features that trailers of the commit's message name.
@@ -95,7 +97,7 @@ pub fn record_reports(
                     // that no clock decides.
                     let is_dated = side == Side::Head && step.is_none();
                     let since = if is_dated { head.time } else { i64::MIN };
-                    accept_report(path, reports.read_report(path), since, &mut room)
+                    accept_report(path, reports.read_report(path), since, head.now, &mut room)
                 };
                 let bytes = match &found {
                     Ok(Some(step)) => bytes.and_then(|bytes| step.check(path, bytes)),
@@ -210,10 +212,24 @@ fn parse_record(bytes: &[u8]) -> Result<GateRecord, String> {
 }
 
 /// Returns the bytes of a report that is not older than `since` and fits into `room`, the remaining bytes.
-fn accept_report(path: &str, file: ReportFile, since: i64, room: &mut usize) -> Result<Vec<u8>, GateError> {
+fn accept_report(
+    path: &str,
+    file: ReportFile,
+    since: i64,
+    now: i64,
+    room: &mut usize,
+) -> Result<Vec<u8>, GateError> {
     match file {
         ReportFile::Missing => Err(GateError::new(Code::GateReportMissing, format!("{path} is not there"))),
         ReportFile::Refused(problem) => Err(GateError::new(Code::GateReportRefused, problem)),
+        ReportFile::Content { modified, .. } if modified < since && now < since => {
+            let problem = format!(
+                "{path} is older than the date of the commit, which is {} s ahead of this machine's clock; \
+                 run its command by `qa-skill record`, whose record names the commit",
+                since - now
+            );
+            Err(GateError::new(Code::GateReportStale, problem))
+        }
         ReportFile::Content { modified, .. } if modified < since => {
             let age = since - modified;
             let problem = format!("{path} was written {age} s before the commit that is judged");
