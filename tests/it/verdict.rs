@@ -327,3 +327,13 @@ fn a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_cod
         run.verify().arg("--repo").arg(repo.path()).run().expect(0);
     }
 }
+
+#[test]
+fn a_file_of_tests_that_is_too_large_to_parse_does_not_pass() {
+    let rest = format!("def test_sum():\n    assert add(1, 2) == 3\n{}", "# more\n".repeat(200_000));
+    let skipped = format!("@pytest.mark.skip\n{rest}");
+    let path = "tests/test_sum.py";
+    let repo = change(&[(path, &rest)], &[(path, &skipped)]);
+    let outcome = repo.judge().run().expect(3);
+    assert!(outcome.text().contains("test-weakening degraded: SOURCE_UNREAD"), "{}", outcome.text());
+}

@@ -133,6 +133,7 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
         false => skips::by_line(packet, &Compared { old, new, base: &base, head: &head }),
     });
     seen.drafts.extend(emptied(packet, &base, &head));
+    seen.facts.extend(new.is_unread.then(Fact::unread));
     tests_by_hunk::compare(packet, &base, &head, seen);
 }
 

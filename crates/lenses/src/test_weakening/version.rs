@@ -21,6 +21,8 @@ pub(super) struct Version<'t> {
     pub(super) marks: Vec<Mark>,
     /// Set where the tests come from the syntax tree, which has the end of each.
     pub(super) is_parsed: bool,
+    /// Set where the text is too large or takes too long to parse, so that its marks are not known.
+    pub(super) is_unread: bool,
 }
 
 impl<'t> Version<'t> {
@@ -35,9 +37,11 @@ impl<'t> Version<'t> {
             Some(file) => Self::by_tree(file, language, text),
             None => {
                 let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));
-                let marks = Language::from_path(path).map(|grammar| TestFile::loose_marks(grammar, text));
+                let language = Language::from_path(path);
+                let marks = language.and_then(|grammar| TestFile::loose_marks(grammar, text));
+                let is_unread = language.is_some() && marks.is_none();
                 let marks = marks.unwrap_or_default();
-                Self { text, live: text.to_owned(), tests, marks, ..Self::default() }
+                Self { text, live: text.to_owned(), tests, marks, is_unread, ..Self::default() }
             }
         }
     }
@@ -92,6 +96,7 @@ impl<'t> Version<'t> {
             tests,
             marks: file.marks,
             is_parsed: true,
+            is_unread: false,
         }
     }
 }

@@ -108,10 +108,11 @@ impl TestFile {
         Some(reader.file)
     }
 
-    /// Collects all marks of a text that has errors, but for those behind a condition.
-    pub fn loose_marks(language: Language, text: &str) -> Vec<Mark> {
-        let Some(tree) = parse_tree_once(language, text) else { return Vec::new() };
-        Reader::new(language, text, tree.root_node()).loose_marks(tree.root_node())
+    /// Collects all marks of a text that has errors, but for those behind a condition. Returns `None` for a text that is
+    /// too large or takes too long to parse.
+    pub fn loose_marks(language: Language, text: &str) -> Option<Vec<Mark>> {
+        let tree = parse_tree_once(language, text)?;
+        Some(Reader::new(language, text, tree.root_node()).loose_marks(tree.root_node()))
     }
 }
 
