@@ -154,6 +154,21 @@ const ROWS: &[Row] = &[
 const HARMLESS: &[&str] =
     &["--exclude-newer", "--ignore-rust-version", "--ignore-scripts", "--skip-existing", "--skip-install"];
 
+/// Plug-ins of pytest that choose no test and judge none.
+const HARMLESS_PLUGINS: &[&str] = &["cacheprovider", "randomly", "sugar"];
+
+/// Settings of pytest that say how it reports.
+const REPORTING: &[&str] = &["cache_dir", "console_output_style", "junit_", "log_", "tmp_path_retention_"];
+
+/// Returns whether an option of pytest loads a plug-in, blocks one that chooses no test, or sets how it reports.
+fn is_harmless_for_pytest(name: &str, value: &str) -> bool {
+    match name {
+        "-p" => value.strip_prefix("no:").is_none_or(|plugin| HARMLESS_PLUGINS.contains(&plugin)),
+        "-o" | "--override-ini" => REPORTING.iter().any(|start| value.starts_with(start)),
+        _ => false,
+    }
+}
+
 /// Options that have no value and name no part, so that the word behind one is an operand.
 const FLAGS: &[&str] = &[
     "-b",
@@ -169,7 +184,6 @@ const FLAGS: &[&str] = &[
     "--ci",
     "--color",
     "--coverage",
-    "--cov",
     "--fix",
     "--frozen",
     "--locked",
@@ -325,9 +339,7 @@ impl Selection {
                 self.selected.entry("--lib").or_default().insert(text);
             }
             Selects => drop(self.selected.entry(first).or_default().insert(value.to_owned())),
-            // pytest blocks a plug-in by `-p no:name`, and loads one without `no:`.
-            Excludes if PYTEST.contains(&self.tool.as_str()) && name == "-p" && !value.starts_with("no:") => {
-            }
+            Excludes if PYTEST.contains(&self.tool.as_str()) && is_harmless_for_pytest(name, value) => {}
             Excludes if matches!(value, "0" | "false") && name != "--issues-exit-code" => {}
             Excludes => drop(self.excluded.insert(text)),
             Requires if value.is_empty() => drop(self.required.insert(own.to_owned())),
@@ -405,6 +417,16 @@ impl Selection {
     /// Returns whether words by which the command looks at less name a part that it leaves out.
     pub(crate) fn leaves_out(&self, words: &str) -> bool {
         self.excluded.contains(words) || words.contains(" not ")
+    }
+
+    /// Returns whether other commands together look at what this one names, each in the same way.
+    pub(crate) fn is_split_among(&self, parts: &[&Self]) -> bool {
+        let is_alike = |part: &&Self| {
+            let whole = Self { operands: self.operands.clone(), ..(**part).clone() };
+            self.narrowed_by(&whole).is_empty()
+        };
+        let is_named = |operand: &String| parts.iter().any(|part| part.operands.contains(operand));
+        !self.operands.is_empty() && parts.iter().all(is_alike) && self.operands.iter().all(is_named)
     }
 
     /// Returns whether the command selects what another one leaves out: `-m slow` for `-m "not slow"`.

@@ -65,6 +65,8 @@ const OTHERS: &[Other] = &[
     other("ci-weakening/ci-removed", "what a workflow checks is left to one that runs at night", "yaml"),
     other("lint-weakening/lint-disabled", "", "toml dotted"),
     other("lint-weakening/lint-disabled", "a linter goes while another", "yaml flow"),
+    // A token in quotes can be read, so that the target is compared.
+    other("lint-weakening/lint-disabled", "a target in a file that a masked token makes unreadable", ""),
     other("lint-weakening/lint-disabled", "a formatter is taken out", "yaml flow"),
     other("policy-weakening/policy-weakened", "a mode, a lens and a rule", "toml dotted"),
     other("workflow-hardening/credentials-in-artifact", "a setting that goes away", "yaml flow"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::commands::{Effect, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
+use crate::selection::Selection;
 use crate::successors;
 
 /// A check that is weaker at head.
@@ -127,12 +128,17 @@ impl<'c> Comparison<'c> {
         let mut weakest: Option<Weakening<'c>> = None;
         let has_same_tool = strict.iter().any(|new| new.selection.tool() == old.selection.tool());
         let own = strict.iter().filter(|new| !has_same_tool || new.selection.tool() == old.selection.tool());
+        let together: Vec<&Selection> =
+            own.clone().filter(|new| new.directory == old.directory).map(|new| &new.selection).collect();
+        if old.selection.is_split_among(&together) {
+            return None;
+        }
         for new in own {
             let mut words = old.selection.narrowed_by(&new.selection);
             // What one command leaves out another one may look at.
             words.retain(|word| {
-                let mut others = self.head.iter().map(|other| &other.selection);
-                !(new.selection.leaves_out(word) && others.any(|other| other.makes_up_for(word)))
+                let mut others = self.head.iter().filter(|other| is_as_strong(old, other));
+                !(new.selection.leaves_out(word) && others.any(|other| other.selection.makes_up_for(word)))
             });
             let is_moved = !is_within(&old.directory, &new.directory);
             if words.is_empty() && !is_moved {
@@ -215,6 +221,17 @@ fn may_replace(old: &Check, new: &Check) -> bool {
 /// loses are reported where they stood.
 fn is_reached_as_often(old: &Check, new: &Check) -> bool {
     new.reach >= old.reach || new.pipeline == old.pipeline
+}
+
+/// Returns whether a command at head checks with the same tool as one of the base, where that ran, and counts as much.
+fn is_as_strong(old: &Check, new: &Check) -> bool {
+    new.selection.tool() == old.selection.tool()
+        && covers(new, old)
+        && !new.does_nothing
+        && new.effect() <= old.effect()
+        && is_as_certain(old, new)
+        && may_replace(old, new)
+        && is_within(&old.directory, &new.directory)
 }
 
 /// Returns whether a command at head is as sure to run as one of the base. A text that a script writes to a file or a

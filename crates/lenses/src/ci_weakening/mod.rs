@@ -48,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

@@ -44,7 +44,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,

@@ -191,7 +191,8 @@ fn collect<'d>(node: Node<'d>, path: &[&str], way: &Way, found: &mut Vec<(Way, N
         let elements: Vec<Node<'d>> = if node.is_list() { node.items().collect() } else { vec![node] };
         for element in elements {
             let (member, wanted) = filter.split_once('=').unwrap_or((filter, ""));
-            let texts = element.get(member).map(Node::texts).unwrap_or_default();
+            let named = element.get(member).map(|named| named.get("#text").unwrap_or(named));
+            let texts = named.map(Node::texts).unwrap_or_default();
             if wanted.is_empty() {
                 let mut way = way.clone();
                 way.parts.push(texts.join(","));

@@ -125,6 +125,16 @@ fn spelled(name: &str) -> String {
     name.to_lowercase().replace(['_', '.'], "-")
 }
 
+/// Returns the words of a text, each as a name.
+fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split_whitespace().map(spelled)
+}
+
+/// Returns whether a line of `go.mod` takes a module from a directory, for which `go.sum` has no checksum.
+fn is_replaced_locally(line: &str) -> bool {
+    line.split_once("=> ").is_some_and(|(_, by)| by.trim_start().starts_with(['.', '/']))
+}
+
 /// Returns the packages that the manifests of a folder name.
 fn declared(folder: &str, side: Side, lookups: &dyn Lookups) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
@@ -136,7 +146,9 @@ fn declared(folder: &str, side: Side, lookups: &dyn Lookups) -> BTreeSet<String>
             Some("yaml") => Format::Yaml,
             Some("toml") | Some("Pipfile") => Format::Toml,
             _ => {
-                found.extend(text.split_whitespace().map(spelled));
+                let replaced = text.lines().filter(|line| is_replaced_locally(line));
+                let replaced: BTreeSet<String> = replaced.flat_map(words).collect();
+                found.extend(words(&text).filter(|word| !replaced.contains(word)));
                 continue;
             }
         };

@@ -17,6 +17,8 @@ struct Row {
 #[derive(Debug, Clone, Copy)]
 enum When {
     Always,
+    /// There is an argument.
+    HasArgument,
     /// The argument holds in every run.
     Holds(&'static str),
     /// The argument never holds.
@@ -42,8 +44,8 @@ enum When {
 }
 
 use When::{
-    Always, Drops, Fails, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero, NoPlatform, NoneOrText,
-    ZeroOrNone,
+    Always, Drops, Fails, HasArgument, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero, NoPlatform,
+    NoneOrText, ZeroOrNone,
 };
 
 const JS: &[&str] = &["javascript", "typescript"];
@@ -122,7 +124,8 @@ static ROWS: &[Row] = &[
     row(GO, &[Marked], "**.Pending", Always),
     row(GO, &[Run], "t|b|f|tb|T()|?.Skip|SkipNow|Skipf", Always),
     row(GO, &[Run], "**.T()|TB().Skip|SkipNow|Skipf", Always),
-    row(GO, &[Run], "Skip", Always),
+    // Of Ginkgo, which wants to be told why.
+    row(GO, &[Run], "Skip", HasArgument),
     row(GO, &[Run], "ginkgo.Skip", Always),
     row(GO, &[Run], "os|syscall.Exit", ZeroOrNone),
     row(RUST, &[Marked], "ignore", Always),
@@ -227,6 +230,7 @@ impl When {
         };
         match self {
             Always => true,
+            HasArgument => !given.is_empty(),
             Holds(name) => argument(name).is_some_and(holds),
             Fails(name) => argument(name).is_some_and(fails),
             HoldsOrNone => given.first().is_none_or(holds),

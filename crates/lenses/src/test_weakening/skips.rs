@@ -19,6 +19,9 @@ use qa_reading::syntax::{Mark, MarkKind, Span};
 /// Skips in languages without a syntax tree here, and macros of C and C++ that no tree knows.
 static SKIP_IDIOMS: &[Idiom] = &[
     code(&["scala", "groovy"], "@", r"^\s*(@(?:Disabled|Ignore)(?:\s*\(|\s*$|\s+[@\w]))"),
+    code(&["scala", "groovy"], "nabled", r"@Test\([^)]*\b(enabled\s*=\s*false)\b"),
+    code(&["scala", "groovy"], "abledIf(", r#"^\s*(@(?:EnabledIf\(\s*"false"|DisabledIf\(\s*"true"))"#),
+    code(&["scala", "groovy"], "abort(", r"^\s*((?:\w+\.)*abort\()"),
     code(&["scala", "groovy"], "assume", r"^\s*((?:\w+\.)*(?:assumeTrue\(\s*false|assumeFalse\(\s*true))\b"),
     code(&["elixir"], "skip", r"^\s*(@(?:tag|moduletag|describetag)\s+(?::skip\b|skip:))"),
     code(&["swift"], "XCTSkip", r"\b(XCTSkip\s*\()"),

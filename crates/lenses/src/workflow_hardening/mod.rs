@@ -48,7 +48,7 @@ const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "6",
+    version: "5",
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,

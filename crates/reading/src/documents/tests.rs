@@ -274,15 +274,3 @@ fn a_place_in_a_block_whose_second_line_is_deeper_is_found() {
         assert_eq!(Some(run.place_of(offset)), text.find(word), "{word}");
     }
 }
-
-#[test]
-fn a_masked_secret_without_quotes_is_a_text_of_yaml() {
-    let document =
-        Document::parse(Format::Yaml, "token: ********\nlist: [a, ****-****]\nlater: '**'\n").unwrap();
-    let root = document.root();
-    assert_eq!(root.get("token").and_then(Node::text), Some("********"));
-    assert_eq!(root.get("list").map(Node::texts), Some(vec!["a", "****-****"]));
-    assert_eq!(root.get("later").and_then(Node::text), Some("**"));
-    assert!(Document::parse(Format::Yaml, "paths:\n  - **/*.md\n").is_err());
-    assert!(Document::parse(Format::Yaml, "token: ********\nlist: [a\n").is_err());
-}

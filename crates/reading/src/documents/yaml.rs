@@ -1,6 +1,5 @@
 //! Reads YAML: block and flow, anchors, merge keys, tags, several documents.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
@@ -9,27 +8,8 @@ use super::build::{Builder, Id, Item, Member};
 use super::{Document, MAX_DEPTH, ReadError, Style};
 use crate::syntax::Span;
 
-/// Stands for `*` in a masked secret while the text is parsed; YAML allows the sign in no text.
-const PLACEHOLDER: char = '\u{7F}';
-/// Fewest `*` in a row that are a masked secret: two and three begin a pattern such as `**/*.md`.
-const SHORTEST_MASK: &str = "****";
-
-/// Parses a stream of YAML documents. A masked secret without quotes, which would be an alias, counts as a text.
+/// Parses a stream of YAML documents.
 pub(super) fn parse(text: &str) -> Result<Document<'_>, ReadError> {
-    let read = load(text, text, std::convert::identity);
-    if read.is_ok() || !text.contains(SHORTEST_MASK) || text.contains(PLACEHOLDER) {
-        return read;
-    }
-    let parsed = text.replace(SHORTEST_MASK, &PLACEHOLDER.to_string().repeat(SHORTEST_MASK.len()));
-    load(text, &parsed, with_mask).or(read)
-}
-
-/// Builds a document from a text that differs from the document's by placeholders alone.
-fn load<'t, 'p>(
-    text: &'t str,
-    parsed: &'p str,
-    convert: fn(Event<'p>) -> Event<'t>,
-) -> Result<Document<'t>, ReadError> {
     let mut loader = Loader {
         builder: Builder::new(text),
         offsets: Offsets::new(text),
@@ -37,36 +17,13 @@ fn load<'t, 'p>(
         anchors: BTreeMap::new(),
         open: Vec::new(),
     };
-    let mut parser = Parser::new_from_str(parsed);
+    let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| loader.syntax(&error))?;
         let span = without_properties(text, loader.offsets.span(span.start, span.end));
-        loader.take(convert(event), span)?;
+        loader.take(event, span)?;
     }
     Ok(loader.builder.finish())
-}
-
-/// Returns an event with the mask in the place of the placeholder.
-fn with_mask(event: Event<'_>) -> Event<'static> {
-    match event {
-        Event::Nothing => Event::Nothing,
-        Event::StreamStart => Event::StreamStart,
-        Event::StreamEnd => Event::StreamEnd,
-        Event::DocumentStart(is_explicit) => Event::DocumentStart(is_explicit),
-        Event::DocumentEnd => Event::DocumentEnd,
-        Event::Alias(anchor) => Event::Alias(anchor),
-        Event::Scalar(text, style, anchor, tag) => {
-            Event::Scalar(Cow::Owned(text.replace(PLACEHOLDER, "*")), style, anchor, tag.map(owned))
-        }
-        Event::SequenceStart(anchor, tag) => Event::SequenceStart(anchor, tag.map(owned)),
-        Event::MappingStart(anchor, tag) => Event::MappingStart(anchor, tag.map(owned)),
-        Event::SequenceEnd => Event::SequenceEnd,
-        Event::MappingEnd => Event::MappingEnd,
-    }
-}
-
-fn owned(tag: Cow<'_, Tag>) -> Cow<'static, Tag> {
-    Cow::Owned(tag.into_owned())
 }
 
 /// A collection whose end has not been read.

@@ -6,6 +6,7 @@
 //! nothing.
 
 mod compile;
+mod constants;
 mod definition;
 mod grammar;
 mod matcher;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node as Parsed;
 
 use super::Code;
+use super::constants::{Assignments, set_once};
 use super::grammar::Grammar;
 use super::shape::{Callee, LONGEST_CHAIN, Node, Shape};
 use crate::syntax::Span;
@@ -17,7 +18,7 @@ pub(super) struct Bindings {
     /// Names that the file defines.
     locals: BTreeSet<String>,
     /// Values of names that are set once, each to a value that is written out.
-    constants: BTreeMap<String, Span>,
+    pub(super) constants: BTreeMap<String, Span>,
     /// Modules that are imported, each with its statement.
     pub(super) modules: Vec<ImportedModule>,
 }
@@ -27,14 +28,6 @@ pub(super) struct Bindings {
 pub(super) struct ImportedModule {
     pub(super) name: String,
     pub(super) span: Span,
-}
-
-/// Assignments to a name anywhere in a file.
-#[derive(Debug, Default)]
-struct Assignments {
-    count: usize,
-    /// The value that is written out, where the last one has that.
-    literal: Option<Span>,
 }
 
 /// A variable that is another name of an imported one.
@@ -137,14 +130,6 @@ impl<'t> Code<'t> {
         }
     }
 
-    /// Returns the value of a name that the file sets once and to a value that is written out.
-    pub(super) fn constant(&self, node: Node<'t>) -> Option<Node<'t>> {
-        let Shape::Name(name) = self.shape(node) else { return None };
-        let value = self.bindings().constants.get(&*name)?;
-        let root = self.parsed.tree.parsed()?.root_node();
-        root.named_descendant_for_byte_range(value.start, value.end).map(Node::Parsed)
-    }
-
     /// Collects the names that the file binds.
     pub(super) fn collect(&self) -> Bindings {
         let mut found = Found {
@@ -157,8 +142,7 @@ impl<'t> Code<'t> {
             found.walk(tree);
         }
         let Found { mut bindings, aliases, assignments, .. } = found;
-        let once = assignments.into_iter().filter(|(_, assignments)| assignments.count == 1);
-        bindings.constants = once.filter_map(|(name, only)| Some((name, only.literal?))).collect();
+        bindings.constants = set_once(assignments);
         for Alias { name, path } in aliases {
             let resolved = match path.strip_prefix('\u{0}') {
                 Some(module) => Some(Resolved::Imported(module.to_owned())),
@@ -287,6 +271,7 @@ impl<'t> Found<'_, 't> {
 
     fn import(&mut self, name: &str, path: String) {
         self.bindings.imports.insert(name.to_owned(), path);
+        self.assignments.entry(name.to_owned()).or_default().count += 1;
     }
 
     fn module(&mut self, module: &str, statement: Parsed<'_>) {
@@ -361,6 +346,13 @@ impl<'t> Found<'_, 't> {
             | "augmented_assignment_expression"
             | "named_expression" => {
                 self.value(node);
+                return true;
+            }
+            // Whoever has the address may set it.
+            "unary_expression" | "reference_expression" if self.text(node).starts_with('&') => {
+                let operand = self.code.unwrapped(Node::Parsed(node));
+                let name = self.code.node_text(operand).to_owned();
+                self.assignments.entry(name).or_default().count += 1;
                 return true;
             }
             _ => return true,

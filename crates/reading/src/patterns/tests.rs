@@ -424,6 +424,9 @@ fn a_name_that_is_set_once_is_its_value() {
             "OFF = False\nOFF = other\nf(u, verify=OFF)",
             "OPTS = {'verify': True}\nf(u, **OPTS)",
             "OFF = False\nfor OFF in x: f(u, verify=OFF)",
+            "from conf import OFF\ndef g():\n    OFF = False\ndef h():\n    f(u, verify=OFF)",
+            "def g():\n    OFF = False\ndef h():\n    f(u, verify=OFF)",
+            "from conf import *\nclass A:\n    OFF = False\nf(u, verify=OFF)",
         ],
     );
     let member = Definition { code: &["verify: false"], ..NOTHING };
@@ -441,14 +444,20 @@ fn a_name_that_is_set_once_is_its_value() {
             "package a\nconst on = true\nvar c = T{Insecure: on}",
             "package a\nfunc f() { on := true; g(T{Insecure: on}) }",
         ],
-        &["package a\nvar on bool\nvar c = T{Insecure: on}"],
+        &[
+            "package a\nvar on bool\nvar c = T{Insecure: on}",
+            "package a\nfunc f() { on := true; flag.BoolVar(&on, n); g(T{Insecure: on}) }",
+        ],
     );
     let method = Definition { code: &["$X.accept(true)"], variables: &[ANY], ..NOTHING };
     check(
         &method,
         "a.rs",
         &["const ON: bool = true;\nfn f() { c.accept(ON) }", "fn f() { let on = true; c.accept(on) }"],
-        &["fn f(on: bool) { c.accept(on) }"],
+        &[
+            "fn f(on: bool) { c.accept(on) }",
+            "fn g() { let on = true; } fn f(o: O) { let O { on } = o; c.accept(on) }",
+        ],
     );
     const WRITTEN: Variable = Variable::any("X").matching("^(?:false|0)$");
     let value = Definition { code: &["set($X)"], variables: &[WRITTEN], ..NOTHING };

@@ -70,9 +70,16 @@ const PLATFORM_NAMES: &[&str] = &[
     "sys.version_info[1]",
 ];
 
+/// Longest condition in bytes whose value is looked for; a longer one counts as true.
+const LONGEST_CONDITION: usize = 1_000;
+
 impl Speller<'_> {
     /// Returns the truth value of an expression that has the same in every run.
     pub(super) fn constant(&self, node: Node<'_>) -> Option<bool> {
+        // Nobody writes conditions this long, and each operand is compared with the others.
+        if node.byte_range().len() > LONGEST_CONDITION {
+            return Some(true);
+        }
         let value = self.fold(node, 0);
         // What nothing but literals goes into is the same in every run, and hardly written to be false.
         value.or_else(|| self.is_closed(node).then_some(true))
@@ -415,10 +422,8 @@ impl Speller<'_> {
             }
             "comparison_operator" => {
                 let [left, right] = all.as_slice() else { return false };
-                [(left, right), (right, left)].into_iter().any(|(name, value)| {
-                    let path = self.path(*name).unwrap_or_default();
-                    PLATFORM_NAMES.contains(&path.as_str()) && self.is_platform_value(*value)
-                })
+                let path = self.path(*left).unwrap_or_default();
+                PLATFORM_NAMES.contains(&path.as_str()) && self.is_platform_value(*right)
             }
             "call" => {
                 let path = self.path(node).unwrap_or_default();

@@ -194,13 +194,31 @@ pub(super) const TOOLS: &[Tool] = &[
         settings: &[
             tests(Off, &["** skipTests #text"]),
             tests(Off, &["** skipITs #text"]),
-            tests(Off, &["** skip #text"]),
             tests(Off, &["** maven.test.skip #text"]),
             tests(Off, &["** testFailureIgnore #text", "** maven.test.failure.ignore #text"]),
             tests(OnByDefault, &["** failIfNoTests #text"]),
-            tests(Excludes, &["** excludes exclude #text"]),
+            tests(
+                Off,
+                &[
+                    "** [artifactId=maven-surefire-plugin] ** skip #text",
+                    "** [artifactId=maven-failsafe-plugin] ** skip #text",
+                ],
+            ),
+            tests(
+                Excludes,
+                &[
+                    "** [artifactId=maven-surefire-plugin] ** excludes exclude #text",
+                    "** [artifactId=maven-failsafe-plugin] ** excludes exclude #text",
+                ],
+            ),
             tests(Excludes, &["** excludedGroups #text"]),
-            tests(Only(&[]), &["** includes include #text"]),
+            tests(
+                Only(&[]),
+                &[
+                    "** [artifactId=maven-surefire-plugin] ** includes include #text",
+                    "** [artifactId=maven-failsafe-plugin] ** includes include #text",
+                ],
+            ),
             tests(Only(&[]), &["** groups #text"]),
             tests(UpFromZero, &["** rerunFailingTestsCount #text"]),
         ],

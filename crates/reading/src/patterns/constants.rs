@@ -1,0 +1,82 @@
+//! Values of names that a file sets once: `verify=OFF` below `OFF = False` is `verify=False`.
+
+use std::collections::BTreeMap;
+
+use tree_sitter::Node as Parsed;
+
+use super::Code;
+use super::shape::{Node, Shape};
+use crate::syntax::Span;
+
+/// Assignments to a name anywhere in a file.
+#[derive(Debug, Default)]
+pub(super) struct Assignments {
+    pub(super) count: usize,
+    /// The value that is written out, where the last one has that.
+    pub(super) literal: Option<Span>,
+}
+
+/// Returns the values of the names that are set once and to a value that is written out.
+pub(super) fn set_once(assignments: BTreeMap<String, Assignments>) -> BTreeMap<String, Span> {
+    let once = assignments.into_iter().filter(|(_, assignments)| assignments.count == 1);
+    once.filter_map(|(name, only)| Some((name, only.literal?))).collect()
+}
+
+/// The innermost part of a file in which a name has a value.
+enum Scope {
+    File,
+    Function(Span),
+    /// Names of a class are not used by their bare name.
+    Class,
+}
+
+fn scope_of(node: Parsed<'_>) -> Scope {
+    let mut next = node.parent();
+    while let Some(node) = next {
+        match node.kind() {
+            "anonymous_function"
+            | "anonymous_function_creation_expression"
+            | "arrow_function"
+            | "closure_expression"
+            | "constructor_declaration"
+            | "func_literal"
+            | "function_declaration"
+            | "function_definition"
+            | "function_expression"
+            | "function_item"
+            | "generator_function"
+            | "generator_function_declaration"
+            | "lambda"
+            | "lambda_expression"
+            | "method"
+            | "method_declaration"
+            | "method_definition"
+            | "singleton_method" => {
+                return Scope::Function(Span { start: node.start_byte(), end: node.end_byte() });
+            }
+            "class" | "class_body" | "class_declaration" | "class_definition" => return Scope::Class,
+            _ => next = node.parent(),
+        }
+    }
+    Scope::File
+}
+
+impl<'t> Code<'t> {
+    /// Returns the value of a name that the file sets once and to a value that is written out, where the name is in the
+    /// scope of that.
+    pub(super) fn constant(&self, node: Node<'t>) -> Option<Node<'t>> {
+        let Shape::Name(name) = self.shape(node) else { return None };
+        let value = self.bindings().constants.get(&*name)?;
+        let root = self.parsed.tree.parsed()?.root_node();
+        let value = root.named_descendant_for_byte_range(value.start, value.end)?;
+        let is_in_scope = match scope_of(value) {
+            Scope::File => true,
+            Scope::Function(function) => {
+                let used = self.span(node);
+                function.start <= used.start && used.end <= function.end
+            }
+            Scope::Class => false,
+        };
+        is_in_scope.then_some(Node::Parsed(value))
+    }
+}
