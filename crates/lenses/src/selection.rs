@@ -432,7 +432,8 @@ impl Selection {
     /// Returns whether the command selects what another one leaves out: `-m slow` for `-m "not slow"`.
     pub(crate) fn makes_up_for(&self, words: &str) -> bool {
         let part = words.split_once(' ').map(|(_, value)| value).unwrap_or(words);
-        let selected = self.selected.values().flatten().chain(&self.operands);
+        let selected = self.selected.values().flatten().filter(|value| !value.starts_with("not "));
+        let selected = selected.chain(&self.operands);
         let mut selected = selected.map(|value| value.rsplit(' ').next().unwrap_or(value));
         let part = part.rsplit(' ').next().unwrap_or(part);
         !part.is_empty() && selected.any(|value| value == part)

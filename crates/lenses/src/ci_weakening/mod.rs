@@ -48,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "7",
+    version: "8",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
