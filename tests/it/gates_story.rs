@@ -242,7 +242,7 @@ fn edited(message: &str, edit: impl FnOnce(Files) -> Files) -> Repo {
     let repo = Repo::new();
     let state = state("QA_READY", "qa");
     // The lens would fail the run by itself.
-    let policy = format!("[lenses.feature-guard]\nenabled = false\n{POLICY}");
+    let policy = format!("[lenses.feature-guard]\nenabled = false\nrequired = false\n{POLICY}");
     let base = Files::from_texts(&[
         (".qa-skill/policy.toml", policy.as_str()),
         ("feature_list.json", list.as_str()),
@@ -288,7 +288,7 @@ fn what_passes_at_the_base_is_shown_whatever_the_list_at_head_says() {
     // Nobody shows feature 43 here, and it is the only one that is asked for.
     let list = features(true);
     let state = state("QA_READY", "qa").replace("42", "null");
-    let policy = format!("[lenses.feature-guard]\nenabled = false\n{POLICY}");
+    let policy = format!("[lenses.feature-guard]\nenabled = false\nrequired = false\n{POLICY}");
     let base = [
         (".qa-skill/policy.toml", policy.as_str()),
         ("feature_list.json", list.as_str()),
