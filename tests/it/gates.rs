@@ -427,7 +427,7 @@ fn a_commit_that_is_dated_back_does_not_make_an_old_report_new() {
     assert_eq!(codes(&repo), ["LENS_REQUIRED_FAILED", "GATE_REPORT_STALE"]);
 }
 
-/// What `coverage.json` says of a gate and each changed file.
+/// Returns the looks of gates at changed files, as `coverage.json` has them.
 fn looks(repo: &Repo) -> Vec<String> {
     let coverage = repo.run_dir().json("coverage.json");
     let rows = coverage["rows"].as_array().unwrap().iter();

@@ -26,7 +26,7 @@ fn under(policy: &str) -> Repo {
     repo
 }
 
-/// What Vitest writes beside an error that no test caught: everything passed.
+/// Report of Vitest beside an error that no test caught: everything passed.
 fn vitest() -> String {
     json!({
         "numTotalTests": 1, "numPassedTests": 1, "numFailedTests": 0, "success": true,

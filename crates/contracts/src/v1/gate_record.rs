@@ -24,7 +24,7 @@ pub struct GateRecord {
     pub argv: Vec<String>,
     /// Exit status; null when a signal ended the command.
     pub exit_code: Option<i32>,
-    /// What the tool says of its version; null when it was not asked or gave no answer.
+    /// Version as the tool prints it; null when it was not asked or gave no answer.
     pub tool_version: Option<String>,
     /// Commit that was checked out.
     pub head: CommitId,

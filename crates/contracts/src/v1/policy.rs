@@ -244,7 +244,7 @@ pub struct PolicyReport {
     /// absent.
     #[serde(default)]
     pub covers: Vec<String>,
-    /// Whether the record of its command is needed; by its tool and format when absent.
+    /// Need of the record of its command; by its tool and format when absent.
     pub record: Option<RecordUse>,
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]

@@ -233,7 +233,7 @@ pub struct RecordedStep {
     pub argv: Vec<String>,
     /// Exit status; null when a signal ended the command.
     pub exit_code: Option<i32>,
-    /// What the tool says of its version.
+    /// Version as the tool prints it.
     pub tool_version: Option<String>,
     /// The commit that was checked out and, if it is a merge, its parents.
     pub commits: Vec<CommitId>,

@@ -1,4 +1,4 @@
-//! What stands around a command or before it and decides whether it runs, and which program its name stands for.
+//! Conditions around and before a command that decide whether it runs, and the program that its name stands for.
 
 use std::collections::BTreeMap;
 

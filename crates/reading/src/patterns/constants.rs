@@ -6,7 +6,7 @@ use tree_sitter::Node as Parsed;
 
 use super::Code;
 use super::shape::{Node, Shape};
-use crate::syntax::Span;
+use crate::syntax::{Span, is_function};
 
 /// Assignments to a name anywhere in a file.
 #[derive(Debug, Default)]
@@ -33,30 +33,13 @@ enum Scope {
 fn scope_of(node: Parsed<'_>) -> Scope {
     let mut next = node.parent();
     while let Some(node) = next {
-        match node.kind() {
-            "anonymous_function"
-            | "anonymous_function_creation_expression"
-            | "arrow_function"
-            | "closure_expression"
-            | "constructor_declaration"
-            | "func_literal"
-            | "function_declaration"
-            | "function_definition"
-            | "function_expression"
-            | "function_item"
-            | "generator_function"
-            | "generator_function_declaration"
-            | "lambda"
-            | "lambda_expression"
-            | "method"
-            | "method_declaration"
-            | "method_definition"
-            | "singleton_method" => {
-                return Scope::Function(Span { start: node.start_byte(), end: node.end_byte() });
-            }
-            "class" | "class_body" | "class_declaration" | "class_definition" => return Scope::Class,
-            _ => next = node.parent(),
+        if matches!(node.kind(), "class" | "class_body" | "class_declaration" | "class_definition") {
+            return Scope::Class;
         }
+        if is_function(node.kind()) {
+            return Scope::Function(Span { start: node.start_byte(), end: node.end_byte() });
+        }
+        next = node.parent();
     }
     Scope::File
 }

@@ -57,6 +57,11 @@ pub(super) fn runs(kind: &str) -> Option<Runs> {
     }
 }
 
+/// Returns whether a node of this kind has a body that runs when it is called.
+pub(crate) fn is_function(kind: &str) -> bool {
+    runs(kind) == Some(Runs::Later)
+}
+
 /// Notes a loop or a function.
 pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, runs: Runs, kind: &str) {
     match runs {

@@ -47,6 +47,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use branches::Branch;
+pub(crate) use flow::is_function;
 pub use memo::parse_once;
 pub(crate) use memo::{CURRENT_WITHIN, Cache, parse_script_once, parse_tree_once, parse_version_once};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};

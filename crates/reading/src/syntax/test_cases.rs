@@ -129,7 +129,7 @@ pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) file: TestFile,
     pub(super) speller: Speller<'t>,
-    /// What functions at the top of the file run whenever they are called.
+    /// Calls that functions at the top of the file make whenever they are called.
     pub(super) helpers: BTreeMap<&'t str, Arc<[Spelled]>>,
     /// Functions at the top of the file that do nothing.
     pub(super) idle: BTreeSet<&'t str>,

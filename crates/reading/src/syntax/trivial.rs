@@ -40,7 +40,7 @@ const EQUALITIES: &[&str] = &[
     "same",
     "strictequal",
 ];
-/// What words of an assertion that are no assertion by themselves are members of.
+/// Objects whose members are words of an assertion and no assertion by themselves.
 const OBJECTS: &[&str] = &["Assert", "Assertions", "assert", "chai", "expect", "require", "t", "test"];
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] = &["Assert.That", "assertThat", "expect", "expectThat", "expect.soft"];
