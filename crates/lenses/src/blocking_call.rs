@@ -12,7 +12,7 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 
 static SPEC: LensSpec = LensSpec {
     id: "blocking-call",
-    version: "5",
+    version: "6",
     class: LensClass::Performance,
     title: "Blocking calls in asynchronous code",
     required_by_default: true,

@@ -98,7 +98,10 @@ impl Calls {
 
     /// Returns whether the hunks of a file have a word of a pattern.
     pub(crate) fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        self.rows(&file.path.to_text()).is_some_and(|rows| rows.words.may_match(&hunks.text))
+        let rows = self.rows(&file.path.to_text());
+        rows.is_some_and(|rows| {
+            rows.words.may_match(&hunks.text) || hunks.text.lines().any(|line| switch_set_in(line).is_some())
+        })
     }
 
     /// Reports the matches whose parts touch added lines, one for each rule and quoted place: a second call on a line may
@@ -107,7 +110,9 @@ impl Calls {
         let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
         let path = packet.path().to_text();
         let Some(rows) = self.rows(&path) else { return Inspection::default() };
-        let possible = rows.words.possible(&shown_lines(packet), text);
+        let mut shown = shown_lines(packet);
+        push_uses_of_switches(&mut shown, packet, text);
+        let possible = rows.words.possible(&shown, text);
         if possible.is_empty() {
             return Inspection::default();
         }
@@ -293,6 +298,32 @@ fn shown_lines(packet: &Packet<'_>) -> String {
     shown
 }
 
+/// Returns the name that a line sets to a value that turns something on or off: `VERIFY = False` is the whole change
+/// where calls say `verify=VERIFY`.
+fn switch_set_in(line: &str) -> Option<&str> {
+    let (name, value) = line.split_once('=')?;
+    let value = value.trim().trim_end_matches(';').trim_matches(['"', '\'']);
+    if !matches!(value, "False" | "false" | "True" | "true" | "0" | "1" | "None" | "null") {
+        return None;
+    }
+    let name = name.split_once(':').map_or(name, |(name, _)| name).trim_end_matches([':', ' ']);
+    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
+    let name = name.rsplit(|character| !is_part(character)).next()?;
+    (!name.is_empty()).then_some(name)
+}
+
+/// Adds the lines of a file that use a switch which the added lines set.
+fn push_uses_of_switches(shown: &mut String, packet: &Packet<'_>, text: &str) {
+    let names: Vec<&str> = packet.added().filter_map(|line| switch_set_in(line.text)).collect();
+    if names.is_empty() {
+        return;
+    }
+    for line in text.lines().filter(|line| names.iter().any(|name| line.contains(name))) {
+        shown.push_str(line);
+        shown.push('\n');
+    }
+}
+
 impl<'p> AddedLines<'p> {
     pub(crate) fn new(packet: &Packet<'p>, text: &str) -> Self {
         let starts: Vec<usize> =
@@ -317,10 +348,8 @@ impl<'p> AddedLines<'p> {
         text: &str,
     ) -> Option<(&Line<'p>, std::ops::Range<usize>)> {
         let is_on_one_line = !found.span.of(text).contains('\n');
-        if quoted == Quoted::Call && is_on_one_line {
-            return self.on(found.span);
-        }
-        found.parts.iter().find_map(|part| self.on(*part))
+        let whole = (quoted == Quoted::Call && is_on_one_line).then_some(found.span);
+        whole.iter().chain(&found.parts).find_map(|part| self.on(*part))
     }
 
     /// Returns the first added line that a place touches, and the columns of the place there.

@@ -25,7 +25,7 @@ const CERTAIN: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "costly-loop",
-    version: "6",
+    version: "7",
     class: LensClass::Performance,
     title: "Work repeated in loops",
     required_by_default: true,

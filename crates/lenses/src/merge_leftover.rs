@@ -34,7 +34,7 @@ const SHIPPED_AND_TESTED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
-    version: "7",
+    version: "8",
     class: LensClass::Style,
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,

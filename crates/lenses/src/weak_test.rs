@@ -21,7 +21,7 @@ const SLEEPING: PresetStrengths = presets(ADVICE, ADVICE);
 
 static SPEC: LensSpec = LensSpec {
     id: "weak-test",
-    version: "6",
+    version: "7",
     class: LensClass::Style,
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,

@@ -1,10 +1,12 @@
 //! Values of names that a file sets once: `verify=OFF` below `OFF = False` is `verify=False`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use tree_sitter::Node as Parsed;
 
 use super::Code;
+use super::search::touches_one_of;
 use super::shape::{Node, Shape};
 use crate::syntax::{Span, is_function};
 
@@ -45,6 +47,30 @@ fn scope_of(node: Parsed<'_>) -> Scope {
 }
 
 impl<'t> Code<'t> {
+    /// Returns spans, in order and apart, together with the places of names whose only value touches one of them.
+    pub(super) fn with_uses_of_constants<'s>(&self, spans: &'s [Span]) -> Cow<'s, [Span]> {
+        let constants = self.bindings().constants.iter();
+        let changed = constants.filter(|(_, value)| touches_one_of(spans, **value));
+        let mut uses: Vec<Span> = Vec::new();
+        for (name, _) in changed {
+            let places = self.text.match_indices(name.as_str());
+            uses.extend(places.map(|(start, name)| Span { start, end: start + name.len() }));
+        }
+        if uses.is_empty() {
+            return Cow::Borrowed(spans);
+        }
+        uses.extend(spans);
+        uses.sort_unstable();
+        uses.dedup_by(|next, last| {
+            let overlaps = next.start <= last.end;
+            if overlaps {
+                last.end = last.end.max(next.end);
+            }
+            overlaps
+        });
+        Cow::Owned(uses)
+    }
+
     /// Returns the value of a name that the file sets once and to a value that is written out, where the name is in the
     /// scope of that.
     pub(super) fn constant(&self, node: Node<'t>) -> Option<Node<'t>> {

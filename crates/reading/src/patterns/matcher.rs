@@ -20,6 +20,8 @@ pub(super) struct Captured<'t> {
     nodes: Vec<Option<Capture<'t>>>,
     /// The part to report, where the pattern marks one.
     pub(super) report: Option<Span>,
+    /// Values of constants by which the node matches: to change one makes or ends the match.
+    pub(super) constants: Vec<Span>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,7 +50,8 @@ impl<'a, 't> Attempt<'a, 't> {
     /// Matches a pattern of the definition and those that take a match back.
     pub(super) fn run(&mut self, node: Node<'t>) -> Option<Captured<'t>> {
         let pattern = self.pattern;
-        let unbound = Captured { nodes: vec![None; pattern.demands.len()], report: None };
+        let unbound =
+            Captured { nodes: vec![None; pattern.demands.len()], report: None, constants: Vec::new() };
         let mut captured = unbound.clone();
         if !self.is(&pattern.pat, node, &mut captured) {
             return None;
@@ -81,7 +84,9 @@ impl<'a, 't> Attempt<'a, 't> {
                 self.is_callee(callee, &found, captured) && self.is_list(arguments, &given, captured)
             }
             (Pat::Text(_) | Pat::Literal(_) | Pat::Record(_) | Pat::List(_), Shape::Name(_)) => {
-                self.code.constant(node).is_some_and(|value| self.is(pat, value, captured))
+                let Some(value) = self.code.constant(node) else { return false };
+                captured.constants.push(self.code.span(value));
+                self.is(pat, value, captured)
             }
             (Pat::Text(expected), Shape::Text(text)) => text == *expected,
             (Pat::Literal(expected), Shape::Literal(text)) => same_literal(&text, expected),
@@ -162,10 +167,19 @@ impl<'a, 't> Attempt<'a, 't> {
                 .code
                 .path(node)
                 .is_some_and(|path| demand.names.iter().any(|name| self.is_name(name, &path)));
-        let meets = self.meets(demand, node)
-            || demand.matches.is_some()
-                && self.code.constant(node).is_some_and(|value| self.meets(demand, value));
-        is_named && meets && self.keep(variable, Capture::Node(node), true, captured)
+        if !is_named {
+            return false;
+        }
+        if !self.meets(demand, node) {
+            let Some(value) = demand.matches.as_ref().and_then(|_| self.code.constant(node)) else {
+                return false;
+            };
+            if !self.meets(demand, value) {
+                return false;
+            }
+            captured.constants.push(self.code.span(value));
+        }
+        self.keep(variable, Capture::Node(node), true, captured)
     }
 
     fn meets(&self, demand: &Demand, node: Node<'t>) -> bool {
@@ -217,6 +231,7 @@ impl<'a, 't> Attempt<'a, 't> {
                     if attempt.report.is_some() && captured.report.is_none() {
                         attempt.report = pair.spread.or(attempt.report);
                     }
+                    attempt.constants.extend(pair.spread.map(|_| self.code.span(pair.node)));
                     *captured = attempt;
                 }
                 is

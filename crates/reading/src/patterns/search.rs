@@ -39,8 +39,8 @@ pub struct Match {
     pub span: Span,
     /// The part that the pattern reports.
     pub report: Span,
-    /// The parts that make the match: what is reported, and the variables that meet a demand. A change to none of them
-    /// leaves the match as it was.
+    /// The parts that make the match: what is reported, the variables that meet a demand, and the values of constants. A
+    /// change to none of them leaves the match as it was.
     pub parts: Vec<Span>,
     /// The match without its spelling: equal for matches that differ in white space, comments, quotes or parentheses.
     pub key: String,
@@ -77,8 +77,11 @@ impl<'p> FromIterator<&'p Pattern> for Patterns<'p> {
 }
 
 impl Patterns<'_> {
-    /// Finds the matches that touch one of some spans, which are in order and apart; all matches without spans.
+    /// Finds the matches that touch one of some spans, which are in order and apart, or use a constant that is set there;
+    /// all matches without spans.
     pub fn find(&self, code: &Code<'_>, spans: Option<&[Span]>) -> Found {
+        let spans = spans.map(|spans| code.with_uses_of_constants(spans));
+        let spans = spans.as_deref();
         let steps = FREE_STEPS + code.text().len() * MOST_STEPS_PER_BYTE;
         let mut search = Search { patterns: self, code: *code, spans, steps, matches: Vec::new() };
         match &code.parsed.tree {
@@ -99,6 +102,12 @@ struct Search<'p, 't> {
     spans: Option<&'p [Span]>,
     steps: usize,
     matches: Vec<Match>,
+}
+
+/// Returns whether a span touches one of those that are in order and apart.
+pub(super) fn touches_one_of(spans: &[Span], span: Span) -> bool {
+    let next = spans.partition_point(|other| other.end < span.start);
+    spans.get(next).is_some_and(|other| other.start <= span.end)
 }
 
 /// Kinds of statements whose names are no use of what they name.
@@ -154,9 +163,7 @@ impl Level<'_> {
 
 impl<'p, 't> Search<'p, 't> {
     fn touches(&self, span: Span) -> bool {
-        let Some(spans) = self.spans else { return true };
-        let next = spans.partition_point(|changed| changed.end < span.start);
-        spans.get(next).is_some_and(|changed| changed.start <= span.end)
+        self.spans.is_none_or(|spans| touches_one_of(spans, span))
     }
 
     fn parsed(&mut self, tree: &'t tree_sitter::Tree) {
@@ -249,7 +256,8 @@ impl<'p, 't> Search<'p, 't> {
             return;
         }
         let report = captured.report.unwrap_or(span);
-        let parts = std::iter::once(report).chain(captured.demanded(&self.code, &pattern.demands)).collect();
+        let demanded = captured.demanded(&self.code, &pattern.demands);
+        let parts = std::iter::once(report).chain(demanded).chain(captured.constants).collect();
         let key = self.code.key(node);
         self.matches.push(Match { pattern: position, span, report, parts, key });
     }
