@@ -53,13 +53,15 @@ pub(crate) struct DriftCheckArgs {
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
     /// Age limit of artifacts, in days
-    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400))]
+    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u64).range(1..=400),
+        conflicts_with = "paths")]
     since_days: u64,
     /// Maximum number of artifacts to replay: the newest first, those of forks last
-    #[arg(long, value_name = "N", default_value_t = LIMIT, value_parser = clap::value_parser!(u64).range(1..=5000))]
+    #[arg(long, value_name = "N", default_value_t = LIMIT, value_parser = clap::value_parser!(u64).range(1..=5000),
+        conflicts_with = "paths")]
     limit: u64,
     /// Name of the artifacts
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, conflicts_with = "paths")]
     name: String,
     /// Fail on runs of another version of the engine or of a lens; by default they are reported only
     #[arg(long)]
@@ -69,7 +71,8 @@ pub(crate) struct DriftCheckArgs {
     #[arg(long)]
     live: bool,
     /// Number of times that --live sends each request
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=9))]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=9),
+        requires = "live")]
     samples: u64,
     /// text, json or markdown, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = parse_output)]

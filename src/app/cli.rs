@@ -107,8 +107,9 @@ enum Command {
     },
 }
 
+/// Options of commands that read the policy of a base.
 #[derive(Args)]
-struct ChangeArgs {
+struct BaseArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
@@ -116,9 +117,6 @@ struct ChangeArgs {
     /// refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// The head: a branch, tag or commit
-    #[arg(long, default_value = "HEAD", value_name = "REV")]
-    head: String,
     /// Treatment of incomplete plans; overrides the policy
     #[arg(long, value_parser = word_parser::<RunMode>())]
     mode: Option<RunMode>,
@@ -131,7 +129,10 @@ struct ChangeArgs {
 #[derive(Args)]
 struct PlanningArgs {
     #[command(flatten)]
-    change: ChangeArgs,
+    base: BaseArgs,
+    /// The head: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    head: String,
     /// Only this lens; repeatable. A run without a required lens cannot pass
     #[arg(long = "lens", value_name = "LENS")]
     lenses: Vec<String>,
@@ -145,7 +146,9 @@ struct RunArgs {
     #[command(flatten)]
     verdict: VerdictArgs,
     /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
-    #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with = "formats")]
+    #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with_all = [
+        "formats", "refresh", "since", "replies", "pull_request", "no_model", "color",
+    ])]
     shard: Option<Shard>,
 }
 
@@ -223,18 +226,18 @@ struct ExplainArgs {
 #[derive(Args)]
 struct PolicyCheckArgs {
     #[command(flatten)]
-    change: ChangeArgs,
-    /// An uncommitted policy file
-    #[arg(long, value_name = "FILE")]
+    base: BaseArgs,
+    /// An uncommitted policy file, instead of the policy of the base
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "repo"])]
     file: Option<PathBuf>,
 }
 
-impl ChangeArgs {
-    fn into_request(self) -> Request {
+impl BaseArgs {
+    fn into_request(self, head: String) -> Request {
         Request {
             repository: self.repo,
             base: self.base,
-            head: self.head,
+            head,
             test_merge: None,
             overrides: Overrides { mode: self.mode, preset: self.preset, ..Overrides::default() },
             artifact_root: None,
@@ -250,7 +253,7 @@ impl PlanningArgs {
     /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
     fn into_request(mut self) -> Request {
         self.lenses.sort();
-        let mut request = self.change.into_request();
+        let mut request = self.base.into_request(self.head);
         request.overrides.max_concurrency = self.jobs;
         request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
         request
@@ -394,7 +397,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
-            let document = policy_check::policy_check(&arguments.change.into_request(), file.as_deref())?;
+            let request = arguments.base.into_request("HEAD".to_owned());
+            let document = policy_check::policy_check(&request, file.as_deref())?;
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
         Command::Record(arguments) => super::record_command::record(&arguments),

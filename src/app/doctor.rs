@@ -43,8 +43,8 @@ pub(super) struct DoctorArgs {
     /// The commit whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// An uncommitted policy file
-    #[arg(long, value_name = "FILE")]
+    /// An uncommitted policy file, instead of the policy of the base
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "repo"])]
     file: Option<PathBuf>,
     /// Print the requests without sending them
     #[arg(long)]

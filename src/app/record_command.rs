@@ -28,7 +28,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_parser = word_parser::<GateName>())]
     gate: GateName,
     /// The tool, where the gate has reports of several
-    #[arg(long, value_name = "TOOL")]
+    #[arg(long, value_name = "TOOL", conflicts_with = "report")]
     tool: Option<String>,
     /// The report that the command writes, from the root of the repository; by default that of the gate in the policy
     #[arg(long, value_name = "FILE")]

@@ -29,7 +29,7 @@ pub(crate) struct SandboxArgs {
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     rev: String,
     /// Run in an empty directory instead
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["repo", "rev"])]
     empty: bool,
     /// Allow internet sockets; by default even those to localhost are denied
     #[arg(long)]

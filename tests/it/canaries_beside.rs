@@ -261,7 +261,8 @@ fn no_secret_of_what_is_read_beside_a_change_is_shown() {
     {
         said.streams("plan", &qa_skill(arguments).args(sides).run().expect(0));
     }
-    said.streams("policy-check", &qa_skill(["policy-check"]).args(sides).run().expect(0));
+    let check = qa_skill(["policy-check", "--base", "main", "--repo", place]);
+    said.streams("policy-check", &check.run().expect(0));
     for format in ["terminal", "json"] {
         let calibrate = qa_skill(["calibrate", "--head", "topic", "--format", format, "--repo", place]);
         let outcome = calibrate.run().expect(0);
@@ -345,8 +346,7 @@ fn waivers_and_a_rubric_with_a_secret_are_refused_without_showing_it() {
         repo.change(&base, &base.clone().with("a.py", "a = 2\n"));
         let exit = if code == "POLICY_INVALID" { 2 } else { 3 };
         said.streams(path, &repo.judge().run().expect_code(exit, code));
-        let check =
-            qa_skill(["policy-check", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+        let check = qa_skill(["policy-check", "--base", "main", "--repo"]).arg(repo.path());
         said.streams("policy-check", &check.run());
     }
     canaries.assert_no_leak(&said);

@@ -521,11 +521,31 @@ fn an_option_that_would_change_nothing_is_not_taken() {
         ["policy-check", "--jobs", "2"],
         ["policy-check", "--lens", "secret-token"],
         ["aggregate", "--parts=parts", "--shard=1/2"],
+        ["policy-check", "--head", "topic"],
+        ["policy-check", "--file=policy.toml", "--base=main"],
+        ["policy-check", "--file=policy.toml", "--repo=."],
+        ["doctor", "--file=policy.toml", "--base=main"],
+        ["doctor", "--file=policy.toml", "--repo=."],
         ["run", "--shard=1/2", "--format=json"],
+        ["run", "--shard=1/2", "--refresh"],
+        ["run", "--shard=1/2", "--since=runs"],
+        ["run", "--shard=1/2", "--replies=record"],
+        ["run", "--shard=1/2", "--pull-request=7"],
+        ["run", "--shard=1/2", "--no-model"],
+        ["run", "--shard=1/2", "--color=never"],
+        ["drift-check", "runs", "--since-days=3"],
+        ["drift-check", "runs", "--limit=3"],
+        ["drift-check", "runs", "--name=others"],
+        ["drift-check", "runs", "--samples=3"],
+        ["record", "--tool=vitest", "--report=report.json"],
+        #[cfg(target_os = "linux")]
+        ["sandbox", "--empty", "--repo=."],
+        #[cfg(target_os = "linux")]
+        ["sandbox", "--empty", "--rev=main"],
     ] {
         let outcome = qa_skill(line).run().expect(2);
-        let option = line[1].split('=').next().unwrap();
-        let named = [option, line[2].split('=').next().unwrap()];
+        assert!(outcome.stderr.starts_with("error: "), "{line:?}: {}", outcome.stderr);
+        let named = [line[1], line[2]].map(|word| word.split('=').next().unwrap());
         assert!(named.iter().any(|name| outcome.stderr.contains(name)), "{line:?}: {}", outcome.stderr);
     }
 }

@@ -37,8 +37,8 @@ fn habits() -> Files {
 }
 
 /// A repository with habits, a few merged changes, and `main` at the last.
-struct World {
-    repo: Repo,
+pub(crate) struct World {
+    pub(crate) repo: Repo,
     files: Files,
     tip: Oid,
 }
@@ -105,7 +105,7 @@ impl World {
     }
 
     /// A world whose base has everything approved that was drafted, and a change on top.
-    fn held(head: &[(&str, &str)]) -> Self {
+    pub(crate) fn held(head: &[(&str, &str)]) -> Self {
         let mut world = world();
         let draft = world.drafted("draft");
         world.approve(&draft, &everything()).expect(0);
@@ -568,10 +568,8 @@ fn a_link_in_place_of_the_drafts_is_not_followed() {
 #[test]
 fn policy_check_says_how_old_the_rubric_is() {
     let world = World::held(&[]);
-    let outcome = qa_skill(["policy-check", "--base", "main", "--head", "topic", "--repo"])
-        .arg(world.repo.path())
-        .run()
-        .expect(0);
+    let outcome =
+        qa_skill(["policy-check", "--base", "main", "--repo"]).arg(world.repo.path()).run().expect(0);
     assert!(outcome.text().contains("conventions of"), "{}", outcome.text());
     assert!(outcome.text().contains("1 changes ago"), "{}", outcome.text());
     assert!(!outcome.text().contains("RUBRIC_OLD"), "{}", outcome.text());
