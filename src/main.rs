@@ -37,5 +37,6 @@ fn watch_signals(cancel: Box<dyn Fn() + Send>) {
         }
     };
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
-    std::thread::spawn(move || runtime.block_on(watch));
+    // Without the thread, signals end the process by their default action.
+    let _no_thread = std::thread::Builder::new().spawn(move || runtime.block_on(watch));
 }

@@ -61,8 +61,7 @@ impl GitError {
             }
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
             Self::HeadNotFound(_) | Self::NoBase(_) | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
-            Self::Unanswered(HttpError::Cancelled) => Code::Cancelled,
-            Self::Unanswered(_) => Code::BaseRefResolutionFailed,
+            Self::Unanswered(error) => error.code(),
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
             Self::PathRefused(_) => Code::PathRefused,

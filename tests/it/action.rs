@@ -96,10 +96,11 @@ fn what_cannot_be_fetched_is_an_error_with_the_way_out_and_never_a_pass() {
     let origin = Origin::with_topic(&clean());
     let project = origin.repo.path().join(".git");
     type Answer = fn(&Path, &Request) -> Response;
-    let answers: [(&str, Answer); 5] = [
+    let answers: [(&str, Answer); 6] = [
         ("forbidden", |_, _| Response::new(403, "no")),
         ("old", |_, _| Response::new(200, "001e# service=git-upload-pack\n00000000")),
         ("html", |_, _| Response::new(200, "<html>a proxy's page</html>")),
+        ("endless", |_, _| Response::new(200, vec![b'x'; (8 << 20) + 1])),
         ("elsewhere", |_, _| Response::new(302, "").header("location", "http://127.0.0.1:9/steal")),
         ("cut", |project, request| {
             let mut response = git_answer(project, request);
@@ -113,15 +114,13 @@ fn what_cannot_be_fetched_is_an_error_with_the_way_out_and_never_a_pass() {
         let project = project.clone();
         let server = Server::start(move |request| answer(&project, request));
         let step = Step::on_pull_request(&origin, &server, 1);
-        let outcome = step.run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+        let code = if name == "endless" { "NETWORK_UNAVAILABLE" } else { "BASE_REF_RESOLUTION_FAILED" };
+        let outcome = step.run().expect_code(3, code);
         assert!(outcome.stderr.contains("fetch-depth: 0"), "{name}: {}", outcome.stderr);
         assert_eq!(step.output("verdict"), "could-not-complete", "{name}");
         let summary = std::fs::read_to_string(origin.repo.beside("summary.md")).unwrap();
-        assert!(
-            summary.contains("could not complete") && summary.contains("BASE_REF_RESOLUTION_FAILED"),
-            "{summary}"
-        );
-        assert!(outcome.text().contains("::error title=BASE_REF_RESOLUTION_FAILED::"), "{}", outcome.text());
+        assert!(summary.contains("could not complete") && summary.contains(code), "{summary}");
+        assert!(outcome.text().contains(&format!("::error title={code}::")), "{}", outcome.text());
         std::fs::remove_dir_all(&step.checkout).unwrap();
     }
 }

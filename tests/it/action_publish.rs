@@ -289,6 +289,7 @@ fn a_check_run_ends_although_its_texts_are_refused() {
         (Fault::Refuse(400), "PUBLISH_REFUSED"),
         (Fault::Refuse(401), "PUBLISH_FORBIDDEN"),
         (Fault::Refuse(403), "PUBLISH_FORBIDDEN"),
+        (Fault::Answer(Response::new(429, "").header("retry-after", "3600")), "PUBLISH_RATE_LIMITED"),
         // The time for publishing is spent on this request.
         (Fault::Answer(silent), "PUBLISH_FAILED"),
     ];

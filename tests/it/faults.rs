@@ -101,18 +101,47 @@ fn run_with_fault(repo: &Repo, points: &mut Vec<Point>, number: usize, fault: &s
     );
 }
 
+pub(crate) fn can_trace() -> bool {
+    let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
+    let can = traced.is_ok_and(|ran| ran.status.success());
+    if !can {
+        eprintln!("skipped: strace is missing or may not trace here");
+        assert!(std::env::var_os("CI").is_none(), "faults are not skipped where CI is set");
+    }
+    can
+}
+
 #[test]
 fn a_fault_at_any_call_of_the_writer_leaves_no_half_and_gives_no_false_pass() {
-    if Command::new("strace")
-        .args(["-qq", "-o", "/dev/null", "true"])
-        .output()
-        .is_ok_and(|ran| ran.status.success())
-    {
+    if can_trace() {
         sweep();
-    } else {
-        eprintln!("skipped: strace is missing or may not trace here");
-        assert!(std::env::var_os("CI").is_none(), "the fault sweep is not skipped where CI is set");
     }
+}
+
+/// Runs the program with several workers while a call fails, and returns exit code and standard error.
+fn run_without(call: &str, error: &str) -> (Option<i32>, String) {
+    let repo =
+        change(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")], &[("a.py", "a = 2\n"), ("b.py", "b = 2\n")]);
+    let inject = format!("inject={call}:error={error}");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
+    command.arg(env!("CARGO_BIN_EXE_qa-skill")).args(["run", "--base", "main", "--head", "topic", "--repo"]);
+    let output = command.arg(repo.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(runs_in(&repo.path().join(".qa-skill")), [PathBuf::new(); 0]);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_machine_that_gives_no_thread_or_no_directory_gets_no_verdict() {
+    if !can_trace() {
+        return;
+    }
+    let (exit, said) = run_without("clone3", "EAGAIN");
+    assert_eq!(exit, Some(70), "{said}");
+    assert!(said.contains("error[INTERNAL_ERROR]"), "{said}");
+    let (exit, said) = run_without("mkdir", "ENOSPC");
+    assert_eq!(exit, Some(3), "{said}");
+    assert!(said.contains("error[SCRATCH_UNAVAILABLE]"), "{said}");
 }
 
 fn sweep() {

@@ -18,7 +18,7 @@ use crate::support::{Files, Outcome, Repo, RunDir, git, qa_skill, runs_in};
 const POLICY: &str = ".qa-skill/policy.toml";
 /// A Python project that uses every tool for Python, and Playwright beside.
 const PROJECT: &str = "[project]\nname = \"a\"\n[tool.ruff]\n[tool.mypy]\n[tool.pytest.ini_options]\n";
-const EXECUTION: &str = r#"
+pub(crate) const EXECUTION: &str = r#"
 [execution]
 profile = "exec_sandboxed_network_off"
 lens-classes = ["style", "architecture", "consistency"]
@@ -44,10 +44,10 @@ not-match = [["playwright", "install"]]
 "#;
 
 /// A gate, its tool, and what the tool's stub has to do for each way to end.
-struct Kind {
+pub(crate) struct Kind {
     gate: &'static str,
     tool: &'static str,
-    passes: String,
+    pub(crate) passes: String,
     fails: String,
     nothing: String,
     finding: &'static str,
@@ -103,7 +103,7 @@ fn playwright(test: Option<bool>) -> String {
     format!("cat <<'END'\n{report}\nEND\nexit {}\n", i32::from(test != Some(true)))
 }
 
-fn kinds() -> [Kind; 4] {
+pub(crate) fn kinds() -> [Kind; 4] {
     let ruff = r#"[{"cell": null, "code": "F401", "end_location": {"column": 10, "row": 2}, "filename": "'"$PWD"'/src/a.py", "fix": null, "location": {"column": 8, "row": 2}, "message": "unused", "noqa_row": 2, "url": null}]"#;
     [
         Kind {
@@ -145,8 +145,8 @@ fn kinds() -> [Kind; 4] {
 }
 
 /// A repository whose change touches one file, and where tools do what the commit's file `says` tells them.
-struct Scene {
-    repo: Repo,
+pub(crate) struct Scene {
+    pub(crate) repo: Repo,
 }
 
 fn files(policy: &str, says: &str, more: &str) -> Files {
@@ -184,11 +184,11 @@ impl Scene {
         Some(scene)
     }
 
-    fn new(policy: &str, says: &str) -> Option<Self> {
+    pub(crate) fn new(policy: &str, says: &str) -> Option<Self> {
         Self::from_files(&files(policy, says, ""), &files(policy, says, "c = 3\n"))
     }
 
-    fn judge(&self) -> Outcome {
+    pub(crate) fn judge(&self) -> Outcome {
         self.repo.judge().run()
     }
 
@@ -196,7 +196,7 @@ impl Scene {
         self.repo.run_dir().json("final-verdict.json")
     }
 
-    fn codes(&self) -> Vec<String> {
+    pub(crate) fn codes(&self) -> Vec<String> {
         let verdict = self.verdict();
         let codes = verdict["errorCodes"].as_array().unwrap();
         codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect()
@@ -207,7 +207,7 @@ impl Scene {
     }
 
     /// A replay has neither tools nor a fence, and still comes to the same.
-    fn replays(&self) {
+    pub(crate) fn replays(&self) {
         fs::remove_dir_all(self.repo.path().join("stubs")).unwrap();
         self.repo.run_dir().verify().run().expect(0);
         let repo = self.repo.path();
@@ -219,7 +219,7 @@ fn policy(mode: &str, gates: &str) -> String {
     format!("mode = \"{mode}\"\n{EXECUTION}\n{gates}")
 }
 
-fn runs(kind: &Kind, required: bool) -> String {
+pub(crate) fn runs(kind: &Kind, required: bool) -> String {
     format!("[gates.{}]\nrequired = {required}\nrun = [\"{}\"]\n", kind.gate, kind.tool)
 }
 

@@ -32,6 +32,8 @@ mod fake_github;
 mod faults;
 mod features;
 mod gates;
+#[cfg(target_os = "linux")]
+mod gates_limits;
 mod gates_pictures;
 mod gates_record;
 mod gates_run;
@@ -42,6 +44,7 @@ mod hostile;
 mod injections;
 mod inputs;
 mod landing;
+mod limits;
 mod lookups;
 mod models;
 mod planted;

@@ -86,6 +86,9 @@ fn what_a_model_never_says_twice_is_no_drift() {
     run(&repo).run().expect(0);
     let report: Value = serde_json::from_slice(&again(&repo).run().expect(0).stdout).unwrap();
     assert_eq!(models(&report), [("findings".to_owned(), Value::Null)], "{report}");
+    let before = server.requests().len();
+    again(&repo).args(["--samples", "2"]).run().expect(0);
+    assert_eq!(server.requests().len(), before + 2);
 }
 
 #[test]
@@ -189,4 +192,32 @@ fn committed_answers_are_not_replayed_however_their_place_is_written() {
         let outcome = replay.within(&repo.path()).run().expect(2);
         assert!(outcome.stderr.contains("they are committed"), "{out}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn a_model_that_does_not_say_what_it_used_is_said_to() {
+    let mut silent = answer(CHAT, &json!({ "findings": [] }).to_string());
+    silent.as_object_mut().unwrap().remove("usage");
+    for (response, warned) in [(Response::json(200, &silent), true), (findings(CHAT, &[]), false)] {
+        let (server, _) = server(response);
+        let repo = faulty(CHAT, &server, "");
+        run(&repo).run().expect(0);
+        let result = result(&only(&repo));
+        let codes = result["warningCodes"].as_array().unwrap();
+        assert_eq!(codes.contains(&json!("PROVIDER_USAGE_UNAVAILABLE")), warned, "{result}");
+        let reason = if warned { json!("MISSING_USAGE_DATA") } else { Value::Null };
+        assert_eq!(
+            (&result["usage"]["unavailableReason"], result["usage"]["totalTokens"].is_null()),
+            (&reason, warned)
+        );
+    }
+}
+
+#[test]
+fn a_replay_without_a_recorded_answer_asks_nobody_and_does_not_pass() {
+    let (server, _) = server(findings(CHAT, &[]));
+    let repo = faulty(CHAT, &server, "required = true");
+    run(&repo).args(["--replies", "replay"]).run().expect(3);
+    assert_eq!(result(&only(&repo))["errorCodes"], json!(["REPLAY_RECORDING_MISSING"]));
+    assert_eq!(server.requests(), []);
 }

@@ -189,6 +189,13 @@ fn a_part_that_hides_what_a_lens_found_does_not_pass() {
     });
     assert_eq!(silent.exit, 3, "the second look repeats lenses: {}", silent.text());
     assert!(silent.text().contains("CROSS_CHECK_FAILED"), "{}", silent.text());
+    let panicked = forge("panicked", &|file| {
+        for outcome in file["outcomes"].as_array_mut().unwrap() {
+            outcome["panicked"] = json!(true);
+        }
+    });
+    assert_eq!(panicked.exit, 3, "a lens that ended unexpectedly has no result: {}", panicked.text());
+    assert!(panicked.text().contains("LENS_PANICKED"), "{}", panicked.text());
     let dropped = forge("dropped", &|file| {
         file["outcomes"].as_array_mut().unwrap().pop();
     });

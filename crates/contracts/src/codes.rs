@@ -89,7 +89,6 @@ codes! {
     }
     extension {
         ArtifactArchiveRefused = "ARTIFACT_ARCHIVE_REFUSED", Terminal, "the archive has an entry that no run directory has, or is over a limit; nothing of it was used";
-        ArtifactForeign = "ARTIFACT_FOREIGN", Notice, "the artifact was made by a run of another repository, such as a fork, and is not taken as evidence";
         ArtifactNameTaken = "ARTIFACT_NAME_TAKEN", UserRecoverable, "another job or step of this workflow run uploaded an artifact of this name, and artifacts are never overwritten; give each its own name";
         ArtifactRootUnsafe = "ARTIFACT_ROOT_UNSAFE", UserRecoverable, "the artifact root is a link or is tracked in the change; pass --out with a directory outside the checkout";
         ArtifactSecretFound = "ARTIFACT_SECRET_FOUND", Terminal, "a secret of the environment stands in the run directory, so nothing was uploaded; find out which step printed or committed it, and revoke it";

@@ -3,6 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::derive::derive;
+use crate::inputs::{Inputs, PolicyInForce, Ports};
+use crate::keys;
 use crate::ports::{Cancellation, Progress};
 use crate::survey::RecordedSurveys;
 use qa_contracts::ids::CommitId;
@@ -128,13 +131,18 @@ impl Progress for Silent {
 }
 
 fn change() -> (ChangeSet, Vec<FileText>) {
+    change_of(&[
+        ("a.rs", "x\n", "x\nbad one\n"),
+        ("b.rs", "y\n", "y\nbad two\n"),
+        ("c.rs", "bad old\n", "z\n"),
+    ])
+}
+
+/// Returns a change of files, each with its path and its text on both sides.
+fn change_of(changed: &[(&str, &str, &str)]) -> (ChangeSet, Vec<FileText>) {
     let id = CommitId::parse(&"a".repeat(40)).unwrap();
     let (mut files, mut texts) = (Vec::new(), Vec::new());
-    for (ordinal, (name, old, new)) in
-        [("a.rs", "x\n", "x\nbad one\n"), ("b.rs", "y\n", "y\nbad two\n"), ("c.rs", "bad old\n", "z\n")]
-            .iter()
-            .enumerate()
-    {
+    for (ordinal, (name, old, new)) in changed.iter().enumerate() {
         let mut diff = diff_file(old.as_bytes(), new.as_bytes(), 1 << 20);
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal = ordinal as u64);
         files.push(ChangedFile {
@@ -319,4 +327,54 @@ fn a_required_plan_that_leaves_hunks_out_is_degraded_unless_the_policy_allows_it
     let result =
         run(&Steady, "[limits]\nmax-files = 2\nallow-omitted = true\n", |_| ()).outcomes.remove(0).result;
     assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::DiffTooLarge]));
+}
+
+/// No input makes the cross-check panic, so what it reads quotes with does.
+#[test]
+fn a_cross_check_that_panics_is_told_and_counts_as_failed() {
+    let marker = format!("{} HEAD\n", "<".repeat(7));
+    let conflict = format!("{marker}a\n{}\nb\n{} topic\n", "=".repeat(7), ">".repeat(7));
+    let (change_set, texts) = change_of(&[("a.toml", "x\n", &conflict)]);
+    let registry = qa_lenses::registry();
+    let scores = change_set.files.iter().zip(&texts);
+    let scores = scores.map(|(file, text)| sensitivity::file_sensitivity(file, text)).collect();
+    let recorded = RecordedInputs {
+        schema_version: Default::default(),
+        base_policy: None,
+        base_waivers: None,
+        base_rubric: None,
+        head_policy: None,
+        surveys: Vec::new(),
+    };
+    let inputs = Inputs {
+        repo_id: "local".to_owned(),
+        overrides: Overrides::default(),
+        in_force: PolicyInForce::parse(recorded, &Overrides::default(), &registry).unwrap(),
+        registry,
+        sensitivity: sensitivity::change_sensitivity(&change_set.files, scores),
+        change_set,
+        gates: RecordedGates::default(),
+        execution: RecordedExecution::default(),
+        replies: RecordedReplies::default(),
+    };
+    let nothing = RecordedLookups::default();
+    let lookups = crate::lookup::TreeLookups::from_recording(&nothing);
+    let cancellation = Cancellation::default();
+    let mut ports = Ports {
+        texts: &texts,
+        surveys: &RecordedSurveys(&[]),
+        lookups: &lookups,
+        lines: &|_, _, _, _| Some(marker.trim_end().to_owned()),
+        joined: None,
+        cancellation: &cancellation,
+        progress: &Silent,
+    };
+    let conclusion = |ports: &Ports<'_>| {
+        let outcome = derive(&inputs, ports, keys::key(&inputs, ports)).unwrap();
+        let codes: Vec<&str> = outcome.verdict.error_codes.iter().map(|code| code.as_str()).collect();
+        (outcome.verdict.conclusion, outcome.cross_check.passed, codes)
+    };
+    assert_eq!(conclusion(&ports), (Conclusion::Fail, true, vec![]));
+    ports.lines = &|_, _, _, _| panic!("as planted");
+    assert_eq!(conclusion(&ports), (Conclusion::Fail, false, vec!["CROSS_CHECK_UNAVAILABLE"]));
 }
