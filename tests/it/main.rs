@@ -48,6 +48,7 @@ mod limits;
 mod lookups;
 mod models;
 mod planted;
+mod policy;
 mod rehearsal;
 #[cfg(target_os = "linux")]
 mod release;

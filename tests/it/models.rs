@@ -420,3 +420,37 @@ fn a_policy_without_a_model_asks_nobody() {
     let outcome = doctor(&repo).arg("review").run().expect(2);
     assert!(outcome.stderr.contains("no model `review`"), "{}", outcome.stderr);
 }
+
+#[test]
+fn what_a_setting_of_a_model_changes_stands_in_what_is_sent() {
+    let request = |surface: &'static str, settings: &str| {
+        let server = Server::start(move |_| right(surface));
+        asked(surface, &server, settings);
+        server.requests().remove(0)
+    };
+    let own = "model = \"ours\"\ncapabilities = { sampling = \"never\", efforts = [\"low\", \"high\"], max-output-tokens = 9000 }";
+    for (surface, setting, pointer, value) in [
+        (CHAT, "seed = 7", "/seed", json!(7)),
+        (MESSAGES, "service-tier = \"auto\"", "/service_tier", json!("auto")),
+        (MESSAGES, "effort = \"low\"", "/output_config/effort", json!("low")),
+        (RESPONSES, "max-output-tokens = 4000", "/max_output_tokens", json!(4000)),
+        (CHAT, own, "/model", json!("ours")),
+    ] {
+        assert_ne!(request(surface, "").json().pointer(pointer), Some(&value), "{setting}");
+        assert_eq!(request(surface, setting).json().pointer(pointer), Some(&value), "{setting}");
+    }
+    let chosen = request(RESPONSES, &format!("{own}\neffort = \"high\"")).json();
+    assert_eq!(chosen["reasoning"]["effort"], "high", "{chosen}");
+    assert_eq!(chosen.get("temperature"), None, "{chosen}");
+    let (ours, other) = (Server::start(|_| right(CHAT)), Server::start(|_| right(CHAT)));
+    asked(CHAT, &ours, &format!("endpoint = \"{}/v1\"", other.url())).expect(0);
+    assert_eq!((ours.requests().len(), other.requests().len()), (0, 1));
+    asked(CHAT, &ours, "provider = \"anthropic-claude\"").expect(2);
+    for (setting, name, value) in [
+        ("api-version = \"2023-06-01\"", "anthropic-version", "2023-06-01"),
+        ("auth-scheme = \"x-api-key\"", "x-api-key", KEY),
+    ] {
+        assert_ne!(request(MESSAGES, "").header(name), Some(value), "{setting}");
+        assert_eq!(request(MESSAGES, setting).header(name), Some(value), "{setting}");
+    }
+}

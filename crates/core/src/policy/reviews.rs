@@ -126,6 +126,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_review_asks_once_and_reads_70_000_tokens_unless_it_is_told_otherwise() {
+        let lens = PolicyLens { model: Some("m".to_owned()), ..PolicyLens::default() };
+        let expected = ReviewPolicy {
+            model: "m".to_owned(),
+            samples: 1,
+            agree: 1,
+            canary: false,
+            max_input_tokens: 70_000,
+        };
+        assert_eq!(ReviewPolicy::from_file(&lens), Some(expected));
+    }
+
+    #[test]
     fn tokens_are_counted_upwards() {
         let of =
             |estimator: TokenEstimator| [0, 1, 3, 4, 22, 23].map(|bytes| estimated_tokens(estimator, bytes));
