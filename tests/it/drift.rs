@@ -362,6 +362,18 @@ fn the_nightly_form_fetches_what_is_recent_and_its_own_and_replays_it() {
     let expected = expected.map(|(id, foreign)| [json!(id), json!(5), json!("repository"), json!(foreign)]);
     assert_eq!(runs.iter().map(shown).collect::<Vec<_>>(), expected);
 
+    for (option, value, member, expected) in [
+        ("--since-days", "3", "sinceDays", json!(3)),
+        ("--limit", "1", "beyondLimit", json!(1)),
+        ("--name", "other", "artifactName", json!("other")),
+    ] {
+        let outcome =
+            nightly(&server, &repo.path()).args([option, value, "--format", "json"]).run().expect(0);
+        assert_eq!(outcome.json()["listing"][member], expected, "{option}");
+        let replayed = outcome.json()["runs"].as_array().unwrap().len();
+        assert_eq!(replayed, if option == "--since-days" { 2 } else { 1 }, "{option}");
+    }
+
     // Without the commits, here or at the remote, the recording has to do, and the report says so.
     let empty = repo.beside("empty");
     std::fs::create_dir(&empty).unwrap();

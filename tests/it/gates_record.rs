@@ -146,3 +146,14 @@ fn a_record_of_something_else_is_no_result() {
     assert!(step.stderr.contains("so there is no record"), "{}", step.stderr);
     assert!(!repo.path().join(RECORD).exists() && !repo.path().join(REPORT).exists());
 }
+
+#[test]
+fn a_record_of_another_report_has_the_version_that_its_tool_prints() {
+    let repo = under(&policy(""));
+    let words = ["--report", "reports/other.json", "--version-of", "echo", "--version-of", "1.2.3"];
+    let step =
+        qa_skill(["record", "--gate", "lint"]).args(words).args(["--", "cp", "report", "reports/other.json"]);
+    step.within(&repo.path()).run().expect(0);
+    let record = stored(&repo, "reports/other.json.record.json");
+    assert_eq!((&record["gate"], &record["toolVersion"]), (&json!("lint"), &json!("1.2.3 --version")));
+}

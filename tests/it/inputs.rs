@@ -12,7 +12,7 @@ use crate::support::world::{Kept, World};
 use crate::support::{Outcome, answers, reviews};
 
 /// The names below a heading of action.yml.
-fn declared(heading: &str) -> BTreeSet<String> {
+pub(crate) fn declared(heading: &str) -> BTreeSet<String> {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/action.yml")).unwrap();
     let (_, rest) = text.split_once(&format!("\n{heading}:\n")).unwrap();
     let section = rest.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
@@ -281,6 +281,21 @@ fn every_output_of_a_judged_change_has_its_value() {
     }
     let names: BTreeSet<String> = expected.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(names, declared("outputs"));
+}
+
+#[test]
+fn outputs_say_what_advises_and_what_a_person_has_to_decide() {
+    let review = reviews::reviewing(answers::CHAT, "http://127.0.0.1:9", "overflow = \"escalate\"\n");
+    let advise = "[rules.\"merge-leftover/conflict-marker\"]\nstrength = \"advise\"\n";
+    let policy = format!("mode = \"best_effort\"\nbudget.max-tokens = 1\n{advise}{review}");
+    let world = World::new(&faulty());
+    let repo = &world.origin.repo;
+    let files = faulty().without("src/new.py").with(".qa-skill/policy.toml", policy);
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&files), &[world.origin.base]));
+    let ran = Ran::in_world(world, &[("base", "main")]);
+    assert_eq!(ran.outcome.exit, 0, "{}", ran.outcome.stderr);
+    let counts = ["blocking-findings", "advisory-findings", "escalated"].map(|name| ran.output(name));
+    assert_eq!(counts, ["0", "1", "true"]);
 }
 
 #[test]

@@ -47,6 +47,7 @@ mod landing;
 mod limits;
 mod lookups;
 mod models;
+mod options;
 mod planted;
 mod policy;
 mod rehearsal;

@@ -157,3 +157,19 @@ fn cargo_builds_and_tests_offline() {
     let Some(printed) = in_tree(&files, &options, &["cargo", "test", "--offline"]) else { return };
     assert!(printed.contains("test adds ... ok"), "{printed}");
 }
+
+#[test]
+fn options_choose_the_tree_where_it_lies_and_where_a_command_starts() {
+    let yard = Yard::new(As::Nobody);
+    assert_eq!(yard.prints(&[], &["ls", "-A"]), "", "a tree that is --empty has no file");
+    let place = yard.prints(&[], &["pwd"]);
+    assert!(place.starts_with(yard.path("scratch").to_str().unwrap()), "--scratch: {place}");
+    let files = Files::from_texts(&[("src/a.txt", "a\n"), ("b.txt", "b\n")]);
+    if let Some(printed) = in_tree(&files, &["--cwd", "src"], &["ls"]) {
+        assert_eq!(printed, "a.txt\n");
+    }
+    let files = files.with("only-here", "");
+    if let Some(printed) = in_tree(&files, &[], &["ls"]) {
+        assert_eq!(printed, "b.txt\nonly-here\nsrc\n");
+    }
+}
