@@ -474,6 +474,32 @@ mod tests {
         deadline(&cli.command).as_secs() / 60
     }
 
+    /// Returns the options and arguments of every command, hidden ones too, as `command --option`.
+    fn options() -> Vec<String> {
+        let command = <Cli as clap::CommandFactory>::command();
+        let named = command.get_subcommands().flat_map(|command| {
+            command.get_arguments().map(move |argument| {
+                let value = argument.get_value_names().and_then(|names| names.first());
+                match argument.get_long() {
+                    Some(long) => format!("{} --{long}", command.get_name()),
+                    None => format!("{} {}", command.get_name(), value.map_or("", |name| name.as_str())),
+                }
+            })
+        });
+        let mut options: Vec<String> = named.collect();
+        options.sort();
+        options
+    }
+
+    /// The tests of the table are looked for in `tests/it/proofs.rs`.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn every_option_is_in_the_table_of_their_tests() {
+        let table = include_str!("../../tests/proofs/options.txt");
+        let names = table.lines().filter(|line| !line.is_empty() && !line.starts_with([' ', '#']));
+        assert_eq!(names.collect::<Vec<_>>(), options());
+    }
+
     #[test]
     fn every_command_has_a_time_limit() {
         for command in ["run", "plan", "policy-check", "doctor", "consistency-check", "workflow", "upload ."]

@@ -50,6 +50,7 @@ mod models;
 mod options;
 mod planted;
 mod policy;
+mod proofs;
 mod rehearsal;
 #[cfg(target_os = "linux")]
 mod release;
