@@ -18,6 +18,8 @@ use qa_run::ports::Cancellation;
 
 /// Parent directory of workspaces; every user may enter it.
 const SCRATCH: &str = "/tmp";
+/// Variable with the directories in which the linker looks for shared libraries first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// Creates the workspaces of one run's commands.
 pub(super) struct FencedCommandSandbox<'a> {
@@ -63,6 +65,9 @@ impl CommandSandbox for FencedCommandSandbox<'_> {
         let provided = Toolchains::find(&self.toolchains, &self.repository.root)?.provide(&room)?;
         let mut environment = self.environment.clone();
         environment.push(("PATH".to_owned(), provided.path.clone()));
+        if !provided.library_path.is_empty() && !environment.iter().any(|(name, _)| name == LIBRARY_PATH) {
+            environment.push((LIBRARY_PATH.to_owned(), provided.library_path.clone()));
+        }
         Ok(Box::new(FencedWorkspace { command_sandbox: self, room, provided, environment }))
     }
 }
@@ -88,7 +93,7 @@ impl CommandWorkspace for FencedWorkspace<'_> {
         &self.room.private
     }
 
-    fn find_program(&self, program: &str) -> Option<PathBuf> {
+    fn find_program(&self, program: &str) -> Result<PathBuf, SandboxError> {
         self.provided.find(program)
     }
 

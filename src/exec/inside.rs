@@ -22,7 +22,7 @@ use super::{probe, syscalls};
 
 /// System paths that commands may read and execute. `/usr` is not allowed as a whole, since sources may be checked out in
 /// it, and of `/etc` only files that programs look up.
-const SYSTEM: &[&str] = &[
+pub(super) const SYSTEM: &[&str] = &[
     "/bin",
     "/sbin",
     "/lib",

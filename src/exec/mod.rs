@@ -22,6 +22,7 @@ mod syscalls;
 mod toolchains;
 mod usage;
 mod users;
+mod virtual_environment;
 mod watch;
 
 pub(crate) use fence::Fence;

@@ -5,8 +5,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use super::inside::SYSTEM;
 use super::order::{PATH, broken};
 use super::room::Room;
+use super::virtual_environment::{BaseInstallation, CopiedBase, is_virtual_environment, script_interpreter};
 use qa_contracts::v1::{PolicyToolchain, ToolchainMode};
 use qa_run::commands::{Identity, SandboxError};
 
@@ -19,6 +21,8 @@ struct Toolchain {
     /// Path in the tree, from its root; `None` for one elsewhere on the machine.
     inside: Option<String>,
     copied: bool,
+    /// Installation that it was made from, if it is a virtual environment.
+    base: Option<BaseInstallation>,
 }
 
 /// The declared toolchains that are installed.
@@ -34,6 +38,8 @@ pub(crate) struct Provided {
     pub(crate) readable: Vec<PathBuf>,
     /// `PATH` for commands.
     pub(crate) path: String,
+    /// `LD_LIBRARY_PATH` for commands: shared libraries of copied interpreters.
+    pub(crate) library_path: String,
     /// Search path of programs.
     programs: Vec<PathBuf>,
     /// Directories that a resolved program may be in.
@@ -76,7 +82,8 @@ impl Toolchains {
                 None | Some(ToolchainMode::ReadOnly) => false,
                 Some(ToolchainMode::Copy) => true,
             };
-            installed.push(Toolchain { source, inside, copied });
+            let base = BaseInstallation::find(&source);
+            installed.push(Toolchain { source, inside, copied, base });
         }
         let checkout = checkout.canonicalize().map_err(|error| broken("find the checkout", &error))?;
         Ok(Self { installed, checkout })
@@ -87,12 +94,13 @@ impl Toolchains {
         let mut provided = Provided {
             readable: Vec::new(),
             path: String::new(),
+            library_path: String::new(),
             programs: Vec::new(),
             trusted: Vec::new(),
             checkout: self.checkout.clone(),
             tree: room.tree.clone(),
         };
-        let mut on_path = Vec::new();
+        let (mut on_path, mut libraries) = (Vec::new(), Vec::new());
         for (number, toolchain) in self.installed.iter().enumerate() {
             let in_tree = match &toolchain.inside {
                 // The commit has no such directory, so it has no project that uses the toolchain.
@@ -117,6 +125,14 @@ impl Toolchains {
                 if !place.starts_with(&room.tree) {
                     provided.readable.push(place.clone());
                 }
+                if let Some(base) = toolchain.base.as_ref().filter(|base| self.may_provide(base, room)) {
+                    let directory = room.private.join(format!("interpreter-{number}"));
+                    let CopiedBase { directory, shared_libraries } = base
+                        .copy(&toolchain.source, &place, directory)
+                        .map_err(|error| broken("copy an interpreter", &error))?;
+                    provided.readable.push(directory);
+                    libraries.extend(shared_libraries.and_then(|path| path.to_str().map(str::to_owned)));
+                }
                 place
             } else {
                 check_enterable(&toolchain.source)?;
@@ -124,6 +140,10 @@ impl Toolchains {
                     symlink(&toolchain.source, place).map_err(|error| broken("link a toolchain", &error))?;
                 }
                 provided.readable.push(toolchain.source.clone());
+                if let Some(base) = toolchain.base.as_ref().filter(|base| self.may_provide(base, room)) {
+                    let enterable = base.paths().filter(|path| closed_directory(path).is_none());
+                    provided.readable.extend(enterable.cloned());
+                }
                 toolchain.source.clone()
             };
             for programs in PROGRAMS.iter().map(|name| place.join(name)).filter(|path| path.is_dir()) {
@@ -137,18 +157,71 @@ impl Toolchains {
         provided.programs.extend(PATH.split(':').map(PathBuf::from));
         on_path.push(PATH.to_owned());
         provided.path = on_path.join(":");
+        provided.library_path = libraries.join(":");
         Ok(provided)
+    }
+
+    /// Returns whether commands lack an installation that the change cannot have written.
+    fn may_provide(&self, base: &BaseInstallation, room: &Room) -> bool {
+        let is_of_change = |path: &PathBuf| path.starts_with(&self.checkout) || path.starts_with(&room.tree);
+        !base.paths().any(is_of_change) && !base.paths().all(|path| is_of_system(path))
     }
 }
 
 impl Provided {
     /// Finds a program by its plain name. Programs in the checkout or the commit's tree are skipped: the author of the change
-    /// may have written them.
-    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
-        if program.is_empty() || program.contains('/') {
-            return None;
+    /// may have written them. Fails if commands may not execute it or its interpreter.
+    pub(crate) fn find(&self, program: &str) -> Result<PathBuf, SandboxError> {
+        let is_plain = !program.is_empty() && !program.contains('/');
+        let mut places = self.programs.iter().map(|directory| directory.join(program)).filter(|_| is_plain);
+        let Some(found) = places.find(|path| self.is_tool(path)) else {
+            let reason = "it is in no declared toolchain and in no directory of the system".to_owned();
+            return Err(SandboxError::NotStarted { program: program.to_owned(), reason });
+        };
+        self.check_executable(&found, &found)?;
+        if let Some(interpreter) = script_interpreter(&found) {
+            self.check_executable(&found, &interpreter)?;
         }
-        self.programs.iter().map(|directory| directory.join(program)).find(|path| self.is_tool(path))
+        Ok(found)
+    }
+
+    /// Fails if `path`, a program or its interpreter, does not exist or is where commands may not execute it.
+    fn check_executable(&self, program: &Path, path: &Path) -> Result<(), SandboxError> {
+        let Ok(real) = path.canonicalize() else {
+            let reason = format!(
+                "its interpreter {} does not exist here; install the toolchain on the machine, or in the container, where commands run",
+                path.display()
+            );
+            return Err(SandboxError::NotStarted { program: program.display().to_string(), reason });
+        };
+        // An interpreter that is a link reads the configuration beside the link as well.
+        let beside = path.parent().and_then(|directory| directory.canonicalize().ok());
+        let Some(closed_off) = beside.into_iter().chain([real]).find(|path| !self.is_readable(path)) else {
+            return Ok(());
+        };
+        let toolchain = self.trusted.iter().find(|place| program.starts_with(place));
+        let environment = toolchain.filter(|place| is_virtual_environment(place));
+        let way_out = match (closed_directory(&closed_off), environment) {
+            (Some(closed), Some(environment)) => format!(
+                "is below {}, which not every user may enter; declare the toolchain {} with provide = \"copy\"",
+                closed.display(),
+                environment.display()
+            ),
+            (Some(closed), None) => format!(
+                "is below {}, which not every user may enter; install it elsewhere, and declare its directory under [[execution.toolchains]]",
+                closed.display()
+            ),
+            (None, _) => format!(
+                "is in no toolchain; declare {} under [[execution.toolchains]]",
+                installation_of(&closed_off).display()
+            ),
+        };
+        let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+        Err(SandboxError::Order(format!("{program} needs {}, which {way_out}", closed_off.display())))
+    }
+
+    fn is_readable(&self, path: &Path) -> bool {
+        is_of_system(path) || self.readable.iter().chain([&self.tree]).any(|place| path.starts_with(place))
     }
 
     /// Returns whether a path is an executable that the change cannot have written.
@@ -182,8 +255,28 @@ fn make_copy_directory(room: &Room, number: usize, source: &Path) -> io::Result<
     Ok(place.join(source.file_name().unwrap_or("toolchain".as_ref())))
 }
 
+/// Returns the directory to declare for a program, or for the directory of one: the one above its `bin`, or else its own.
+fn installation_of(program: &Path) -> &Path {
+    let directory = program.parent().unwrap_or(program);
+    let is_bin = directory.file_name().is_some_and(|name| PROGRAMS.iter().any(|bin| name == *bin));
+    match directory.parent() {
+        Some(above) if is_bin && above.parent().is_some() => above,
+        Some(_) | None => directory,
+    }
+}
+
+/// Returns whether commands may read a path without any toolchain.
+fn is_of_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
 /// Copies a directory, with links as links, readable for everybody.
 fn copy(source: &Path, place: &Path) -> io::Result<()> {
+    copy_except(source, place, "")
+}
+
+/// As [`copy`], without directories of a name.
+pub(super) fn copy_except(source: &Path, place: &Path, left_out: &str) -> io::Result<()> {
     let mut pending = vec![(source.to_owned(), place.to_owned())];
     while let Some((from, to)) = pending.pop() {
         fs::DirBuilder::new().mode(0o755).create(&to)?;
@@ -191,7 +284,9 @@ fn copy(source: &Path, place: &Path) -> io::Result<()> {
             let entry = entry?;
             let (kind, from, to) = (entry.file_type()?, entry.path(), to.join(entry.file_name()));
             if kind.is_dir() {
-                pending.push((from, to));
+                if from.file_name() != Some(left_out.as_ref()) {
+                    pending.push((from, to));
+                }
             } else if kind.is_symlink() {
                 symlink(fs::read_link(&from)?, to)?;
             } else if kind.is_file() {
@@ -207,21 +302,21 @@ fn copy(source: &Path, place: &Path) -> io::Result<()> {
 
 /// Fails if commands, which run as another user, cannot enter a directory.
 fn check_enterable(source: &Path) -> Result<(), SandboxError> {
+    let Some(closed) = closed_directory(source) else { return Ok(()) };
+    let message = format!(
+        "the toolchain {} is below {}, which not every user may enter; declare it with provide = \"copy\"",
+        source.display(),
+        closed.display()
+    );
+    Err(SandboxError::Order(message))
+}
+
+/// Returns the nearest directory of a path, or the path itself, that commands cannot enter because they run as another user.
+fn closed_directory(path: &Path) -> Option<&Path> {
     if super::order::identity() == Identity::Own {
-        return Ok(());
+        return None;
     }
-    for part in source.ancestors() {
-        let metadata = fs::metadata(part).map_err(|error| broken("inspect a toolchain", &error))?;
-        if metadata.mode() & 0o001 == 0 {
-            let message = format!(
-                "the toolchain {} is below {}, which not every user may enter; declare it with provide = \"copy\"",
-                source.display(),
-                part.display()
-            );
-            return Err(SandboxError::Order(message));
-        }
-    }
-    Ok(())
+    path.ancestors().find(|part| !fs::metadata(part).is_ok_and(|metadata| metadata.mode() & 0o001 != 0))
 }
 
 #[cfg(test)]
@@ -279,15 +374,15 @@ mod tests {
             };
             assert_eq!(found, expected);
             for missing in ["lookalike", "planted", "../eslint", "bin/planted", "", "no-such-program"] {
-                assert_eq!(provided.find(missing), None, "{missing}");
+                assert!(provided.find(missing).is_err(), "{missing}");
             }
-            assert!(provided.find("sh").is_some());
+            assert!(provided.find("sh").is_ok());
             assert!(!provided.path.contains(yard.room.tree.to_str().unwrap()), "{}", provided.path);
             let there = yard.room.tree.join("node_modules");
             assert_eq!(fs::symlink_metadata(&there).unwrap().is_symlink(), !copied);
             super::super::remove::remove_tree(&there).unwrap();
         }
-        assert_eq!(provide(&yard, &[]).unwrap().find("eslint"), None);
+        assert!(provide(&yard, &[]).unwrap().find("eslint").is_err());
     }
 
     #[test]
@@ -299,10 +394,105 @@ mod tests {
         program(&yard.room.tree.join("real/.bin/eslint"));
         assert!(provide(&yard, &[("real", false)]).is_err());
         assert!(provide(&yard, &[("real", true)]).is_err());
-        assert_eq!(provide(&yard, &[("not-there", false)]).unwrap().find("eslint"), None);
+        assert!(provide(&yard, &[("not-there", false)]).unwrap().find("eslint").is_err());
         // The tree has no directory for it, so no project of the commit could use it.
         program(&yard.checkout.join("web/node_modules/.bin/tsc"));
-        assert_eq!(provide(&yard, &[("web/node_modules", false)]).unwrap().find("tsc"), None);
+        assert!(provide(&yard, &[("web/node_modules", false)]).unwrap().find("tsc").is_err());
+    }
+
+    /// A virtual environment at `place` whose interpreter is in an installation beside the checkout.
+    fn environment(yard: &Yard, place: &Path, mode: u32) -> PathBuf {
+        let installation = yard.checkout.parent().unwrap().join("installation");
+        program(&installation.join("bin/python3.11"));
+        fs::create_dir_all(installation.join("lib/python3.11/site-packages/other")).unwrap();
+        for file in ["lib/python3.11/os.py", "lib/libpython3.11.so.1.0", ".secret"] {
+            fs::write(installation.join(file), "").unwrap();
+        }
+        fs::set_permissions(&installation, fs::Permissions::from_mode(mode)).unwrap();
+        let bin = installation.join("bin");
+        fs::create_dir_all(place.join("bin")).unwrap();
+        fs::write(place.join("pyvenv.cfg"), format!("home = {}\nversion = 3.11\n", bin.display())).unwrap();
+        symlink(bin.join("python3.11"), place.join("bin/python3")).unwrap();
+        symlink("python3", place.join("bin/python")).unwrap();
+        let script = format!("#!{}\nimport pytest\n", place.join("bin/python3").display());
+        program(&place.join("bin/pytest"));
+        fs::write(place.join("bin/pytest"), script).unwrap();
+        installation
+    }
+
+    #[test]
+    fn the_interpreter_of_a_virtual_environment_and_its_libraries_are_readable() {
+        let yard = yard();
+        let place = yard.checkout.join(".venv");
+        let installation = environment(&yard, &place, 0o755);
+        let provided = provide(&yard, &[(".venv", false)]).unwrap();
+        assert_eq!(provided.find("pytest").unwrap(), place.join("bin/pytest"));
+        let expected = [place, installation.join("bin/python3.11"), installation.join("lib")];
+        assert_eq!(provided.readable, expected);
+        assert_eq!(provided.library_path, "");
+    }
+
+    #[test]
+    fn an_interpreter_that_commands_cannot_execute_is_named_with_a_way_out() {
+        let yard = yard();
+        let place = yard.checkout.join(".venv");
+        let installation = environment(&yard, &place, 0o700);
+        if super::super::order::identity() == Identity::Private {
+            let refused = provide(&yard, &[(".venv", false)]).unwrap().find("pytest").unwrap_err();
+            let expected = format!("declare the toolchain {} with provide = \"copy\"", place.display());
+            assert!(refused.to_string().ends_with(&expected), "{refused}");
+        }
+        // No virtual environment, so nobody knows what the interpreter needs.
+        fs::set_permissions(&installation, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::remove_file(place.join("pyvenv.cfg")).unwrap();
+        let refused = provide_again(&yard).find("pytest").unwrap_err();
+        let expected = format!("declare {} under [[execution.toolchains]]", installation.display());
+        assert!(refused.to_string().ends_with(&expected), "{refused}");
+        fs::remove_dir_all(&installation).unwrap();
+        let missing = provide_again(&yard).find("pytest").unwrap_err();
+        assert!(matches!(missing, SandboxError::NotStarted { .. }), "{missing}");
+        assert!(missing.to_string().contains("does not exist here"), "{missing}");
+    }
+
+    fn provide_again(yard: &Yard) -> Provided {
+        let link = yard.room.tree.join(".venv");
+        if fs::symlink_metadata(&link).is_ok() {
+            fs::remove_file(link).unwrap();
+        }
+        provide(yard, &[(".venv", false)]).unwrap()
+    }
+
+    #[test]
+    fn an_interpreter_that_the_change_may_have_written_is_not_provided() {
+        let yard = yard();
+        let place = yard.checkout.join(".venv");
+        let installation = environment(&yard, &place, 0o755);
+        let planted = yard.checkout.join("planted");
+        fs::rename(&installation, &planted).unwrap();
+        fs::remove_file(place.join("bin/python3")).unwrap();
+        symlink(planted.join("bin/python3.11"), place.join("bin/python3")).unwrap();
+        fs::write(place.join("pyvenv.cfg"), format!("home = {}/bin\n", planted.display())).unwrap();
+        let provided = provide(&yard, &[(".venv", false)]).unwrap();
+        assert_eq!(provided.readable, [place]);
+        assert!(provided.find("pytest").is_err());
+    }
+
+    #[test]
+    fn a_copied_virtual_environment_uses_a_copy_of_its_interpreter() {
+        let yard = yard();
+        environment(&yard, &yard.checkout.join(".venv"), 0o700);
+        let provided = provide(&yard, &[(".venv", true)]).unwrap();
+        let (place, copied) = (yard.room.tree.join(".venv"), yard.room.private.join("interpreter-0"));
+        assert_eq!(provided.find("pytest").unwrap(), place.join("bin/pytest"));
+        let script = fs::read_to_string(place.join("bin/pytest")).unwrap();
+        assert_eq!(script, format!("#!{}\nimport pytest\n", place.join("bin/python3").display()));
+        assert_eq!(place.join("bin/python").canonicalize().unwrap(), copied.join("bin/python3.11"));
+        let config = fs::read_to_string(place.join("pyvenv.cfg")).unwrap();
+        assert_eq!(config, format!("home = {}\nversion = 3.11\n", copied.join("bin").display()));
+        assert!(copied.join("lib/python3.11/os.py").exists());
+        assert!(!copied.join("lib/python3.11/site-packages").exists());
+        assert_eq!(provided.library_path, copied.join("shared").to_str().unwrap());
+        assert!(copied.join("shared/libpython3.11.so.1.0").exists());
     }
 
     #[test]

@@ -12,7 +12,12 @@ use crate::support::{Files, Outcome, Repo};
 const POLICY: &str = ".qa-skill/policy.toml";
 
 /// A policy that lets these commands run, given as the words they begin with, for gates and their tools.
-fn policy(toolchains: &[&str], more: &str, commands: &[&str], gates: &[(&str, &[&str])]) -> String {
+pub(crate) fn policy(
+    toolchains: &[&str],
+    more: &str,
+    commands: &[&str],
+    gates: &[(&str, &[&str])],
+) -> String {
     let quoted = |text: &str| text.split(' ').map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
     let toolchains: Vec<String> = toolchains.iter().map(|path| format!("{{ path = {path:?} }}")).collect();
     let mut text = format!(
@@ -80,7 +85,7 @@ impl Project {
 }
 
 /// The same files under another name, without a copy where that can be.
-fn link_tree(from: &Path, to: &Path) {
+pub(crate) fn link_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
@@ -190,6 +195,67 @@ fn ruff_mypy_and_pytest() {
     project.holds(|_| {}, "3 of 3 gates passed", &findings);
 }
 
+/// Makes a virtual environment with pytest in a checkout. Its interpreter is in an installation of its own beside the
+/// checkout, which is returned.
+fn environment(checkout: &Path, tools: &Path) -> PathBuf {
+    let installation = checkout.parent().unwrap().join("installation");
+    let python = fs::canonicalize("/usr/bin/python3").unwrap();
+    let name = python.file_name().unwrap();
+    fs::create_dir_all(installation.join("bin")).unwrap();
+    fs::copy(&python, installation.join("bin").join(name)).unwrap();
+    link_tree(&Path::new("/usr/lib").join(name), &installation.join("lib").join(name));
+    let made = Command::new(installation.join("bin").join(name))
+        .args(["-m", "venv", "--without-pip", ".venv"])
+        .current_dir(checkout)
+        .env_clear()
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let packages = Path::new("lib").join(name).join("site-packages");
+    link_tree(&tools.join(&packages), &checkout.join(".venv").join(&packages));
+    let script = checkout.join(".venv/bin/pytest");
+    let shebang = format!("#!{}", checkout.join(".venv/bin/python3").display());
+    fs::write(&script, format!("{shebang}\nimport sys\nfrom pytest import main\nsys.exit(main())\n"))
+        .unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    installation
+}
+
+#[test]
+fn pytest_of_a_virtual_environment_whose_interpreter_is_elsewhere() {
+    let Some(tools) = part("target/foreign/python").filter(|_| can_be(As::Root)) else { return };
+    let files = [
+        ("pyproject.toml", "[project]\nname = \"sums\"\nversion = \"1\"\n[tool.pytest.ini_options]\n"),
+        ("test_sums.py", "import json, ctypes\n\n\ndef test_add():\n    assert 1 + 2 == 3\n"),
+    ];
+    let in_place = policy(&[".venv"], "", &["pytest"], &[("unit_tests", &["pytest"])]);
+    let copied = in_place.replace("\".venv\" }", "\".venv\", provide = \"copy\" }");
+    assert_ne!(copied, in_place);
+    // A home that nobody else may enter is where installations of one user are.
+    let way_out = "which not every user may enter; declare the toolchain";
+    for (policy, mode, exit, code, problem) in [
+        (&in_place, Some(0o755), 0, "[]", ""),
+        (&in_place, Some(0o700), 3, "EXECUTION_DENIED", way_out),
+        (&copied, Some(0o700), 0, "[]", ""),
+        (&in_place, None, 3, "GATE_TOOL_MISSING", "does not exist here"),
+    ] {
+        let (repo, outcome) = Project::new(&files, policy, &[]).judge(false, |checkout| {
+            let installation = environment(checkout, &tools);
+            match mode {
+                Some(mode) => fs::set_permissions(&installation, fs::Permissions::from_mode(mode)).unwrap(),
+                None => fs::remove_dir_all(&installation).unwrap(),
+            }
+        });
+        let outcome = outcome.expect(exit);
+        let codes = repo.run_dir().json("final-verdict.json")["errorCodes"].to_string();
+        assert!(codes.contains(code), "{codes}");
+        let text = outcome.text();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(problem), "{}", outcome.text());
+        repo.run_dir().verify().run().expect(0);
+    }
+}
+
 #[test]
 fn go_vet_and_go_test() {
     let go = ["/usr/bin/go", "/usr/local/go/bin/go"].into_iter().find(|path| Path::new(path).exists());
@@ -275,6 +341,6 @@ fn clippy_and_cargo_test() {
     project.holds(|_| {}, "2 of 2 gates passed", &findings);
 }
 
-fn enterable(path: &Path) -> bool {
+pub(crate) fn enterable(path: &Path) -> bool {
     path.ancestors().all(|part| fs::metadata(part).is_ok_and(|part| part.permissions().mode() & 0o001 != 0))
 }

@@ -281,8 +281,8 @@ pub trait CommandWorkspace {
     /// Returns the path of the directory that holds everything created for the workspace.
     fn root(&self) -> &Path;
 
-    /// Finds a program by its plain name, outside the commit's files.
-    fn find_program(&self, program: &str) -> Option<PathBuf>;
+    /// Finds a program by its plain name, outside the commit's files. Fails if commands may not execute it.
+    fn find_program(&self, program: &str) -> Result<PathBuf, SandboxError>;
 
     /// Runs a command to its end.
     fn run(

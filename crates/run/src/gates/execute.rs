@@ -310,15 +310,12 @@ fn report_path(template: &CommandTemplate) -> Option<String> {
 /// Replaces the program by its absolute path. A file of the commit is never used as a tool.
 fn with_program_path(workspace: &dyn CommandWorkspace, argv: &[String]) -> Result<Vec<String>, SandboxError> {
     let (program, arguments) = argv.split_first().ok_or(SandboxError::Order("it is empty".to_owned()))?;
-    let Some(found) = workspace.find_program(program) else {
-        return Err(not_started(program, "it is in no declared toolchain and in no directory of the system"));
+    let found = workspace.find_program(program)?;
+    let Some(path) = found.to_str() else {
+        let reason = "its path is not UTF-8".to_owned();
+        return Err(SandboxError::NotStarted { program: program.clone(), reason });
     };
-    let Some(path) = found.to_str() else { return Err(not_started(program, "its path is not UTF-8")) };
     Ok(std::iter::once(path.to_owned()).chain(arguments.iter().cloned()).collect())
-}
-
-fn not_started(program: &str, reason: &str) -> SandboxError {
-    SandboxError::NotStarted { program: program.to_owned(), reason: reason.to_owned() }
 }
 
 /// Masks secrets in outputs before anything else uses them, since a test may print its environment. If masking changes the
