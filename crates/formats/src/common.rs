@@ -212,13 +212,31 @@ pub(crate) fn standing(finding: &Finding) -> &'static str {
 /// Returns the evidence beside the quote: `imported by: src/cart.ts; missing: total`.
 pub(crate) fn note(finding: &Finding) -> Option<String> {
     /// Members that say where and what, or mean nothing to people.
-    const ELSEWHERE: &[&str] = &["convention", "endColumn", "quote", "side", "startColumn", "subject"];
+    const ELSEWHERE: &[&str] =
+        &["convention", "endColumn", "message", "quote", "side", "startColumn", "subject"];
     let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
     let parts: Vec<String> = members
         .filter_map(|(name, value)| Some((name, plain_text(value).filter(|text| !text.is_empty())?)))
         .map(|(name, value)| format!("{}: {value}", words(name)))
         .collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Maximum number of lines of a test's message that are shown.
+const MOST_MESSAGE_LINES: usize = 20;
+
+/// Returns the lines of a test's message, each harmless; none if the summary shows all of it.
+pub(crate) fn message_lines(finding: &Finding) -> Vec<String> {
+    let text = evidence_text(finding, "message").trim_end();
+    if finding.summary.ends_with(text) {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> =
+        text.lines().take(MOST_MESSAGE_LINES).map(|line| visible_cut(line, 300)).collect();
+    if text.lines().count() > MOST_MESSAGE_LINES {
+        lines.push("…".to_owned());
+    }
+    lines
 }
 
 /// Returns a value of the evidence as text, or `None` for kinds of values that are not shown.
@@ -338,8 +356,10 @@ pub(crate) fn message(finding: &Finding) -> String {
         quote => format!("\nQuote: {}", visible_cut(quote, 200)),
     };
     let note = note(finding).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
+    let said: String = message_lines(finding).iter().map(|line| format!("\n  | {line}")).collect();
+    let said = if said.is_empty() { said } else { format!("\nMessage:{said}") };
     let [summary, why, fix] = [&finding.summary, &why(finding), &finding.fix].map(|text| visible(text));
-    format!("{summary}{place}.{quote}{note}\nWhy: {why}.\nFix: {fix}")
+    format!("{summary}{place}.{quote}{said}{note}\nWhy: {why}.\nFix: {fix}")
 }
 
 /// Titles of rules, by id.

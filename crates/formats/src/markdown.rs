@@ -1,8 +1,8 @@
 //! `markdown`: the job summary, readable on GitHub without opening anything else.
 
 use crate::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, model_reviews, note,
-    plan_name, plan_totals, quality_gates, reason, standing, verdict_word, why,
+    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, message_lines,
+    model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing, verdict_word, why,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
@@ -138,7 +138,8 @@ fn row(finding: &Finding) -> String {
     let why = text(&why(finding), 300);
     let fix = text(&finding.fix, 300);
     let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
-    let details = format!("{summary}{note}<br>{rule} {why}<br>*Fix:* {fix}");
+    let said: String = message_lines(finding).iter().map(|line| format!("<br>{}", text(line, 300))).collect();
+    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}");
     format!("| {standing} | {} | {details} | {} |", finding.severity, cell_code(&location(finding), 300))
 }
 

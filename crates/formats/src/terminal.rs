@@ -4,7 +4,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
-    location, model_reviews, note, quality_gates, reason, verdict_word, why,
+    location, message_lines, model_reviews, note, quality_gates, reason, verdict_word, why,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::excerpt::{ExcerptLine, Sides, excerpt};
@@ -201,7 +201,8 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     }
     let width = page.width.saturating_sub(14);
     for (name, text) in footers(finding) {
-        let lines = wrap(&text, width).join("\n");
+        let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, width)).collect();
+        let lines = lines.join("\n");
         group = group.element(Level::NOTE.with_name(name).message(lines));
     }
     let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
@@ -247,6 +248,11 @@ fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
             "where",
             "in text that the change removes; the line number is that of the base".to_owned(),
         ));
+    }
+    let said = message_lines(finding);
+    if !said.is_empty() {
+        // The sign before each line keeps one from being read as a workflow command.
+        footers.push(("message", said.join("\n| ")));
     }
     footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
     footers.push(("why", visible_cut(&why(finding), 600)));

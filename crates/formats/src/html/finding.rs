@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::sections::{columns, left_out};
-use crate::common::{Files, by_rule, counted, evidence_text, is_on_base, location, note, standing, why};
+use crate::common::{
+    Files, by_rule, counted, evidence_text, is_on_base, location, message_lines, note, standing, why,
+};
 use crate::contract::Report;
 use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
 use qa_contracts::v1::Finding;
@@ -106,6 +108,8 @@ fn row(line: &ExcerptLine) -> Markup {
 fn message(finding: &Finding) -> Markup {
     html! {
         div.message {
+            @let said = message_lines(finding);
+            @if !said.is_empty() { pre.said { (said.join("\n")) } }
             @if let Some(note) = note(finding) { p { (capital(&visible_cut(&note, 600))) "." } }
             p { (capital(&visible_cut(&why(finding), 600))) "." }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
