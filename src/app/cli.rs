@@ -1,5 +1,6 @@
 //! The command line: its commands and options, and the dispatch to them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -244,6 +245,7 @@ impl BaseArgs {
             refresh: false,
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
+            label_features: BTreeSet::new(),
             settings: crate::config::pace(),
         }
     }

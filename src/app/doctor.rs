@@ -144,6 +144,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         refresh: false,
         head_trust: super::inputs::HeadTrust::Own,
         models: super::inputs::ModelUse::default(),
+        label_features: Default::default(),
         settings: Vec::new(),
     };
     let opened = open(&request)?;

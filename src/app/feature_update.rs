@@ -10,14 +10,15 @@ use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
-    Conclusion, FinalVerdict, QaReport, QaStatus, RecordedGates, RecordedInputs, SkillInput, WorkflowState,
+    ChangeSet, Conclusion, FinalVerdict, QaReport, QaStatus, RecordedGates, RecordedInputs, SkillInput,
+    WorkflowState,
 };
 use qa_core::calendar;
 use qa_core::escape::visible;
 use qa_core::features::{self, FeatureListError};
-use qa_core::policy::Overrides;
+use qa_core::policy::{Overrides, Policy};
 use qa_core::workflow::{self, WorkflowEvent};
-use qa_run::gates::current_feature;
+use qa_run::gates::{FeatureEvidence, current_feature};
 use qa_run::inputs::effective_policy;
 use qa_run::ports::{Cancellation, Progress};
 
@@ -66,12 +67,14 @@ pub(crate) fn accept_run(
     if verdict.conclusion != Conclusion::Pass {
         return Err(refused(format!("the run's verdict is {}", verdict.conclusion)));
     }
-    check_settings(&run, &input)?;
+    let policy = policy_in_force(&run, &input)?;
     if !run.has(QaReport::FILE) || !run.has(RecordedGates::FILE) {
         return Ok(None);
     }
     let (report, gates): (QaReport, RecordedGates) = (run.artifact()?, run.artifact()?);
-    let (Some((feature_id, _)), Some(list)) = (current_feature(&gates), gates.feature_list) else {
+    let change_set: ChangeSet = run.artifact()?;
+    let evidence = FeatureEvidence { policy: &policy, change_set: &change_set, recorded: &gates };
+    let (Some((feature_id, _)), Some(list)) = (current_feature(evidence), gates.feature_list.clone()) else {
         return Ok(None);
     };
     if report.status != QaStatus::Passed {
@@ -83,15 +86,15 @@ pub(crate) fn accept_run(
     Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
 }
 
-/// Fails unless the run used the policy's own mode, preset and lenses: the workflow of a change may request a milder mode,
-/// which gives a milder verdict.
-fn check_settings(run: &RunDirectory, input: &SkillInput) -> Result<(), Failure> {
+/// Returns the policy of a run. Fails unless the run used its mode, preset and lenses: the workflow of a change may request a
+/// milder mode, which gives a milder verdict.
+fn policy_in_force(run: &RunDirectory, input: &SkillInput) -> Result<Policy, Failure> {
     let recorded: RecordedInputs = run.artifact()?;
     let policy =
         effective_policy(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
             .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
     if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
-        return Ok(());
+        return Ok(policy);
     }
     Err(refused("the run overrides the mode, preset or lenses of the policy"))
 }

@@ -1,5 +1,6 @@
 //! Reads the inputs of a run before it is judged: commits, the base's policy and waivers, head's policy for the preview.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
@@ -56,6 +57,8 @@ pub(crate) struct Request {
     pub(crate) refresh: bool,
     pub(crate) head_trust: HeadTrust,
     pub(crate) models: ModelUse,
+    /// Features that labels of the pull request name.
+    pub(crate) label_features: BTreeSet<u64>,
     /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
     pub(crate) settings: Vec<SettingOrigin>,
 }

@@ -51,7 +51,7 @@ pub(crate) fn prepare_by<'a>(
     progress: &'a dyn Progress,
 ) -> Result<Prepared<'a>, Failure> {
     let Gathered { change_set, sensitivity, texts } = gather(opened, &in_force, cancellation, progress)?;
-    let gates = read_reports(opened, &in_force)?;
+    let gates = read_reports(request, opened, &in_force, &change_set)?;
     let mut execution = manifests(opened, &in_force.policy, &change_set)?;
     if has_commands(&in_force.policy) {
         execution.denied = request.head_trust.denied(in_force.policy.execution.fork_heads);
@@ -86,7 +86,12 @@ pub(super) fn manifests(
     })
 }
 
-fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGates, Failure> {
+fn read_reports(
+    request: &Request,
+    opened: &Opened,
+    in_force: &PolicyInForce,
+    change_set: &ChangeSet,
+) -> Result<RecordedGates, Failure> {
     // The later of both: an author can set the date of a commit.
     let time = opened.resolved.head_time.max(opened.resolved.base_time);
     let root = &opened.repository.root;
@@ -95,6 +100,8 @@ fn read_reports(opened: &Opened, in_force: &PolicyInForce) -> Result<RecordedGat
         is_committed: &|path| is_committed(opened, path),
         text: &|side, path| committed_file(opened, side, path),
         declared_features: &opened.resolved.declared_features,
+        label_features: &request.label_features,
+        change_set,
         id: &opened.resolved.head,
         time,
         now: seconds_since_1970(crate::config::now()),

@@ -23,7 +23,7 @@ use qa_core::pictures::Picture;
 use qa_core::qa_report::{RunDetails, qa_report};
 use qa_formats::contract::{Report, TerminalStyle};
 use qa_run::derive::Outcome;
-use qa_run::gates::current_feature;
+use qa_run::gates::{FeatureEvidence, current_feature};
 use qa_run::gather::Texts;
 use qa_run::inputs::Inputs;
 use qa_run::ports::Cancellation;
@@ -237,7 +237,11 @@ fn run_details(record: &RunRecord<'_>) -> RunDetails {
         screenshots: outcome.screenshots.iter().map(|one| one.path.clone()).collect(),
         retry_count: outcome.retries,
         durations: outcome.durations.clone(),
-        feature: current_feature(&record.inputs.gates),
+        feature: current_feature(FeatureEvidence {
+            policy: &record.inputs.in_force.policy,
+            change_set: &record.inputs.change_set,
+            recorded: &record.inputs.gates,
+        }),
         conclusion: Some(outcome.verdict.conclusion),
     }
 }

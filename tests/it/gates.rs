@@ -92,6 +92,7 @@ fn a_clean_report_passes_and_one_with_an_error_fails_at_its_line() {
     assert_eq!(repo.run_dir().findings(), ["lint/error src/a.js:2"]);
     let qa = repo.run_dir().json("qa-report.json");
     assert_eq!(json!([qa["status"], qa["summary"]]), json!(["FAILED", "0 of 1 gates passed"]));
+    assert_eq!(qa["gates"]["lint"]["errors"][0]["step"], Value::Null);
     assert_eq!(
         qa["priority_fixes"],
         json!(["[lint] src/a.js:2 - eslint: no-unused-vars: 'x' is assigned a value but never used."])

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Files, Repo, repair, sha256};
+use crate::support::{Files, Repo, qa_skill, repair, sha256};
 
 const POLICY: &str = "\
 [gates.browser_tests]
@@ -127,6 +127,26 @@ fn a_link_and_an_old_picture_are_not_taken() {
     old.judge().run().expect(1);
     assert_eq!(kept(&old), [""; 0]);
     assert!(page(&old).contains("before the commit that is judged"));
+
+    // A record names the commit of the report, so that no clock decides about its pictures either.
+    let report = old.path().join("reports/playwright.json");
+    std::fs::rename(&report, old.path().join("written")).unwrap();
+    put(&old, ".qa-skill/policy.toml", POLICY);
+    qa_skill([
+        "record",
+        "--gate",
+        "browser_tests",
+        "--",
+        "sh",
+        "-c",
+        "cp written reports/playwright.json; exit 1",
+    ])
+    .within(&old.path())
+    .run()
+    .expect(1);
+    std::fs::remove_dir_all(old.beside("out")).unwrap();
+    old.judge().run().expect(1);
+    assert_eq!(kept(&old), [format!("screenshots/{}.png", sha256(PNG))]);
 }
 
 #[test]

@@ -120,6 +120,25 @@ fn a_record_names_its_commit_so_that_no_clock_decides() {
 }
 
 #[test]
+fn a_committer_whose_clock_is_ahead_needs_a_record_and_is_told_so() {
+    let repo = under(&policy(", record = \"optional\""));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let ahead = i64::try_from(now).unwrap() + 3600;
+    let head = repo.commit_at(repo.tree_at_tip("topic"), &[repo.tip("main")], ahead);
+    repo.reference("refs/heads/topic", head);
+    std::fs::copy(repo.path().join("report"), repo.path().join(REPORT)).unwrap();
+    let said = repo.judge().run().expect(3).text();
+    assert!(codes(&repo).contains("GATE_REPORT_STALE"), "{}", codes(&repo));
+    assert!(
+        said.contains("s ahead of this machine's clock;") && said.contains("`qa-skill record`"),
+        "{said}"
+    );
+    std::fs::remove_dir_all(repo.beside("out")).unwrap();
+    record(&repo, &format!("cp report {REPORT}")).expect(0);
+    repo.judge().run().expect(0);
+}
+
+#[test]
 fn a_record_of_something_else_is_no_result() {
     for (pointer, value, code) in [
         ("/head", json!("1".repeat(40)), "GATE_REPORT_STALE"),

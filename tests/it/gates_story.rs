@@ -92,6 +92,8 @@ fn a_feature_fails_is_mended_passes_is_proposed_and_does_not_get_lost() {
     );
     let report = qa_report(&repo);
     assert_eq!(json!([report["status"], report["feature_id"]]), json!(["FAILED", 42]));
+    let errors = &report["gates"]["story_validation"]["errors"];
+    assert_eq!(json!([errors[0]["step"], errors[1]["step"]]), json!([1, 2]));
     let fixes = report["priority_fixes"].to_string();
     assert!(fixes.contains("step 1 is not shown") && fixes.contains("step 2 is not shown"), "{fixes}");
     let state = told(&repo).expect(0).json();

@@ -32,6 +32,7 @@ mod fake_github;
 mod faults;
 mod features;
 mod gates;
+mod gates_features;
 #[cfg(target_os = "linux")]
 mod gates_limits;
 mod gates_pictures;

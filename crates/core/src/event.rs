@@ -2,8 +2,11 @@
 //!
 //! Payloads are read leniently, member by member, because GitHub adds members at any time and many may be null.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
+use crate::features;
 use crate::masking::sanitize_cut;
 use qa_contracts::ids::CommitId;
 
@@ -45,6 +48,9 @@ pub struct Change {
     pub beside_secrets: bool,
     /// Ref under which code scanning files the results.
     pub scanning_ref: String,
+    /// Features that labels of the pull request name. They add to what the change has to show, so that a payload which
+    /// was rewritten excuses nothing.
+    pub label_features: BTreeSet<u64>,
 }
 
 /// A way to find the base.
@@ -142,6 +148,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
         from_fork,
         beside_secrets: !merged,
         scanning_ref,
+        label_features: event.label_features(),
     }))
 }
 
@@ -172,6 +179,7 @@ fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, 
         from_fork: false,
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
+        label_features: BTreeSet::new(),
     }))
 }
 
@@ -201,6 +209,7 @@ fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventEr
         from_fork: false,
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
+        label_features: BTreeSet::new(),
     }))
 }
 
@@ -215,6 +224,7 @@ fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
         from_fork: false,
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
+        label_features: BTreeSet::new(),
     }))
 }
 
@@ -225,6 +235,13 @@ impl Payload<'_> {
     /// Returns a string that is not empty.
     fn string(self, pointer: &str) -> Option<String> {
         self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    }
+
+    /// Returns the features that labels of the pull request name.
+    fn label_features(self) -> BTreeSet<u64> {
+        let labels = self.0.pointer("/pull_request/labels").and_then(Value::as_array);
+        let names = labels.into_iter().flatten().filter_map(|label| label.get("name")?.as_str());
+        names.filter_map(features::labelled).collect()
     }
 
     fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
@@ -291,10 +308,21 @@ mod tests {
             from_fork: false,
             beside_secrets: false,
             scanning_ref: "refs/pull/7/merge".into(),
+            label_features: BTreeSet::new(),
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
         assert_eq!(target.bases, [BaseRule::Branch("main".into())]);
+    }
+
+    #[test]
+    fn labels_name_features() {
+        let mut payload = pull("labeled", json!({"id": 1}));
+        payload["pull_request"]["labels"] = json!([
+            {"name": "feature:42"}, {"name": "Feature: #7"}, {"name": "feature:login"}, {"name": "bug"}, {"name": null}, 3
+        ]);
+        let labelled = change(of("pull_request", "refs/pull/7/merge", &payload));
+        assert_eq!(labelled.label_features, BTreeSet::from([7, 42]));
     }
 
     #[test]

@@ -241,6 +241,12 @@ pub fn declared(message: &str) -> BTreeSet<u64> {
     paragraph.iter().filter_map(|line| feature_of_trailer(line)).collect()
 }
 
+/// Returns the feature that a label of a pull request names, such as `feature:42`.
+pub fn labelled(label: &str) -> Option<u64> {
+    feature_of_trailer(label.trim())
+}
+
+/// Returns the feature that `Feature: 42` names.
 fn feature_of_trailer(line: &str) -> Option<u64> {
     let (key, value) = line.split_once(':')?;
     let id = value.trim().trim_start_matches('#');

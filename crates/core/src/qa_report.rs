@@ -98,6 +98,7 @@ fn message(finding: &Finding, severity: &str) -> QaMessage {
         file: finding.file.clone(),
         line: finding.start_line,
         column: column.filter(|column| *column > 0),
+        step: finding.evidence.get("step").and_then(serde_json::Value::as_u64),
         message: finding.summary.clone(),
         severity: severity.to_owned(),
         finding_id: finding.finding_id.as_str().to_owned(),

@@ -389,6 +389,7 @@ fn open_change(
             pull_request: number,
             token: inputs.token.clone(),
         },
+        label_features: change.label_features.clone(),
         settings,
     };
     let mut opened = open_in(&request, repository)?;

@@ -193,6 +193,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         refresh: false,
         head_trust: HeadTrust::Own,
         models: super::inputs::ModelUse::default(),
+        label_features: Default::default(),
         settings: Vec::new(),
     }
 }

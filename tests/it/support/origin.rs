@@ -38,9 +38,14 @@ pub(crate) struct Origin {
 impl Origin {
     /// `main` with seven commits, and a topic of three that was cut off after the second.
     pub(crate) fn with_topic(topic: &Files) -> Self {
-        let repo = Repo::new();
         let start = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
-        let root = commit_after(&repo, &start, &[], 0);
+        Self::from_start(&start, topic)
+    }
+
+    /// Like [`Origin::with_topic`], with other files at the beginning.
+    pub(crate) fn from_start(start: &Files, topic: &Files) -> Self {
+        let repo = Repo::new();
+        let root = commit_after(&repo, start, &[], 0);
         let fork_point = commit_after(&repo, &start.clone().with("docs/a.md", "one\n"), &[root], 1);
         let mut base = fork_point;
         for step in 2..7 {

@@ -207,6 +207,22 @@ pub struct PolicyGate {
     /// Gates whose tests it reads as well; of `story_validation` alone.
     #[serde(default)]
     pub tests_of: Vec<GateName>,
+    /// Features that a change is about by the files it touches; of `story_validation` alone.
+    #[serde(default)]
+    pub features: Vec<PolicyFeature>,
+}
+
+/// A feature with the files that belong to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyFeature {
+    /// Its id in `feature_list.json`.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub id: u64,
+    /// Globs of its files.
+    #[cfg_attr(test, schemars(length(min = 1)))]
+    pub paths: Vec<String>,
 }
 
 /// Need for the record of a report's command.

@@ -40,6 +40,9 @@ pub struct QaMessage {
     /// The column, from 1; null where the tool names none.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub column: Option<u64>,
+    /// Step of the feature that is not shown, from 1, or 0 for a feature without steps; null for other messages (S004-38).
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub step: Option<u64>,
     /// Text of the message.
     pub message: String,
     /// `error` or `warning`.
@@ -106,7 +109,7 @@ pub struct QaReport {
     /// Duration of the run, in milliseconds. Volatile.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64), extend("x-volatile" = true)))]
     pub duration_total_ms: u64,
-    /// Number of tests that were run more than once.
+    /// Number of attempts at tests beyond the first of each.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub retry_count: u64,
 }

@@ -183,6 +183,8 @@ pub struct RecordedGates {
     pub workflow_state: Option<String>,
     /// Features that trailers of the head commit's message name, sorted.
     pub declared_features: Vec<u64>,
+    /// Features that labels of the pull request name, by the event of the run, sorted.
+    pub label_features: Vec<u64>,
     /// `stories/<id>.json` at head of the features whose steps are looked at, by id, where there is one.
     pub stories: Vec<RecordedStory>,
 }

@@ -117,6 +117,16 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                 return Err(PolicyTextError::at_line_of(text, "tests-of", message));
             }
         }
+        if *name != GateName::StoryValidation && !gate.features.is_empty() {
+            let message = format!(
+                "gate `{name}` is about no feature; the paths of features are those of `story_validation`"
+            );
+            return Err(PolicyTextError::at_line_of(text, "features", message));
+        }
+        if let Some(feature) = gate.features.iter().find(|feature| feature.paths.is_empty()) {
+            let message = format!("feature {} has no paths, so no change could be about it", feature.id);
+            return Err(PolicyTextError::at_line_of(text, "paths", message));
+        }
         check_reports(text, *name, gate)?;
     }
     Ok(())

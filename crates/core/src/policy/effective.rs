@@ -11,8 +11,9 @@ use crate::classify::{GlobError, ScopeGlobs};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyGate, PolicyImportBoundary,
-    PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyFeature, PolicyGate,
+    PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths, SettingOrigin,
+    Severity, Strength,
 };
 
 /// Path of the committed policy.
@@ -108,6 +109,8 @@ pub struct GatePolicy {
     pub except: Vec<String>,
     /// Sorted.
     pub tests_of: Vec<GateName>,
+    /// Sorted.
+    pub features: Vec<PolicyFeature>,
 }
 
 impl GatePolicy {
@@ -125,6 +128,7 @@ impl GatePolicy {
             untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
             except: sorted(&file.except),
             tests_of: sorted(&file.tests_of),
+            features: sorted(&file.features),
         }
     }
 }

@@ -212,7 +212,8 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
 
 fn resolve_gates(file: &PolicyFile) -> Result<BTreeMap<GateName, GatePolicy>, GlobError> {
     let covers = file.gates.values().flat_map(|gate| &gate.reports).map(|report| &report.covers);
-    for globs in file.gates.values().map(|gate| &gate.except).chain(covers) {
+    let features = file.gates.values().flat_map(|gate| &gate.features).map(|feature| &feature.paths);
+    for globs in file.gates.values().map(|gate| &gate.except).chain(covers).chain(features) {
         PathSet::new(globs.iter().map(String::as_str))?;
     }
     Ok(file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect())

@@ -7,8 +7,8 @@ use super::reviews::ReviewPolicy;
 use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyModel, PolicyReport,
-    RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyFeature, PolicyModel,
+    PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
 /// A setting's value, with a rank that is higher the stricter the value is.
@@ -42,6 +42,9 @@ pub fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     found.extend(base.gates.iter().filter_map(|(gate, settings)| fewer_runs(*gate, &settings.run, head)));
     found.extend(
         base.gates.iter().filter_map(|(gate, settings)| fewer_reports(*gate, &settings.reports, head)),
+    );
+    found.extend(
+        base.gates.iter().filter_map(|(gate, settings)| fewer_features(*gate, &settings.features, head)),
     );
     found.extend(removed_boundaries(base, head));
     found.extend(weaker_rubric(base, head));
@@ -143,6 +146,16 @@ fn fewer_reports(gate: GateName, base: &[PolicyReport], head: &Policy) -> Option
         name: format!("gates.{gate}.reports"),
         base: join(base.iter().map(|report| &report.path)),
         head: join(head.iter().map(|report| &report.path)),
+    })
+}
+
+/// Returns a gate's setting if the gate stays and names fewer features by paths.
+fn fewer_features(gate: GateName, base: &[PolicyFeature], head: &Policy) -> Option<WeakenedSetting> {
+    let head = &head.gates.get(&gate)?.features;
+    base.iter().any(|feature| !head.contains(feature)).then(|| WeakenedSetting {
+        name: format!("gates.{gate}.features"),
+        base: join(base.iter().flat_map(|feature| &feature.paths)),
+        head: join(head.iter().flat_map(|feature| &feature.paths)),
     })
 }
 

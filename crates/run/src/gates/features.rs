@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::named_features::{FeatureEvidence, NamedFeature, NamedFeatures};
 use super::{FEATURE_LIST, GateError, GateOutcome, STORIES, WORKFLOW_STATE, headline};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
@@ -11,14 +12,19 @@ use qa_core::escape::harmless;
 use qa_core::features::FeatureDocument;
 use qa_core::findings::Statement;
 use qa_core::gates::{GateRule, rule_id};
+use qa_core::json_places;
 use qa_core::masking::sanitize_cut;
-use qa_core::{json_places, workflow};
 use qa_gates::stories::{self, ProjectTest, Reason, UnverifiedStep};
 
 impl GateOutcome {
     /// Reports each step of the required features that no test verifies.
-    pub(super) fn check_features(&mut self, mode: RunMode, recorded: &RecordedGates, tests: &[ProjectTest]) {
-        let features = match Features::parse(recorded) {
+    pub(super) fn check_features(
+        &mut self,
+        mode: RunMode,
+        evidence: FeatureEvidence<'_>,
+        tests: &[ProjectTest],
+    ) {
+        let features = match Features::parse(evidence) {
             Ok(features) => features,
             Err(error) => {
                 self.passed = false;
@@ -28,8 +34,10 @@ impl GateOutcome {
             }
         };
         self.summary.push(match &features.current {
-            Some(CurrentFeature { id, source }) => format!("the feature is {id}, which {source} names"),
-            None => format!("neither {WORKFLOW_STATE} of the base nor a trailer `Feature:` names a feature"),
+            Some(NamedFeature { id, source }) => format!("the feature is {id}, which {source} names"),
+            None => format!(
+                "no trailer `Feature:`, no label `feature:`, no path of the policy and no {WORKFLOW_STATE} of the base names a feature"
+            ),
         });
         let coverage = stories::check_steps(&features.list, &features.required, tests, &features.bindings);
         self.summary.push(format!(
@@ -60,23 +68,26 @@ struct Features<'a> {
     /// Features at head, with the steps that the base asks for and head does not.
     list: FeatureList,
     /// The feature that is worked on.
-    current: Option<CurrentFeature>,
+    current: Option<NamedFeature>,
     required: BTreeSet<u64>,
     bindings: BTreeMap<u64, StoryBindings>,
 }
 
 /// Returns the tests that are bound to a step that has to be verified.
-pub(super) fn bound_tests<'t>(recorded: &RecordedGates, tests: &'t [ProjectTest]) -> Vec<&'t ProjectTest> {
-    match Features::parse(recorded) {
+pub(super) fn bound_tests<'t>(
+    evidence: FeatureEvidence<'_>,
+    tests: &'t [ProjectTest],
+) -> Vec<&'t ProjectTest> {
+    match Features::parse(evidence) {
         Ok(features) => stories::bound_tests(&features.required, tests, &features.bindings),
         Err(_) => Vec::new(),
     }
 }
 
 /// Returns the features whose steps tests have to verify.
-pub(super) fn required_features(recorded: &RecordedGates) -> BTreeSet<u64> {
+pub(super) fn required_features(evidence: FeatureEvidence<'_>) -> BTreeSet<u64> {
     // An unreadable list is reported by `check_features`.
-    Features::parse(recorded).map(|features| features.required).unwrap_or_default()
+    Features::parse(evidence).map(|features| features.required).unwrap_or_default()
 }
 
 /// Returns the path of the file that binds tests to the steps of a feature.
@@ -96,7 +107,8 @@ fn parse_bindings(story: &RecordedStory) -> Result<StoryBindings, String> {
 }
 
 impl<'a> Features<'a> {
-    fn parse(recorded: &'a RecordedGates) -> Result<Self, GateError> {
+    fn parse(evidence: FeatureEvidence<'a>) -> Result<Self, GateError> {
+        let recorded = evidence.recorded;
         let Some(text) = recorded.feature_list.as_deref() else {
             let problem = format!("there is no {FEATURE_LIST} at head");
             return Err(GateError::new(Code::FeatureListInvalid, problem));
@@ -106,17 +118,18 @@ impl<'a> Features<'a> {
                 GateError::new(error.code(), format!("failed to read {FEATURE_LIST}: {error}"))
             })?;
         let base = base_list(recorded);
-        let named = named_features(recorded)?;
-        if let Some(unknown) = named.iter().find(|named| !list.0.iter().any(|feature| feature.id == named.id))
-        {
+        let passing: BTreeSet<u64> =
+            base.0.iter().filter(|feature| feature.passes).map(|feature| feature.id).collect();
+        let NamedFeatures { current, all } = evidence.named_features(&passing)?;
+        if let Some(unknown) = all.iter().find(|named| !list.0.iter().any(|feature| feature.id == named.id)) {
             let problem = format!(
                 "{FEATURE_LIST} does not have feature {}, which {} names",
                 unknown.id, unknown.source
             );
             return Err(GateError::new(Code::FeatureListInvalid, problem));
         }
-        let mut required = stories::required_features(&list, named.iter().map(|named| named.id));
-        required.extend(base.0.iter().filter(|feature| feature.passes).map(|feature| feature.id));
+        let mut required = stories::required_features(&list, all.iter().map(|named| named.id));
+        required.extend(passing);
         let list = stories::with_steps_of_base(list, &base);
         let mut bindings = BTreeMap::new();
         for story in &recorded.stories {
@@ -127,7 +140,6 @@ impl<'a> Features<'a> {
             })?;
             bindings.insert(story.feature_id, parsed);
         }
-        let current = named.into_iter().next_back();
         Ok(Self { text, list, current, required, bindings })
     }
 
@@ -189,30 +201,6 @@ impl<'a> Features<'a> {
     }
 }
 
-/// A feature that a change is about, by a source that the change does not edit or that names it openly.
-struct CurrentFeature {
-    id: u64,
-    /// Source of the name, for messages.
-    source: String,
-}
-
-/// Returns the features that the change is about: that of the workflow state at the base, then those of trailers. A
-/// trailer adds a feature and excuses none, since the author of the change writes it.
-fn named_features(recorded: &RecordedGates) -> Result<Vec<CurrentFeature>, GateError> {
-    let mut named = Vec::new();
-    if let Some(text) = &recorded.workflow_state {
-        let state = workflow::parse_state(text.as_bytes()).map_err(|error| {
-            let problem = format!("failed to read {WORKFLOW_STATE} of the base: {error}");
-            GateError::new(error.code(), problem)
-        })?;
-        let source = format!("{WORKFLOW_STATE} of the base");
-        named.extend(state.current_feature_id.map(|id| CurrentFeature { id, source }));
-    }
-    let source = || "a trailer of the head commit".to_owned();
-    named.extend(recorded.declared_features.iter().map(|id| CurrentFeature { id: *id, source: source() }));
-    Ok(named)
-}
-
 /// Returns the features at the base; none where the base has no readable list, which then asks for nothing.
 fn base_list(recorded: &RecordedGates) -> FeatureList {
     let Some(text) = recorded.base_feature_list.as_deref() else { return FeatureList::default() };
@@ -220,8 +208,8 @@ fn base_list(recorded: &RecordedGates) -> FeatureList {
 }
 
 /// Returns the current feature with its description, if the run checks steps of features.
-pub fn current_feature(recorded: &RecordedGates) -> Option<(u64, String)> {
-    let features = Features::parse(recorded).ok()?;
+pub fn current_feature(evidence: FeatureEvidence<'_>) -> Option<(u64, String)> {
+    let features = Features::parse(evidence).ok()?;
     let current = features.current?;
     let found = features.list.0.into_iter().find(|feature| feature.id == current.id)?;
     Some((found.id, found.description))

@@ -37,7 +37,7 @@ pub fn record_idle_tests(
     let tests = project_tests(reports, &[]);
     let mut sources = Sources { read, parsed: BTreeMap::new() };
     let mut idle = Vec::new();
-    for ProjectTest { directory, test, .. } in bound_tests(evidence.reports, &tests) {
+    for ProjectTest { directory, test, .. } in bound_tests(evidence.features(), &tests) {
         if matches!(test.outcome, Outcome::Passed | Outcome::Flaky) && sources.is_idle(directory, test)? {
             idle.push(RecordedTest { directory: directory.clone(), id: test.id.clone() });
         }

@@ -5,6 +5,7 @@ mod execute;
 mod features;
 mod idle_tests;
 mod judge_commands;
+mod named_features;
 mod pictures;
 pub mod record;
 mod scope;
@@ -15,6 +16,7 @@ pub use calls::{command_specs, has_commands, manifests, selected_commands};
 pub use execute::CommandRunner;
 pub use features::current_feature;
 pub use idle_tests::record_idle_tests;
+pub use named_features::FeatureEvidence;
 use pictures::captions;
 pub use pictures::{Caption, screenshots};
 use scope::{Looks, ReportScope};
@@ -83,6 +85,13 @@ pub struct Evidence<'a> {
     pub key: &'a ExecutionKey,
 }
 
+impl<'a> Evidence<'a> {
+    fn features(&self) -> FeatureEvidence<'a> {
+        let Self { policy, change_set, reports, .. } = *self;
+        FeatureEvidence { policy, change_set, recorded: reports }
+    }
+}
+
 /// Error of a report or command that gives no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GateError {
@@ -123,7 +132,7 @@ pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<
         let tests = idle_tests::project_tests(all, &evidence.execution.idle_tests);
         // After a failure a test may be missing because its file did not load, so an unbound step fails in every mode.
         let mode = if all_passed { evidence.policy.mode } else { RunMode::Strict };
-        outcome.check_features(mode, evidence.reports, &tests);
+        outcome.check_features(mode, evidence.features(), &tests);
     }
     outcome
 }

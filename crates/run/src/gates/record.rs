@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::features::{bindings_path, required_features};
+use super::named_features::FeatureEvidence;
 use super::pictures::Album;
 use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
@@ -10,7 +11,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedStep, RecordedStory, Side,
+    ChangeSet, GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedStep,
+    RecordedStory, Side,
 };
 use qa_contracts::{schema, strict_json};
 use qa_core::masking::sanitize_cut;
@@ -66,6 +68,10 @@ pub struct HeadCommit<'a> {
     pub text: &'a dyn Fn(Side, &str) -> Result<CommittedFile, PortError>,
     /// Features that trailers of the commit's message name.
     pub declared_features: &'a BTreeSet<u64>,
+    /// Features that labels of the pull request name.
+    pub label_features: &'a BTreeSet<u64>,
+    /// The change, for the features whose files it touches.
+    pub change_set: &'a ChangeSet,
     /// Path of the checkout, as tools write it.
     pub root: &'a str,
 }
@@ -113,8 +119,9 @@ pub fn record_reports(
                 if side == Side::Head
                     && let Ok(judged) = super::judge_report(report, Some(&record), &[])
                 {
+                    let since = if record.step.is_none() { head.time } else { i64::MIN };
                     record.pictures = album.take(&judged.report, |path| {
-                        accept_picture(reports.read_report(&path.to_text()), head.time)
+                        accept_picture(reports.read_report(&path.to_text()), since)
                     });
                 }
                 recorded.reports.push(record);
@@ -126,7 +133,9 @@ pub fn record_reports(
         recorded.base_feature_list = (head.text)(Side::Base, FEATURE_LIST)?.text();
         recorded.workflow_state = (head.text)(Side::Base, WORKFLOW_STATE)?.text();
         recorded.declared_features = head.declared_features.iter().copied().collect();
-        for feature_id in required_features(&recorded) {
+        recorded.label_features = head.label_features.iter().copied().collect();
+        let evidence = FeatureEvidence { policy, change_set: head.change_set, recorded: &recorded };
+        for feature_id in required_features(evidence) {
             let text = match (head.text)(Side::Head, &bindings_path(feature_id))? {
                 CommittedFile::Missing => continue,
                 found @ (CommittedFile::Unreadable | CommittedFile::Text(_)) => found.text(),
