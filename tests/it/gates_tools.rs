@@ -195,6 +195,39 @@ fn ruff_mypy_and_pytest() {
     project.holds(|_| {}, "3 of 3 gates passed", &findings);
 }
 
+#[test]
+fn a_test_that_is_refused_a_socket_says_which_profile_allows_one() {
+    let Some(tools) = part("target/foreign/python").filter(|_| can_be(As::Root)) else { return };
+    if !enterable(&tools) {
+        eprintln!("SKIPPED: not every user may enter {}", tools.display());
+        return;
+    }
+    let policy = policy(&[tools.to_str().unwrap()], "", &["pytest"], &[("unit_tests", &["pytest"])]);
+    let tests = "import socket\n\n\ndef test_listens():\n    socket.create_server((\"127.0.0.1\", 0))\n\n\n\
+                 def test_counts():\n    assert 1 + 1 == 3\n";
+    let files = [
+        ("pyproject.toml", "[project]\nname = \"sums\"\nversion = \"1\"\n[tool.pytest.ini_options]\n"),
+        ("test_sums.py", "def test_nothing():\n    assert True\n"),
+    ];
+    let (repo, outcome) = Project::new(&files, &policy, &[("test_sums.py", tests)]).judge(true, |_| {});
+    outcome.expect(1);
+    let results = repo.run_dir().json("lens-results.json");
+    let gate = results["lensResults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|result| result["lensId"] == "unit_tests")
+        .unwrap();
+    let fixes = gate["findings"].as_array().unwrap().iter().map(|finding| {
+        let refused =
+            finding["fix"].as_str().unwrap().contains("exec_sandboxed_network_off allows no sockets");
+        (finding["startLine"].as_u64().unwrap(), refused)
+    });
+    assert_eq!(fixes.collect::<Vec<_>>(), [(5, true), (9, false)]);
+    assert!(gate["evidenceSummary"].to_string().contains("pytest: a socket was refused"), "{gate:#}");
+    repo.run_dir().verify().run().expect(0);
+}
+
 /// Makes a virtual environment with pytest in a checkout. Its interpreter is in an installation of its own beside the
 /// checkout, which is returned.
 fn environment(checkout: &Path, tools: &Path) -> PathBuf {

@@ -91,6 +91,16 @@ impl ToolSpec {
         self.gate == gate || gate == GateName::StoryValidation && self.gate.runs_tests()
     }
 
+    /// Returns the names of the manifests of its projects, the one that shows a project best first.
+    pub fn manifests(&self) -> &'static [&'static str] {
+        match self.language {
+            Language::Node => &["package.json"],
+            Language::Python => super::manifests::PYTHON,
+            Language::Rust => &["Cargo.toml"],
+            Language::Go => &["go.mod"],
+        }
+    }
+
     /// Returns whether the tool is for a file, by its name.
     pub fn is_for(&self, path: &RepoPath) -> bool {
         let path = path.to_text();

@@ -22,6 +22,7 @@ mod readers;
 pub mod report;
 mod ruff;
 pub mod selection;
+pub mod sockets;
 pub mod stories;
 mod tags;
 mod text;

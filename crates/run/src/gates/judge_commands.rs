@@ -6,14 +6,17 @@ use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
-    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, RecordedCommand, RecordedExecution, Side,
+    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, RecordedCommand, RecordedExecution,
+    RecordedManifest, Side,
 };
 use qa_core::escape::harmless;
 use qa_core::permissions::Permission;
 use qa_core::policy::POLICY_PATH;
-use qa_gates::contract::{CommandOutput, Output, Places, ReportError, Source};
+use qa_gates::contract::{CommandOutput, Output, Places, ReportError, Source, ToolSpec};
 use qa_gates::judge::{Judged, judge_attempts};
+use qa_gates::manifests::directory_of;
 use qa_gates::selection::{SelectedCommand, Selection};
+use qa_gates::sockets;
 
 impl GateOutcome {
     /// Judges the tools that the gate runs itself.
@@ -84,7 +87,10 @@ impl GateOutcome {
                 Side::Head => {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
                     head_is_excusable = false;
-                    match judge_command(command, &attempts) {
+                    let earlier = self.statements.len();
+                    let judged = judge_command(command, &attempts);
+                    let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
+                    match judged {
                         Ok(judged) => {
                             let may_be_excused = self.add_head_report(gate, &origin, &judged);
                             head_is_excusable = may_be_excused && judged.report.totals.has_faults();
@@ -92,6 +98,9 @@ impl GateOutcome {
                             all.push(GateReport { scope, judged });
                         }
                         Err(error) => self.fail(origin.tool, error.code, &error.problem),
+                    }
+                    if !passed && !evidence.policy.execution.network() && show_refused_socket(&attempts) {
+                        self.explain_refused_sockets(origin.tool, earlier);
                     }
                 }
                 // The base matters only if head has findings that it may excuse.
@@ -104,6 +113,30 @@ impl GateOutcome {
         }
         all
     }
+}
+
+/// Advice for tests that the sandbox refused a socket.
+const NO_SOCKETS: &str = "The profile exec_sandboxed_network_off allows no sockets, not even to this machine: use the profile exec_sandboxed, or a test without one.";
+
+impl GateOutcome {
+    /// Names the profile as the likely cause of failures, in those that mention a refused call and in the summary.
+    fn explain_refused_sockets(&mut self, tool: &str, earlier: usize) {
+        for statement in &mut self.statements[earlier..] {
+            let message = statement.detail.get("message").and_then(serde_json::Value::as_str);
+            if [message.unwrap_or_default(), &statement.subject].into_iter().any(sockets::mentions_refusal) {
+                NO_SOCKETS.clone_into(&mut statement.fix);
+            }
+        }
+        self.summary.push(format!("{tool}: a socket was refused; {NO_SOCKETS}"));
+    }
+}
+
+/// Returns whether the output or the report of an attempt shows a refused socket.
+fn show_refused_socket(attempts: &[&RecordedCommand]) -> bool {
+    attempts.iter().any(|attempt| {
+        let outputs = [&attempt.stdout, &attempt.stderr].into_iter().chain(&attempt.report);
+        outputs.into_iter().any(|output| sockets::shows_refused_socket(&output.text))
+    })
 }
 
 /// Returns the recorded attempts at all commands of a gate.
@@ -179,16 +212,28 @@ fn command_origin(command: &SelectedCommand, execution: &RecordedExecution) -> O
         Side::Head => &execution.head_files,
         Side::Base => &execution.base_files,
     };
-    let manifest = files.iter().find(|file| qa_gates::manifests::directory_of(&file.path) == directory);
+    let spec = command.tool.spec();
+    let mut manifests: Vec<&RecordedManifest> =
+        files.iter().filter(|file| directory_of(&file.path) == directory).collect();
+    manifests.sort_by_key(|file| rank(spec, &file.path));
+    let manifest = manifests.first();
     Origin {
-        tool: command.tool.spec().id,
-        spec: command.tool.spec(),
+        tool: spec.id,
+        spec,
         from: if directory.is_empty() { "the root".to_owned() } else { directory.clone() },
         file: match manifest {
             Some(manifest) => manifest.path.clone(),
             None => RepoPath::from_bytes(POLICY_PATH.as_bytes()).expect("a plain path"),
         },
     }
+}
+
+/// Returns the position of a manifest among those of a tool's projects; other files come last.
+fn rank(spec: &ToolSpec, path: &RepoPath) -> usize {
+    let path = path.to_text();
+    let name = path.rsplit_once('/').map_or(path.as_ref(), |(_, name)| name);
+    let names = spec.manifests();
+    names.iter().position(|manifest| *manifest == name).unwrap_or(names.len())
 }
 
 /// Returns the audit of all commands of a gate and their sandbox (S003-89), or `None` if nothing was executed.
