@@ -13,7 +13,7 @@ impl Tool for CargoTest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "cargo-test",
-            version: "1",
+            version: "2",
             gate: GateName::UnitTests,
             language: Language::Rust,
             about: "Tests of Rust",

@@ -13,7 +13,7 @@ impl Tool for GoTest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "go-test",
-            version: "1",
+            version: "2",
             gate: GateName::UnitTests,
             language: Language::Go,
             about: "Tests of Go",

@@ -14,7 +14,7 @@ impl Tool for Mypy {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "mypy",
-            version: "1",
+            version: "2",
             gate: GateName::TypeCheck,
             language: Language::Python,
             about: "Types of Python",

@@ -12,7 +12,7 @@ impl Tool for Playwright {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "playwright",
-            version: "1",
+            version: "2",
             gate: GateName::BrowserTests,
             language: Language::Node,
             about: "Tests in a browser",

@@ -13,7 +13,7 @@ impl Tool for Ruff {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "ruff",
-            version: "1",
+            version: "2",
             gate: GateName::Lint,
             language: Language::Python,
             about: "Likely mistakes and style in Python",

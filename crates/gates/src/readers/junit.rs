@@ -82,7 +82,11 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
             }
             "testcase" => {
                 let case = test_case(child, &inner);
-                let faults = u64::from(case.outcome.fails());
+                let faults = match inner.dialect {
+                    // Each subtest that fails is a failure of its test's case.
+                    Dialect::Pytest => children(child, "failure") + children(child, "error"),
+                    Dialect::Other => u64::from(case.outcome.fails()),
+                };
                 read.tests.push(case);
                 Seen { tests: 1, faults }
             }
@@ -103,7 +107,11 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         let cases = read.tests.split_off(first);
         read.tests.extend(merge_reruns(cases));
     }
-    if let Some(stated) = declared(element, "tests")?.filter(|&stated| stated > seen.tests) {
+    // pytest counts subtests that pass, and lists none of them.
+    let may_count_others = inner.dialect == Dialect::Pytest;
+    if let Some(stated) =
+        declared(element, "tests")?.filter(|&stated| stated > seen.tests && !may_count_others)
+    {
         let name = text::name(inner.name, inner.places);
         let found = seen.tests;
         return Err(ReportError::Inconsistent(format!(
@@ -118,6 +126,11 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         seen.faults = stated;
     }
     Ok(seen)
+}
+
+/// Returns the number of children of a name.
+fn children(element: &Element, name: &str) -> u64 {
+    element.children.iter().filter(|child| child.name == name).count() as u64
 }
 
 /// Joins the attempts at one test. An attempt that another follows failed, although its case does not show it: pytest
@@ -186,7 +199,9 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
         Some((path, line, _)) => Some((path.clone(), *line)),
         None => fault.and_then(|fault| match &path {
             Some(path) => place_in(&path.to_text(), &fault.text, places),
-            None => modules(class).find_map(|module| place_in(&module, &fault.text, places)),
+            None => modules(class)
+                .find_map(|module| place_in(&module, &fault.text, places))
+                .or_else(|| place_in_words(&fault.text, places)),
         }),
     };
     let (path, line) = failed_at.unwrap_or((path, line));
@@ -207,7 +222,12 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
 
 /// `class::name`, or the name alone where the writer repeats one in the other.
 fn joined(class: &str, name: &str) -> String {
-    if class.is_empty() || name.starts_with(class) { name.to_owned() } else { format!("{class}::{name}") }
+    let is_repeated = match name.strip_prefix(class) {
+        // Of the test `test_adds` in the module `test_add` nothing is repeated.
+        Some(rest) => !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'),
+        None => false,
+    };
+    if class.is_empty() || is_repeated { name.to_owned() } else { format!("{class}::{name}") }
 }
 
 fn outcome(element: &Element, retried: usize) -> (Outcome, Option<&Element>) {
@@ -275,6 +295,16 @@ fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoP
         .find(|(full, _, _)| full.starts_with('/') || full.contains(":/") || full.contains(":\\"));
     let (_, path, line) = full.or(named.first())?;
     Some((Some(path.clone()), Some(*line)))
+}
+
+/// Where a failure of Bats says that it is: `(in test file test/sum.bats, line 7)`, also behind the functions that were
+/// called.
+fn place_in_words(said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
+    let (_, named) = text::head(said, MAX_SEARCHED).split_once("in test file ")?;
+    let (path, rest) = named.split_once(", line ")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let line = rest[..digits].parse().ok().filter(|&line: &u32| line > 0)?;
+    Some((Some(text::path(path, places)?), Some(line)))
 }
 
 /// The file of a test: stated, or the class where writers put it there.
@@ -378,6 +408,11 @@ mod tests {
                 r#"<testsuite name="g"><testcase name="a" status="run" result="completed"/><testcase name="b" status="notrun"/><testcase name="c" status="fail"/></testsuite>"#,
                 &["failed | g::c | - x1", "passed | g::a | - x1", "skipped | g::b | - x1"],
             ),
+            // A name that begins like its class, and one that repeats it.
+            (
+                r#"<testsuite><testcase classname="test_add" name="test_adds"/><testcase classname="cart" name="cart adds"/></testsuite>"#,
+                &["passed | cart adds | - x1", "passed | test_add::test_adds | - x1"],
+            ),
             // A fault of the suite itself.
             (
                 r#"<testsuite name="s" errors="1"><error message="does not load"/><testcase name="a"/></testsuite>"#,
@@ -400,6 +435,43 @@ mod tests {
         let hidden =
             shown(r#"<testsuites failures="1"><testsuite><testcase name="a"/></testsuite></testsuites>"#);
         assert_eq!(hidden.unwrap()[0], "errored | (suite) | the suite states 1 more faults than it shows x1");
+    }
+
+    #[test]
+    fn subtests_of_pytest_are_counted_and_not_listed() {
+        let places = Places { roots: &[], directory: "", module: "" };
+        for (report, expected) in [
+            (
+                r#"<testsuite name="pytest" tests="9" failures="0"><testcase classname="test_a" name="one"/></testsuite>"#,
+                (1, 0),
+            ),
+            // Two of them fail, and their test with them.
+            (
+                r#"<testsuite name="pytest" tests="9" failures="3"><testcase classname="test_a" name="one"><failure message="a"/><failure message="b"/><failure message="contains 2 failed subtests"/></testcase></testsuite>"#,
+                (0, 1),
+            ),
+            (
+                r#"<testsuite name="pytest" tests="9" failures="1"><testcase classname="test_a" name="one"/></testsuite>"#,
+                (1, 1),
+            ),
+        ] {
+            let read = read_report(report.as_bytes(), &places, Dialect::Pytest).unwrap().finish();
+            assert_eq!((read.totals.passed, read.totals.failed + read.totals.errored), expected, "{report}");
+        }
+    }
+
+    #[test]
+    fn a_failure_of_bats_names_its_place_in_words() {
+        let report = "<testsuite name=\"sum.bats\"><testcase classname=\"sum.bats\" name=\"fails\"><failure type=\"failure\">(from function `check&#39; in file test/helper.bash, line 2,\n in test file test/sum.bats, line 7)\n  `check&#39; failed</failure></testcase></testsuite>";
+        let places = Places { roots: &[], directory: "", module: "" };
+        let read = read_report(report.as_bytes(), &places, Dialect::Other).unwrap();
+        let place = (read.tests[0].path.as_ref().map(|path| path.to_text().into_owned()), read.tests[0].line);
+        assert_eq!(place, (Some("test/sum.bats".to_owned()), Some(7)));
+        for said in
+            ["in test file ", "in test file a, line x", "in test file ../a, line 1", "in test file a, line 0"]
+        {
+            assert_eq!(place_in_words(said, &places), None, "{said}");
+        }
     }
 
     #[test]
