@@ -13,12 +13,13 @@ impl Tool for Jest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "jest",
-            version: "1",
+            version: "2",
             gate: GateName::UnitTests,
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript, where there is no Vitest",
             formats: &[ReportFormat::JestJson],
-            hiding: &[],
+            // An error after the last test of a file ends Jest, and its report passes.
+            hiding: &[ReportFormat::JestJson],
             files: &[],
             stream: Stream::File,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],

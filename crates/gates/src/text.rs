@@ -32,7 +32,11 @@ pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
     mask_and_truncate(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
 }
 
-/// Returns the last ten lines that a tool printed, to explain a missing result. Prefers standard error.
+/// Maximum number of lines that explain a missing result.
+const MOST_LINES: usize = 10;
+
+/// Returns ten lines that a tool printed, to explain a missing result: those from the last error on, or else the last. Prefers
+/// standard error.
 pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String {
     let stream = if stderr.trim_ascii().is_empty() { stdout } else { stderr };
     let start = stream.len().saturating_sub(4 * MAX_MESSAGE);
@@ -40,8 +44,18 @@ pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String 
     let lines: Vec<String> = text.lines().map(|line| visible(line.trim_end())).collect();
     let useful: Vec<&str> =
         lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_stack_frame(line)).collect();
-    let last = useful[useful.len().saturating_sub(10)..].join("\n");
+    let last = useful.len().saturating_sub(MOST_LINES);
+    let first = useful.iter().rposition(|line| names_error(line)).unwrap_or(last).min(last);
+    let last = useful[first..].iter().take(MOST_LINES).copied().collect::<Vec<_>>().join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
+}
+
+/// Returns whether a line begins with the name of an error, such as `TypeError: x is not a function`.
+fn names_error(line: &str) -> bool {
+    match line.split_once(':') {
+        Some((name, _)) => !name.contains(' ') && (name.ends_with("Error") || name.ends_with("Exception")),
+        None => false,
+    }
 }
 
 /// Returns whether a line is a frame of a JavaScript stack, which says less than the error above it.
@@ -254,6 +268,18 @@ mod tests {
             let found = path(text, &PLACES).map(|path| path.to_text().into_owned());
             assert_eq!(found.as_deref(), *expected, "{text}");
         }
+    }
+
+    #[test]
+    fn an_explanation_begins_at_the_last_error() {
+        let stack = (1..20).map(|number| format!("{number}| code\n")).collect::<String>();
+        let printed = format!("Starting\nTypeError: early\nmore\nError: late\n{stack}");
+        let said = tail(b"ignored", printed.as_bytes(), &PLACES);
+        assert!(said.starts_with("Error: late\n1| code\n") && said.ends_with("9| code"), "{said}");
+        let said = tail(stack.as_bytes(), b" \n", &PLACES);
+        assert!(said.starts_with("10| code\n") && said.ends_with("19| code"), "{said}");
+        let short = "Error: first\nand what it means";
+        assert_eq!(tail(b"", short.as_bytes(), &PLACES), short);
     }
 
     #[test]

@@ -12,7 +12,7 @@ impl Tool for Vitest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "vitest",
-            version: "1",
+            version: "2",
             gate: GateName::UnitTests,
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript",
@@ -30,9 +30,17 @@ impl Tool for Vitest {
             return None;
         }
         let report = format!("{SCRATCH}-vitest.json");
-        let to = format!("--outputFile={report}");
-        let words =
-            ["vitest", "run", "--reporter=json", &to, "--includeTaskLocation", "--passWithNoTests=false"];
+        let to = format!("--outputFile.json={report}");
+        // Without a second reporter nothing says which error no test caught.
+        let words = [
+            "vitest",
+            "run",
+            "--reporter=dot",
+            "--reporter=json",
+            &to,
+            "--includeTaskLocation",
+            "--passWithNoTests=false",
+        ];
         Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
     }
 }
