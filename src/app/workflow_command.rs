@@ -121,6 +121,13 @@ struct Next {
     proposed: bool,
 }
 
+impl Next {
+    /// Returns whether there is a state to store: always, but for a run without effect.
+    fn has_changed(&self, arguments: &WorkflowArgs) -> bool {
+        arguments.run.is_none() || self.state.history.len() != self.known_steps
+    }
+}
+
 /// Derives the next state and renders it. With `--write` stores it as well.
 pub(crate) fn workflow(
     arguments: &WorkflowArgs,
@@ -138,8 +145,7 @@ pub(crate) fn workflow(
         None => apply_event(arguments, &now)?,
     };
     let document = state_document(&next.state);
-    let is_unchanged = arguments.run.is_some() && next.state.history.len() == next.known_steps;
-    if arguments.write && !is_unchanged {
+    if arguments.write && next.has_changed(arguments) {
         replace_file(&arguments.state, &document)?;
     }
     Ok(if arguments.format == "json" { document } else { render_text(arguments, &next).into_bytes() })
@@ -368,10 +374,18 @@ fn render_text(arguments: &WorkflowArgs, next: &Next) -> String {
     }
     if let Some(path) = &arguments.propose {
         let path = visible(&path.display().to_string());
-        rows.push(("proposal", if next.proposed { path } else { "none, there is no verdict".to_owned() }));
+        let none = "none; the run is about no feature, or its result is set already".to_owned();
+        rows.push(("proposal", if next.proposed { path } else { none }));
     }
     let path = visible(&arguments.state.display().to_string());
-    rows.push(("stored", if arguments.write { path } else { "no; --write stores it".to_owned() }));
+    rows.push((
+        "stored",
+        match (arguments.write, next.has_changed(arguments)) {
+            (true, true) => path,
+            (true, false) => "no; nothing has changed".to_owned(),
+            (false, _) => "no; --write stores it".to_owned(),
+        },
+    ));
     if state.qa_retries >= MANY_RETRIES {
         let retries = state.qa_retries;
         rows.push(("note", format!("QA failed {retries} times in a row; try another approach")));

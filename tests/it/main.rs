@@ -33,6 +33,7 @@ mod faults;
 mod features;
 mod gates;
 mod gates_features;
+mod gates_languages;
 #[cfg(target_os = "linux")]
 mod gates_limits;
 mod gates_pictures;
