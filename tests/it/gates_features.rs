@@ -147,7 +147,8 @@ fn every_source_adds_steps_to_show_and_none_takes_any_away() {
 fn a_change_does_not_take_a_path_off_a_feature_unseen() {
     let fewer = format!("{POLICY}{PATHS}").replace(", \"mail/**\"", "");
     let repo = change("42", "Add", |files| files.with(".qa-skill/policy.toml", fewer), &[42, 43, 44]);
-    repo.judge().run().expect(1);
+    repo.judge().run().expect(0);
+    assert_eq!(repo.run_dir().findings(), ["policy-weakening/policy-weakened .qa-skill/policy.toml:11"]);
     let verdict = repo.run_dir().json("final-verdict.json");
     let preview = verdict["policyPreview"].to_string();
     assert!(preview.contains("gates.story_validation.features"), "{preview}");
@@ -161,7 +162,7 @@ fn features_without_paths_and_of_another_gate_are_refused() {
             format!("{POLICY}[[gates.story_validation.features]]\nid = 1\npaths = []\n"),
             "feature 1 has no paths",
         ),
-        (format!("{POLICY}[[gates.story_validation.features]]\nid = 1\npaths = [\"{{\"]\n"), "`{`"),
+        (format!("{POLICY}[[gates.story_validation.features]]\nid = 1\npaths = [\"{{\"]\n"), "glob \"{\""),
         (format!("{tests}[[gates.unit_tests.features]]\nid = 1\npaths = [\"a\"]\n"), "is about no feature"),
     ] {
         let repo = Repo::new();
