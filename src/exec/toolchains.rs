@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use super::inside::SYSTEM;
 use super::order::{PATH, broken};
 use super::room::Room;
-use super::virtual_environment::{BaseInstallation, CopiedBase, is_virtual_environment, script_interpreter};
+use super::virtual_environment::{
+    BaseInstallation, CopiedBase, is_virtual_environment, relocate_scripts, script_interpreter,
+};
 use qa_contracts::v1::{PolicyToolchain, ToolchainMode};
 use qa_run::commands::{Identity, SandboxError};
 
@@ -100,7 +102,7 @@ impl Toolchains {
             checkout: self.checkout.clone(),
             tree: room.tree.clone(),
         };
-        let (mut on_path, mut libraries) = (Vec::new(), Vec::new());
+        let mut on_path = Vec::new();
         for (number, toolchain) in self.installed.iter().enumerate() {
             let in_tree = match &toolchain.inside {
                 // The commit has no such directory, so it has no project that uses the toolchain.
@@ -115,34 +117,22 @@ impl Toolchains {
                 );
                 return Err(SandboxError::Order(message));
             }
+            let base = toolchain.base.as_ref().filter(|base| !self.is_of_change(base, room));
             let place = if toolchain.copied {
                 let place = match in_tree {
                     Some(place) => place,
                     None => make_copy_directory(room, number, &toolchain.source)
                         .map_err(|error| broken("copy a toolchain", &error))?,
                 };
-                copy(&toolchain.source, &place).map_err(|error| broken("copy a toolchain", &error))?;
-                if !place.starts_with(&room.tree) {
-                    provided.readable.push(place.clone());
-                }
-                if let Some(base) = toolchain.base.as_ref().filter(|base| self.may_provide(base, room)) {
-                    let directory = room.private.join(format!("interpreter-{number}"));
-                    let CopiedBase { directory, shared_libraries } = base
-                        .copy(&toolchain.source, &place, directory)
-                        .map_err(|error| broken("copy an interpreter", &error))?;
-                    provided.readable.push(directory);
-                    libraries.extend(shared_libraries.and_then(|path| path.to_str().map(str::to_owned)));
-                }
+                let interpreter = room.private.join(format!("interpreter-{number}"));
+                provided
+                    .add_copy(&toolchain.source, base, &place, interpreter)
+                    .map_err(|error| broken("copy a toolchain", &error))?;
                 place
             } else {
-                check_enterable(&toolchain.source)?;
+                provided.add_in_place(&toolchain.source, base)?;
                 if let Some(place) = in_tree {
                     symlink(&toolchain.source, place).map_err(|error| broken("link a toolchain", &error))?;
-                }
-                provided.readable.push(toolchain.source.clone());
-                if let Some(base) = toolchain.base.as_ref().filter(|base| self.may_provide(base, room)) {
-                    let enterable = base.paths().filter(|path| closed_directory(path).is_none());
-                    provided.readable.extend(enterable.cloned());
                 }
                 toolchain.source.clone()
             };
@@ -157,18 +147,55 @@ impl Toolchains {
         provided.programs.extend(PATH.split(':').map(PathBuf::from));
         on_path.push(PATH.to_owned());
         provided.path = on_path.join(":");
-        provided.library_path = libraries.join(":");
         Ok(provided)
     }
 
-    /// Returns whether commands lack an installation that the change cannot have written.
-    fn may_provide(&self, base: &BaseInstallation, room: &Room) -> bool {
-        let is_of_change = |path: &PathBuf| path.starts_with(&self.checkout) || path.starts_with(&room.tree);
-        !base.paths().any(is_of_change) && !base.paths().all(|path| is_of_system(path))
+    /// Returns whether the change may have written a part of an installation.
+    fn is_of_change(&self, base: &BaseInstallation, room: &Room) -> bool {
+        base.paths().any(|path| path.starts_with(&self.checkout) || path.starts_with(&room.tree))
     }
 }
 
 impl Provided {
+    /// Lets commands read a toolchain in its place, and the base installation of a virtual environment as far as they can
+    /// enter it. Programs that need the rest of it are refused when they are looked for.
+    fn add_in_place(&mut self, source: &Path, base: Option<&BaseInstallation>) -> Result<(), SandboxError> {
+        check_enterable(source)?;
+        self.readable.push(source.to_owned());
+        let paths = base.into_iter().flat_map(BaseInstallation::paths);
+        let missing = paths.filter(|path| !is_of_system(path) && closed_directory(path).is_none());
+        self.readable.extend(missing.cloned());
+        Ok(())
+    }
+
+    /// Copies a toolchain. A copied virtual environment uses a copy of its base installation, unless that is part of the
+    /// system.
+    fn add_copy(
+        &mut self,
+        source: &Path,
+        base: Option<&BaseInstallation>,
+        place: &Path,
+        interpreter: PathBuf,
+    ) -> io::Result<()> {
+        copy(source, place)?;
+        if !place.starts_with(&self.tree) {
+            self.readable.push(place.to_owned());
+        }
+        // The copy is looked at again: what was a file may have become a link since.
+        let Some(base) = base.filter(|_| is_virtual_environment(place)) else { return Ok(()) };
+        relocate_scripts(source, place)?;
+        if base.paths().all(|path| is_of_system(path)) {
+            return Ok(());
+        }
+        let CopiedBase { directory, shared_libraries } = base.copy(place, interpreter)?;
+        self.readable.push(directory);
+        if let Some(path) = shared_libraries.as_deref().and_then(Path::to_str) {
+            let separator = if self.library_path.is_empty() { "" } else { ":" };
+            self.library_path.push_str(&format!("{separator}{path}"));
+        }
+        Ok(())
+    }
+
     /// Finds a program by its plain name. Programs in the checkout or the commit's tree are skipped: the author of the change
     /// may have written them. Fails if commands may not execute it or its interpreter.
     pub(crate) fn find(&self, program: &str) -> Result<PathBuf, SandboxError> {
@@ -493,6 +520,40 @@ mod tests {
         assert!(!copied.join("lib/python3.11/site-packages").exists());
         assert_eq!(provided.library_path, copied.join("shared").to_str().unwrap());
         assert!(copied.join("shared/libpython3.11.so.1.0").exists());
+    }
+
+    #[test]
+    fn a_link_in_a_virtual_environment_leads_nothing_to_be_written_elsewhere() {
+        for part in ["pyvenv.cfg", "bin"] {
+            let yard = yard();
+            let place = yard.checkout.join(".venv");
+            environment(&yard, &place, 0o755);
+            let elsewhere = yard.checkout.parent().unwrap().join("elsewhere");
+            fs::rename(place.join(part), &elsewhere).unwrap();
+            symlink(&elsewhere, place.join(part)).unwrap();
+            let file = if part == "bin" { elsewhere.join("pytest") } else { elsewhere.clone() };
+            let before = fs::read_to_string(&file).unwrap();
+            provide(&yard, &[(".venv", true)]).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), before, "{part}");
+            assert!(!yard.room.private.join("interpreter-0").exists(), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_copied_virtual_environment_of_the_system_keeps_its_interpreter() {
+        let yard = yard();
+        let place = yard.checkout.join(".venv");
+        environment(&yard, &place, 0o755);
+        fs::remove_file(place.join("bin/python3")).unwrap();
+        symlink("/bin/sh", place.join("bin/python3")).unwrap();
+        fs::write(place.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+        let provided = provide(&yard, &[(".venv", true)]).unwrap();
+        let copied = yard.room.tree.join(".venv");
+        assert_eq!(provided.find("pytest").unwrap(), copied.join("bin/pytest"));
+        let script = fs::read_to_string(copied.join("bin/pytest")).unwrap();
+        assert!(script.starts_with(&format!("#!{}\n", copied.join("bin/python3").display())), "{script}");
+        assert_eq!(fs::read_link(copied.join("bin/python3")).unwrap(), Path::new("/bin/sh"));
+        assert_eq!(provided.readable, [""; 0].map(PathBuf::from));
     }
 
     #[test]

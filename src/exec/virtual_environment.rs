@@ -35,18 +35,20 @@ pub(super) struct CopiedBase {
 }
 
 impl BaseInstallation {
-    /// Returns the base installation of a virtual environment. Returns `None` if the directory is none, or if its
-    /// interpreter does not exist.
+    /// Returns the base installation of a virtual environment. Returns `None` if the directory is none, if its interpreter
+    /// does not exist, or if a part that a copy has to change is a link to elsewhere.
     pub(super) fn find(source: &Path) -> Option<Self> {
+        if !is_virtual_environment(source) {
+            return None;
+        }
         let config = read_text(&source.join(MARKER))?;
         let executable = source.join("bin/python").canonicalize().ok()?;
         let home = PathBuf::from(setting(&config, "home")?);
         let prefix = home.parent()?;
-        let is_library = |path: &PathBuf| has_standard_library(path);
         let libraries = LIBRARIES
             .iter()
             .filter_map(|name| prefix.join(name).canonicalize().ok())
-            .filter(is_library)
+            .filter(|path| has_standard_library(path))
             .collect();
         let has_site_packages =
             setting(&config, "include-system-site-packages").is_some_and(|value| value == "true");
@@ -58,14 +60,9 @@ impl BaseInstallation {
         std::iter::once(&self.executable).chain(&self.libraries)
     }
 
-    /// Copies the interpreter with its libraries, and lets the copy `environment` of the virtual environment `source` use
-    /// it.
-    pub(super) fn copy(
-        &self,
-        source: &Path,
-        environment: &Path,
-        directory: PathBuf,
-    ) -> io::Result<CopiedBase> {
+    /// Copies the interpreter with its libraries to a directory, and lets the copy `environment` of the virtual environment use
+    /// them.
+    pub(super) fn copy(&self, environment: &Path, directory: PathBuf) -> io::Result<CopiedBase> {
         let bin = directory.join("bin");
         fs::DirBuilder::new().mode(0o755).recursive(true).create(&bin)?;
         let executable = bin.join(self.executable.file_name().unwrap_or("python".as_ref()));
@@ -77,15 +74,36 @@ impl BaseInstallation {
                 copy_except(library, &place, left_out)?;
             }
         }
-        relocate(source, environment, &self.executable, &executable)?;
+        self.relocate(environment, &bin, &executable)?;
         let shared_libraries = link_shared_libraries(&directory)?;
         Ok(CopiedBase { directory, shared_libraries })
     }
+
+    /// Replaces the paths of the installation in a copied environment: `home` and the links to the interpreter.
+    fn relocate(&self, environment: &Path, bin: &Path, executable: &Path) -> io::Result<()> {
+        let config = environment.join(MARKER);
+        let text = fs::read_to_string(&config)?;
+        let others = text.lines().filter(|line| setting(line, "home").is_none());
+        let lines: Vec<String> =
+            std::iter::once(format!("home = {}", bin.display())).chain(others.map(str::to_owned)).collect();
+        fs::write(&config, lines.join("\n") + "\n")?;
+        for entry in fs::read_dir(environment.join("bin"))? {
+            let path = entry?.path();
+            let is_absolute = fs::read_link(&path).is_ok_and(|target| target.is_absolute());
+            if is_absolute && path.canonicalize().is_ok_and(|real| real == self.executable) {
+                fs::remove_file(&path)?;
+                symlink(executable, &path)?;
+            }
+        }
+        Ok(())
+    }
 }
 
-/// Returns whether a directory is a virtual environment.
+/// Returns whether a directory is a virtual environment, whose parts are no links.
 pub(super) fn is_virtual_environment(directory: &Path) -> bool {
-    directory.join(MARKER).is_file()
+    let marker = fs::symlink_metadata(directory.join(MARKER));
+    let programs = fs::symlink_metadata(directory.join("bin"));
+    marker.is_ok_and(|marker| marker.is_file()) && programs.is_ok_and(|programs| programs.is_dir())
 }
 
 /// Returns whether a directory of libraries holds Python's own, as the interpreter itself looks for it.
@@ -110,34 +128,23 @@ fn read_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Replaces the paths of the original in a copy: the links to the interpreter, the first lines of scripts and `home`.
-fn relocate(source: &Path, environment: &Path, interpreter: &Path, copied: &Path) -> io::Result<()> {
-    let home = copied.parent().unwrap_or(copied).display().to_string();
-    let config = environment.join(MARKER);
-    let text = fs::read_to_string(&config)?;
-    let is_home = |line: &&str| setting(line, "home").is_some();
-    let mut lines: Vec<String> = text.lines().filter(|line| !is_home(line)).map(str::to_owned).collect();
-    lines.insert(0, format!("home = {home}"));
-    fs::write(&config, lines.join("\n") + "\n")?;
+/// Lets the scripts of the copy `environment` of the virtual environment `source` be executed by the copy's interpreter.
+pub(super) fn relocate_scripts(source: &Path, environment: &Path) -> io::Result<()> {
     for entry in fs::read_dir(environment.join("bin"))? {
         let path = entry?.path();
-        let metadata = fs::symlink_metadata(&path)?;
-        if metadata.is_symlink() {
-            if fs::read_link(&path)?.is_absolute()
-                && path.canonicalize().is_ok_and(|real| real == interpreter)
-            {
-                fs::remove_file(&path)?;
-                symlink(copied, &path)?;
-            }
-        } else if let Some(named) = script_interpreter(&path)
-            && named.parent().is_some_and(|bin| bin.canonicalize().is_ok_and(|bin| bin == source.join("bin")))
-        {
-            let script = fs::read(&path)?;
-            let end = script.iter().position(|byte| *byte == b'\n').unwrap_or(script.len());
-            let name = named.file_name().unwrap_or("python".as_ref());
-            let first = format!("#!{}", environment.join("bin").join(name).display());
-            fs::write(&path, [first.as_bytes(), &script[end..]].concat())?;
+        if !fs::symlink_metadata(&path)?.is_file() {
+            continue;
         }
+        let Some(interpreter) = script_interpreter(&path) else { continue };
+        let directory = interpreter.parent().and_then(|directory| directory.canonicalize().ok());
+        if directory != Some(source.join("bin")) {
+            continue;
+        }
+        let script = fs::read(&path)?;
+        let end = script.iter().position(|byte| *byte == b'\n').unwrap_or(script.len());
+        let name = interpreter.file_name().unwrap_or("python".as_ref());
+        let first = format!("#!{}", environment.join("bin").join(name).display());
+        fs::write(&path, [first.as_bytes(), &script[end..]].concat())?;
     }
     Ok(())
 }
