@@ -35,8 +35,8 @@ pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
 /// Maximum number of lines that explain a missing result.
 const MOST_LINES: usize = 10;
 
-/// Returns ten lines that a tool printed, to explain a missing result: those from the last error on, or else the last. Prefers
-/// standard error.
+/// Returns lines that a tool printed, to explain a missing result: the last error with what follows it, and at least the last
+/// ten lines. Prefers standard error.
 pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String {
     let stream = if stderr.trim_ascii().is_empty() { stdout } else { stderr };
     let start = stream.len().saturating_sub(4 * MAX_MESSAGE);
@@ -45,8 +45,14 @@ pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String 
     let useful: Vec<&str> =
         lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_stack_frame(line)).collect();
     let last = useful.len().saturating_sub(MOST_LINES);
-    let first = useful.iter().rposition(|line| names_error(line)).unwrap_or(last).min(last);
-    let last = useful[first..].iter().take(MOST_LINES).copied().collect::<Vec<_>>().join("\n");
+    let error = useful.iter().rposition(|line| names_error(line));
+    let mut told: Vec<&str> = error.map(|position| useful[position]).into_iter().collect();
+    for (position, line) in useful.iter().enumerate().skip(error.unwrap_or(last).min(last)).take(MOST_LINES) {
+        if Some(position) != error {
+            told.push(line);
+        }
+    }
+    let last = told.join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
 }
 
@@ -278,8 +284,8 @@ mod tests {
         assert!(said.starts_with("Error: late\n1| code\n") && said.ends_with("9| code"), "{said}");
         let said = tail(stack.as_bytes(), b" \n", &PLACES);
         assert!(said.starts_with("10| code\n") && said.ends_with("19| code"), "{said}");
-        let short = "Error: first\nand what it means";
-        assert_eq!(tail(b"", short.as_bytes(), &PLACES), short);
+        let short = "at a.py:3\nError: first\nand what it means";
+        assert_eq!(tail(b"", short.as_bytes(), &PLACES), "Error: first\nat a.py:3\nand what it means");
     }
 
     #[test]
