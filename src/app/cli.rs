@@ -24,6 +24,7 @@ use super::{calibrate, check, explain, plan_command, policy_check, schema_comman
 use crate::config::Environment;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Preset, RunMode};
+use qa_core::escape::visible;
 use qa_core::policy::Overrides;
 use qa_core::secrets;
 use qa_core::shard::Shard;
@@ -219,9 +220,9 @@ struct AggregateArgs {
 struct ExplainArgs {
     /// A rule, a lens, or the first six or more digits of a finding's id
     subject: String,
-    /// The artifact root to search for findings
-    #[arg(long, default_value = ".qa-skill", value_name = "DIR")]
-    out: PathBuf,
+    /// The artifact root to search for findings; by default .qa-skill in the checkout
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -307,7 +308,10 @@ pub fn main_with(
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            print_clap(&error);
+            if let Err(failure) = print_clap(&error) {
+                console::print_failure(&failure);
+                return failure.exit.into();
+            }
             return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
         }
     };
@@ -316,13 +320,18 @@ pub fn main_with(
 }
 
 /// Prints clap's help, or its error with secrets in quoted arguments masked.
-fn print_clap(error: &clap::Error) {
+fn print_clap(error: &clap::Error) -> Result<(), Failure> {
     let text = error.render().to_string();
     let masked = secrets::masked(text.clone());
-    if masked == text {
-        let _nobody_listens = error.print();
-    } else {
+    if masked != text {
         console::write_stderr(&masked);
+        return Ok(());
+    }
+    match error.print() {
+        Err(failed) if !error.use_stderr() && failed.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(console::write_failure("standard output", &failed))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -394,7 +403,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             super::consistency_check::print_standing(&arguments, cancellation)
         }
         Command::Explain(arguments) => {
-            console::write_stdout(&explain::explain(&arguments.subject, &arguments.out)?).map(|()| Exit::Pass)
+            console::write_stdout(&explain::explain(&arguments.subject, arguments.out.as_deref())?)
+                .map(|()| Exit::Pass)
         }
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
@@ -441,10 +451,16 @@ fn run(
     progress.clear();
     let finished = finished?;
     let exit = console::print(&finished, &formats, color, &Environment::from_process())?;
-    match since.map(|since| super::delta::since(&since, &finished)).transpose() {
-        Ok(summary) => summary.flatten().iter().for_each(|summary| console::write_stderr(summary)),
-        // The comparison does not affect the verdict, so its failure does not affect the exit code.
-        Err(failure) => console::print_failure(&failure),
+    if let Some(since) = since {
+        match super::delta::since(&since, &finished) {
+            Ok(Some(summary)) => console::write_stderr(&summary),
+            Ok(None) => {
+                let since = visible(&since.display().to_string());
+                console::write_stderr(&format!("{since} has no run of an earlier head to compare with\n"));
+            }
+            // The comparison does not affect the verdict, so its failure does not affect the exit code.
+            Err(failure) => console::print_failure(&failure),
+        }
     }
     Ok(exit)
 }
@@ -462,7 +478,7 @@ fn run_shard(arguments: VerdictArgs, shard: Shard, cancellation: &Cancellation) 
         "part {shard} of {}: {} files, no verdict; `aggregate` joins all parts\n{}\n",
         stored.key.short(),
         stored.files,
-        qa_core::escape::visible(&stored.path.display().to_string()),
+        visible(&stored.path.display().to_string()),
     );
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }

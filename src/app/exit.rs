@@ -110,7 +110,10 @@ impl From<PortError> for Failure {
 
 impl From<GitError> for Failure {
     fn from(error: GitError) -> Self {
-        Self { hint: error.hint().to_owned(), ..Self::with_code(error.code(), format!("failed to {error}")) }
+        Self {
+            hint: error.hint().into_owned(),
+            ..Self::with_code(error.code(), format!("failed to {error}"))
+        }
     }
 }
 

@@ -1,35 +1,58 @@
 //! `qa-skill explain`: prints the page of a rule or lens, or the details of a finding.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
+use crate::git::OpenRepository;
 use crate::store::RunDirectory;
 use qa_contracts::v1::{Finding, SkillResult};
 use qa_core::gates;
 use qa_core::masking::{sanitize, sanitize_cut};
+use qa_core::nearest::nearest;
 use qa_lenses::reviews;
 
 /// Explains a rule or a lens by its id, or a finding by the first six or more digits of its id.
-pub(crate) fn explain(subject: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<Vec<u8>, Failure> {
     if let Some(text) = rule_page(subject) {
         return Ok(text.into_bytes());
     }
     let is_id = subject.len() >= 6 && subject.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_id {
-        return finding(&subject.to_lowercase(), artifact_root);
+        return finding(&subject.to_lowercase(), &artifact_root.map_or_else(default_root, Path::to_owned));
     }
+    let shown = sanitize_cut(subject, 80);
+    Err(Failure::usage(format!("there is no rule, lens or finding `{shown}`"), suggestion(subject)))
+}
+
+/// Returns the artifact root of runs without `--out`, from anywhere inside the checkout.
+fn default_root() -> PathBuf {
+    let checkout = OpenRepository::discover(Path::new(".")).map(|repository| repository.root);
+    checkout.unwrap_or_default().join(".qa-skill")
+}
+
+/// Suggests a known id for an unknown one: the nearest, or the rules of the lens that the id begins with.
+fn suggestion(subject: &str) -> String {
     let registry = qa_lenses::registry();
     let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
-    let near = rules
-        .map(|rule| (strsim::damerau_levenshtein(rule, subject), rule))
-        .filter(|(distance, _)| *distance <= subject.len() / 3)
-        .min();
-    let suggestion = near.map(|(_, rule)| format!("did you mean `{rule}`? ")).unwrap_or_default();
-    let shown = sanitize_cut(subject, 80);
-    Err(Failure::usage(
-        format!("there is no rule or finding `{shown}`"),
-        format!("{suggestion}`qa-skill policy-check` lists all rules"),
-    ))
+    let lenses = registry.lenses.iter().map(|lens| lens.lens_id.as_str());
+    let near = match subject.contains('/') {
+        true => nearest(subject, rules),
+        false => nearest(subject, lenses),
+    };
+    if let Some(near) = near {
+        return format!("did you mean `{near}`?");
+    }
+    let lens =
+        subject.split('/').next().and_then(|id| registry.lenses.iter().find(|lens| lens.lens_id == id));
+    match lens {
+        Some(lens) => {
+            let rules: Vec<&str> = lens.rules.iter().map(|rule| rule.rule_id.as_str()).collect();
+            format!("the rules of {}: {}", lens.lens_id, rules.join(", "))
+        }
+        None => "`qa-skill schema registry` lists every lens with its rules; a finding is named by the first six or \
+                 more digits of its id"
+            .to_owned(),
+    }
 }
 
 fn rule_page(subject: &str) -> Option<String> {
@@ -126,7 +149,7 @@ fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
     let root = sanitize(&runs.display().to_string());
     Err(Failure::usage(
         format!("no run below {root} has a finding {id}"),
-        "pass --out with the artifact root of the run",
+        "run `qa-skill run` first, or pass --out with the artifact root of the run that has it",
     ))
 }
 

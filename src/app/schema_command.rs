@@ -4,6 +4,7 @@ use super::exit::Failure;
 use qa_contracts::schema;
 use qa_contracts::v1::{LensClass, SkillManifest};
 use qa_core::canonical;
+use qa_core::nearest::nearest;
 
 /// Returns a schema, the registry or the manifest by its name; without a name, the list of names.
 pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
@@ -19,8 +20,14 @@ pub(crate) fn document(name: Option<&str>) -> Result<Vec<u8>, Failure> {
         Some(name) => match schema::find(name).or_else(|| schema::find(&format!("{name}.v1"))) {
             Some(schema) => Ok(schema.text.as_bytes().to_vec()),
             None => {
+                let near =
+                    nearest(name, schema::ALL.iter().map(|schema| schema.name.trim_end_matches(".v1")));
+                let suggestion = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
                 let name = qa_core::masking::sanitize_cut(name, 80);
-                Err(Failure::usage(format!("there is no schema `{name}`"), "`qa-skill schema` lists them"))
+                Err(Failure::usage(
+                    format!("there is no schema `{name}`"),
+                    format!("{suggestion}`qa-skill schema` lists all names"),
+                ))
             }
         },
     }

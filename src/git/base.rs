@@ -6,6 +6,7 @@ use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::bounded;
 use super::error::GitError;
+use super::missing::MissingCommit;
 use super::open::OpenRepository;
 use super::refs::{NAME_CHARACTERS, resolve_ref};
 use qa_contracts::codes::Code;
@@ -48,6 +49,14 @@ pub(crate) struct Sides<'a> {
 }
 
 impl Resolved {
+    /// Returns why this is the base, as the end of a phrase that begins with it.
+    pub(crate) fn base_choice(&self) -> String {
+        match self.base_rule {
+            "configured" => "as requested".to_owned(),
+            rule => format!("by {rule}"),
+        }
+    }
+
     pub(crate) fn sides(&self) -> Sides<'_> {
         Sides { base: &self.base, head: &self.head }
     }
@@ -68,12 +77,13 @@ pub(crate) fn resolve(
     head: &str,
     test_merge: Option<&CommitId>,
 ) -> Result<Resolved, GitError> {
-    let head_commit = find_commit(repository, head)?
-        .ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, NAME_CHARACTERS)))?;
+    let head_commit = required_head(repository, head)?;
     let Base { commit: base_commit, rule: base_rule, codes } = match base {
         Some(name) => {
-            let commit = find_commit(repository, name)?
-                .ok_or_else(|| GitError::BaseNotFound(sanitize_cut(name, NAME_CHARACTERS)))?;
+            let commit = match find_commit(repository, name)? {
+                Some(commit) => commit,
+                None => return Err(GitError::BaseNotFound(missing_commit(repository, name)?)),
+            };
             Base { commit, rule: "configured", codes: Vec::new() }
         }
         None => fallback(repository)?,
@@ -96,6 +106,20 @@ pub(crate) fn resolve(
     })
 }
 
+/// Returns the commit of a name that is to be judged.
+pub(super) fn required_head<'a>(repository: &'a OpenRepository, name: &str) -> Result<Commit<'a>, GitError> {
+    match find_commit(repository, name)? {
+        Some(commit) => Ok(commit),
+        None => Err(GitError::HeadNotFound(missing_commit(repository, name)?)),
+    }
+}
+
+fn missing_commit(repository: &OpenRepository, name: &str) -> Result<MissingCommit, GitError> {
+    let start = name.split(['^', '~']).next().unwrap_or_default();
+    let start_is_here = start_commit(repository, start)?.is_some();
+    Ok(MissingCommit::new(repository, name, start_is_here))
+}
+
 impl OpenRepository {
     /// Returns the commit of a name, by the rules of `--base` and `--head`.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
@@ -113,7 +137,7 @@ pub(crate) struct CheckedOut {
 impl OpenRepository {
     /// Returns the commit that is checked out, with its parents.
     pub(crate) fn checked_out(&self) -> Result<CheckedOut, GitError> {
-        let commit = find_commit(self, "HEAD")?.ok_or_else(|| GitError::HeadNotFound("HEAD".to_owned()))?;
+        let commit = required_head(self, "HEAD")?;
         Ok(CheckedOut {
             head: commit_id(commit.id())?,
             parents: commit.parent_ids().map(commit_id).collect::<Result<_, _>>()?,
@@ -143,8 +167,23 @@ fn fallback(repository: &OpenRepository) -> Result<Base<'_>, GitError> {
         codes.push(Code::BaseRefFallbackOriginMaster);
         return Ok(Base { commit, rule: "origin/master", codes });
     }
-    let clone = if repository.is_shallow() { " (the clone is shallow)" } else { "" };
-    Err(GitError::NoBase(format!("none of origin/HEAD, origin/main and origin/master names a commit{clone}")))
+    Err(GitError::NoDefaultBase {
+        local: local_default_branch(repository)?,
+        has_origin: repository.has_origin(),
+    })
+}
+
+/// Returns `main` or `master` if it is a local branch other than the checked-out one. Such a branch may be behind the
+/// origin's, so it is only suggested.
+fn local_default_branch(repository: &OpenRepository) -> Result<Option<&'static str>, GitError> {
+    let head = target_of_ref(repository, "HEAD")?;
+    for branch in ["main", "master"] {
+        let target = target_of_ref(repository, &format!("refs/heads/{branch}"))?;
+        if target.is_some() && target != head {
+            return Ok(Some(branch));
+        }
+    }
+    Ok(None)
 }
 
 pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {

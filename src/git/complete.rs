@@ -162,8 +162,10 @@ impl OpenRepository {
             self.reopen()?;
             merge_bases = self.certain_merge_bases_or_missing(wanted)?;
         }
-        let merge_bases =
-            merge_bases.ok_or_else(|| GitError::NoBase("base and head have no common commit".to_owned()))?;
+        let merge_bases = merge_bases.ok_or_else(|| GitError::NoMergeBase {
+            reason: "base and head have no common commit".to_owned(),
+            is_shallow: false,
+        })?;
         let needed = [&wanted[..], &merge_bases[..]].concat();
         let wants: Vec<String> = self.missing(&needed).iter().map(Oid::to_string).collect();
         if !wants.is_empty() {

@@ -1,5 +1,8 @@
 //! Errors of reading a repository, each with its stable code and a hint.
 
+use std::borrow::Cow;
+
+use super::missing::{MissingCommit, UNSHALLOW};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_core::masking::sanitize_cut;
@@ -8,16 +11,26 @@ use qa_run::http::HttpError;
 /// A failure to read. Completes "failed to …".
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
+    #[error("find a git repository at {path}: {reason}")]
+    NotFound { path: String, reason: &'static str },
     #[error("open a git repository at {path}: {reason}")]
     Open { path: String, reason: String },
     #[error("read this repository: {0}")]
     Unsupported(String),
     #[error("find the base {0}")]
-    BaseNotFound(String),
+    BaseNotFound(MissingCommit),
     #[error("find the head {0}")]
-    HeadNotFound(String),
+    HeadNotFound(MissingCommit),
     #[error("find a base: {0}")]
     NoBase(String),
+    #[error("find a base: none of origin/HEAD, origin/main and origin/master names a commit")]
+    NoDefaultBase {
+        /// A local branch that may be meant.
+        local: Option<&'static str>,
+        has_origin: bool,
+    },
+    #[error("find a merge base: {reason}")]
+    NoMergeBase { reason: String, is_shallow: bool },
     #[error("complete this clone: {0}")]
     Incomplete(String),
     #[error("complete this clone: {0}")]
@@ -56,11 +69,16 @@ impl GitError {
     /// The stable code.
     pub(crate) fn code(&self) -> Code {
         match self {
+            Self::NotFound { .. } => Code::RepositoryNotFound,
             Self::Open { .. } | Self::Unsupported(_) | Self::RefUnreadable { .. } | Self::RefStorage(_) => {
                 Code::RepositoryUnsupported
             }
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
-            Self::HeadNotFound(_) | Self::NoBase(_) | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
+            Self::HeadNotFound(_)
+            | Self::NoBase(_)
+            | Self::NoDefaultBase { .. }
+            | Self::NoMergeBase { .. }
+            | Self::Incomplete(_) => Code::BaseRefResolutionFailed,
             Self::Unanswered(error) => error.code(),
             Self::ObjectMissing { .. } => Code::ObjectMissing,
             Self::TreeMalformed { .. } => Code::TreeMalformed,
@@ -78,14 +96,42 @@ impl GitError {
     }
 
     /// Returns the hint.
-    pub(crate) fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> Cow<'static, str> {
+        if let Self::BaseNotFound(missing) = self {
+            return missing.hint("--base").into();
+        }
+        if let Self::HeadNotFound(missing) = self {
+            return missing.hint("--head").into();
+        }
+        if let Self::NoDefaultBase { local: Some(branch), .. } = self {
+            return format!("name the branch or commit that the change goes into, such as `--base {branch}`")
+                .into();
+        }
+        self.fixed_hint().into()
+    }
+
+    /// Returns the hint of an error whose hint is always the same.
+    pub(super) fn fixed_hint(&self) -> &'static str {
         match self {
-            Self::Open { .. } => "run inside a git checkout, or name one with --repo",
+            Self::Open { .. } | Self::RefUnreadable { .. } => {
+                "see what `git status` says there as the same user; a repository that git can read, this program can"
+            }
+            Self::NoDefaultBase { has_origin: true, .. } => {
+                "fetch the branch that the change goes into and name it: \
+                 `git fetch origin BRANCH:refs/remotes/origin/BRANCH`, then `--base origin/BRANCH`; in a workflow \
+                 `fetch-depth: 0` of actions/checkout fetches every branch"
+            }
+            Self::NoDefaultBase { has_origin: false, .. } => {
+                "name the branch or commit that the change goes into, such as `--base HEAD~1` for the last commit alone"
+            }
+            Self::NoMergeBase { is_shallow: true, .. } => UNSHALLOW,
+            Self::NoMergeBase { is_shallow: false, .. } => {
+                "the two have separate histories; name another base with --base"
+            }
             Self::Unanswered(HttpError::Cancelled) => self.code().hint(),
             Self::Incomplete(_) | Self::Unanswered(_) => {
                 "check out more history (`fetch-depth: 0` of actions/checkout always suffices), or give a token with `contents: read`"
             }
-            Self::HeadNotFound(_) => "fetch the head, or correct --head",
             Self::RefStorage(_) => {
                 "name commits by id, as in `--base \"$(git rev-parse origin/main)\" --head \"$(git rev-parse HEAD)\"`, or clone it with `git clone --ref-format=files`"
             }
@@ -98,9 +144,10 @@ impl GitError {
             Self::Planted { .. } => {
                 "run in the outer checkout, or name it with --repo; the inner repository may come from a change"
             }
-            Self::Unsupported(_)
-            | Self::RefUnreadable { .. }
+            Self::NotFound { .. }
+            | Self::Unsupported(_)
             | Self::BaseNotFound(_)
+            | Self::HeadNotFound(_)
             | Self::NoBase(_)
             | Self::ObjectMissing { .. }
             | Self::TreeMalformed { .. }
@@ -119,7 +166,11 @@ impl GitError {
         if error.code() == git2::ErrorCode::HashsumMismatch {
             return Self::HashMismatch(id.to_string());
         }
-        Self::ObjectMissing { id: id.to_string(), reason: reason(error) }
+        let reason = match error.code() {
+            git2::ErrorCode::NotFound => "this clone does not have it".to_owned(),
+            _ => reason(error),
+        };
+        Self::ObjectMissing { id: id.to_string(), reason }
     }
 }
 

@@ -26,6 +26,15 @@ pub(super) enum Nested {
 
 /// Returns the directory to open: the nearest with a `.git`, or `from` itself if it is a bare repository.
 pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, GitError> {
+    let absent = match fs::metadata(from) {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some("it is not a directory"),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("there is no such directory"),
+        Err(error) => return Err(unreadable(from, &error.to_string())),
+    };
+    if let Some(reason) = absent {
+        return Err(not_found(from, reason));
+    }
     guard::check_path_to_repository(from)?;
     let from = from.canonicalize().map_err(|error| unreadable(from, &error.to_string()))?;
     // The git directory of a checkout means the checkout.
@@ -38,7 +47,7 @@ pub(super) fn find_repository(from: &Path, nested: Nested) -> Result<PathBuf, Gi
     let directory = match with_dot_git {
         _ if is_bare => from.as_path(),
         Some(directory) => directory,
-        None => return Err(unreadable(&from, "it has no .git, and neither has a directory above it")),
+        None => return Err(not_found(&from, "it has no .git, and neither has a directory above it")),
     };
     let may_be_tracked = !is_bare && nested == Nested::WithDotGit;
     let outer = directory.ancestors().skip(1).find(|directory| has_dot_git(directory));
@@ -88,6 +97,10 @@ fn is_in_index(repository: &Repository, directory: &Path) -> Result<bool, git2::
         Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
         None => false,
     }))
+}
+
+fn not_found(path: &Path, reason: &'static str) -> GitError {
+    GitError::NotFound { path: display_path(path), reason }
 }
 
 fn unreadable(path: &Path, reason: &str) -> GitError {

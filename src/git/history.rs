@@ -2,7 +2,7 @@
 
 use git2::Oid;
 
-use super::base::{Resolved, commit_id, find_commit};
+use super::base::{Resolved, commit_id, required_head};
 use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
@@ -27,8 +27,7 @@ impl OpenRepository {
     /// Returns the newest `count` changes up to a commit. A commit without parents, or whose parent a shallow clone lacks,
     /// ends the line.
     pub(crate) fn merged(&self, head: &str, count: usize) -> Result<Vec<Merged>, GitError> {
-        let mut commit =
-            find_commit(self, head)?.ok_or_else(|| GitError::HeadNotFound(sanitize_cut(head, 100)))?;
+        let mut commit = required_head(self, head)?;
         let mut changes = Vec::new();
         while changes.len() < count {
             let Some(parent) = bounded::find_parent(self.objects(), &commit, 0) else { break };

@@ -26,15 +26,10 @@ impl OpenRepository {
     pub(super) fn merge_bases(&self, tips: [Oid; 2]) -> Result<Vec<Oid>, GitError> {
         let merge_bases = self.present_merge_bases(tips)?;
         if !self.are_certain_merge_bases(&merge_bases, tips)? {
-            let message = "history is cut off between their merge base and them";
-            return Err(GitError::NoBase(format!("{message}{}", self.clone_note())));
+            let reason = "history is cut off between the merge base and base or head".to_owned();
+            return Err(GitError::NoMergeBase { reason, is_shallow: true });
         }
         Ok(merge_bases)
-    }
-
-    /// Returns the end of a message about missing history, which a fetch of more may supply.
-    fn clone_note(&self) -> &'static str {
-        if self.is_shallow() { " in this shallow clone" } else { "" }
     }
 
     /// Returns the merge bases by the present history, newest first. Fails if there is none.
@@ -45,7 +40,7 @@ impl OpenRepository {
             }
             let none = error.code() == ErrorCode::NotFound;
             let reason = if none { "base and head have no common commit".to_owned() } else { reason(&error) };
-            GitError::NoBase(format!("{reason}{}", self.clone_note()))
+            GitError::NoMergeBase { reason, is_shallow: self.is_shallow() }
         })?;
         let mut dated = Vec::new();
         for id in present.iter() {

@@ -12,6 +12,7 @@ mod guard;
 mod history;
 mod includes;
 mod landing;
+mod missing;
 mod objects;
 mod open;
 mod pack_protocol;

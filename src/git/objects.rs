@@ -73,7 +73,7 @@ fn shown_name(entry: &TreeEntry<'_>) -> Option<String> {
 }
 
 fn port(error: &GitError) -> PortError {
-    PortError { code: error.code(), message: format!("failed to {error}"), hint: error.hint() }
+    PortError { code: error.code(), message: format!("failed to {error}"), hint: error.fixed_hint() }
 }
 
 /// Result of looking up a path in a tree.

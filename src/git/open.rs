@@ -111,6 +111,21 @@ impl OpenRepository {
         self.objects.is_shallow()
     }
 
+    /// Returns whether the checkout has a remote `origin`.
+    pub(super) fn has_origin(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// Returns whether the checkout is a partial clone, which leaves out objects until git needs them.
+    pub(crate) fn is_partial(&self) -> bool {
+        let Ok(config) = self.checkout.config() else { return false };
+        if config.get_string("extensions.partialclone").is_ok() {
+            return true;
+        }
+        let Ok(mut entries) = config.entries(Some(r"^remote\..*\.promisor$")) else { return false };
+        matches!(entries.next(), Some(Ok(_)))
+    }
+
     /// By how many commits a commit is ahead of an ancestor; none where the other is no ancestor, or is not here.
     pub(crate) fn ahead_of(&self, ancestor: &CommitId, commit: &CommitId) -> Option<usize> {
         let commit = git2::Oid::from_str(commit.as_str()).ok()?;

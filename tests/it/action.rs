@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::support::origin::{Origin, git_answer};
+use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::{Request, Response, Server};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
 use crate::support::{RunDir, git, qa_skill};
@@ -133,6 +133,52 @@ fn a_server_that_serves_no_partial_objects_is_asked_for_whole_ones() {
     let step = Step::on_pull_request(&origin, &server, 1);
     step.run().expect(1);
     assert_eq!(step.run_dir().json("change-set.json")["mergeBaseSha"], origin.fork_point.to_string());
+}
+
+/// A checkout as actions/checkout leaves it with `filter` and all history.
+fn partial_checkout(origin: &Origin, server: &Server, filter: &str) -> PathBuf {
+    let place = origin.repo.beside(&filter.replace(':', "-"));
+    std::fs::create_dir_all(&place).unwrap();
+    let url = format!("file://{}", origin.repo.path().display());
+    let tracked = format!("refs/remotes/pull/{}/merge", origin.number);
+    git(&place, &["init", "-q"]);
+    git(&place, &["remote", "add", "origin", &url]);
+    let refspec = format!("+{}:{tracked}", origin.merge_ref);
+    git(&place, &["fetch", "-q", "--no-tags", &format!("--filter={filter}"), "origin", &refspec]);
+    git(&place, &["checkout", "-q", "--detach", &tracked]);
+    git(&place, &["remote", "set-url", "origin", &format!("{}/{NAME}", server.url())]);
+    place
+}
+
+#[test]
+fn a_partial_checkout_is_judged_by_the_objects_of_the_server() {
+    let origin = Origin::with_topic(&faulty());
+    let server = origin.serve();
+    let whole = Step::on_pull_request(&origin, &server, 0);
+    let outcome = whole.run().expect(1);
+    assert!(!outcome.text().contains("partial clone"), "{}", outcome.text());
+    for filter in ["blob:none", "tree:0"] {
+        let checkout = partial_checkout(&origin, &server, filter);
+        let step = Step::on_pull_request_in(checkout, &origin, &server);
+        let outcome = step.run().expect(1);
+        assert!(outcome.text().contains("the checkout is a partial clone"), "{}", outcome.text());
+        assert_eq!(step.run_dir().digests(), whole.run_dir().digests(), "{filter}");
+    }
+}
+
+#[test]
+fn a_step_without_a_checkout_is_told_to_check_out() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let empty = origin.repo.beside("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    let outcome =
+        Step::on_pull_request_in(empty, &origin, &server).run().expect_code(3, "REPOSITORY_NOT_FOUND");
+    let summary = std::fs::read_to_string(origin.repo.beside("summary.md")).unwrap();
+    for text in [outcome.text(), outcome.stderr, summary.replace('\\', "")] {
+        assert!(text.contains("actions/checkout") && text.contains("working-directory"), "{text}");
+        assert!(!text.contains("--repo"), "an input has no options: {text}");
+    }
 }
 
 #[test]

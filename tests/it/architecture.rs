@@ -81,7 +81,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         "sha2",
         &["crates/core/src/canonical.rs", "crates/core/src/canonical_tests.rs", "crates/core/src/seal.rs"],
     ),
-    ("strsim", &["crates/core/src/policy/file.rs", "src/app/explain.rs"]),
+    ("strsim", &["crates/core/src/nearest.rs"]),
     (
         "tempfile",
         &[

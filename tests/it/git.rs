@@ -78,16 +78,12 @@ fn a_revision_that_no_one_would_write_is_not_found_and_nothing_worse() {
 fn no_base_at_all_is_its_own_code_and_names_the_way_out() {
     let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
     let outcome = run_in(&repo).run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
-    assert!(
-        outcome.stderr.contains("--base") && outcome.stderr.contains("fetch-depth"),
-        "{}",
-        outcome.stderr
-    );
+    assert!(outcome.stderr.contains("`--base main`"), "{}", outcome.stderr);
     let stranger = repo.commit(repo.tree(&Files::from_texts(&[("z", "z\n")])), &[]);
     let outcome = run_in(&repo).arg("--base").arg(stranger.to_string()).run();
     outcome.expect_code(3, "BASE_REF_RESOLUTION_FAILED");
     let outcome = qa_skill(["run"]).within(temp().path()).run();
-    outcome.expect_code(3, "REPOSITORY_UNSUPPORTED");
+    outcome.expect_code(3, "REPOSITORY_NOT_FOUND");
 }
 
 #[test]

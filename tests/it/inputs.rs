@@ -137,7 +137,7 @@ fn every_input_changes_what_a_step_does() {
     let ran = Ran::with(&clean(), &[("artifact-root", "kept/here")]);
     assert!(ran.output("run-path").starts_with(ran.checkout.join("kept/here/runs").to_str().unwrap()));
     let nowhere = Ran::with(&clean(), &[("working-directory", "../nowhere")]);
-    assert_eq!(nowhere.outcome.code(), "REPOSITORY_UNSUPPORTED", "{}", nowhere.outcome.stderr);
+    assert_eq!(nowhere.outcome.code(), "REPOSITORY_NOT_FOUND", "{}", nowhere.outcome.stderr);
 
     of(&["token", "publish", "check-name"]);
     let ran = Ran::with(&clean(), &[("token", "")]);

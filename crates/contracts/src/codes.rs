@@ -63,11 +63,11 @@ macro_rules! codes {
 
 codes! {
     original {
-        BaseRefConfiguredNotFound = "BASE_REF_CONFIGURED_NOT_FOUND", UserRecoverable, "the configured base does not name a commit here; fetch it or correct --base";
+        BaseRefConfiguredNotFound = "BASE_REF_CONFIGURED_NOT_FOUND", UserRecoverable, "the base that was asked for names no commit here; correct its name, or fetch it";
         BaseRefFallbackOriginHeadUnavailable = "BASE_REF_FALLBACK_ORIGIN_HEAD_UNAVAILABLE", Notice, "origin/HEAD is not set; `git remote set-head origin --auto` sets it, or pass --base";
         BaseRefFallbackOriginMain = "BASE_REF_FALLBACK_ORIGIN_MAIN", Notice, "the base was taken from origin/main; pass --base to choose another";
         BaseRefFallbackOriginMaster = "BASE_REF_FALLBACK_ORIGIN_MASTER", Notice, "the base was taken from origin/master; pass --base to choose another";
-        BaseRefResolutionFailed = "BASE_REF_RESOLUTION_FAILED", UserRecoverable, "no base could be found; pass --base with a commit or branch, or fetch more history (`fetch-depth: 2` or more)";
+        BaseRefResolutionFailed = "BASE_REF_RESOLUTION_FAILED", UserRecoverable, "no base or merge base could be found; name the base with --base, in the action with the input `base`, or fetch more history (`git fetch --unshallow`, in a workflow `fetch-depth: 0`)";
         DiffTooLarge = "DIFF_TOO_LARGE", Degradation, "the change is over a limit of the policy; split it, or raise [limits] on the base branch";
         ContextBoundExceeded = "CONTEXT_BOUND_EXCEEDED", Degradation, "some hunks did not fit the plan's bounds and are listed as omitted; raise [limits.context] or split the change";
         ProviderTimeout = "PROVIDER_TIMEOUT", Transient, "the provider did not answer in time";
@@ -134,9 +134,9 @@ codes! {
         ModelRetiring = "MODEL_RETIRING", Notice, "the model is switched off within ninety days of the base commit, or is already; name another one on the base branch";
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
-        NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same tree; check --base and --head, or set `empty-change = \"pass\"` in the policy";
+        NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same files, as on the base branch itself or before the first commit of a change; commit what is to be judged, check --base and --head, or set `empty-change = \"pass\"` in the policy";
         ObjectHashMismatch = "OBJECT_HASH_MISMATCH", Terminal, "an object of the checkout does not have the content its id names: it is damaged, or an earlier step planted it; delete the checkout and fetch again, or, in a workflow, set `objects: server`";
-        ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the repository lacks an object of the change; fetch it (`fetch-depth: 0`, no `--filter`)";
+        ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the clone lacks an object of the change: a partial clone (`--filter`) leaves objects out, and `git fetch --refetch --no-filter origin` gets them; in a workflow, leave out `filter` of actions/checkout; a clone that is not partial is damaged, so clone again";
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
         PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
@@ -151,12 +151,13 @@ codes! {
         PublishForbidden = "PUBLISH_FORBIDDEN", Degradation, "the token may not publish this; grant the named permission in the workflow, or, on pull requests from forks, read the job's own log and summary";
         PublishRateLimited = "PUBLISH_RATE_LIMITED", Transient, "GitHub asks for a longer wait than the run has time for; run the job again later";
         PublishRefused = "PUBLISH_REFUSED", Degradation, "GitHub refused what was published as not valid; its message is named, please report it";
-        RecordingMissing = "RECORDING_MISSING", Terminal, "the run directory lacks a recorded input; replay from the repository with `verify --repo`";
+        RecordingMissing = "RECORDING_MISSING", Terminal, "the run, or a recorded input of it, is not there; name the whole directory of the run, or replay it from the repository with `verify --repo`";
         RefAmbiguous = "REF_AMBIGUOUS", UserRecoverable, "the name stands for more than one commit; write the full name, such as refs/heads/main or refs/remotes/origin/main, or the commit's id";
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
+        RepositoryNotFound = "REPOSITORY_NOT_FOUND", UserRecoverable, "there is no git repository at this place; run inside a checkout, or name one with --repo; in a workflow, check out before this step with actions/checkout";
         RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, or larger than git writes it; delete the checkout and fetch again, and find out which step made it";
-        RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository uses a storage format that cannot be read here";
+        RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository cannot be read: by its storage format, a file of git that is damaged, or for this user; the reason is named";
         ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
         ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
         ReviewNotAgreed = "REVIEW_NOT_AGREED", Notice, "too few of the model's answers say it, so it does not block";

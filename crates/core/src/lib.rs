@@ -15,6 +15,7 @@ pub mod json_places;
 pub(crate) mod keywords;
 pub mod line_hash;
 pub mod masking;
+pub mod nearest;
 pub mod opaque;
 pub mod packet;
 pub mod permissions;

@@ -15,6 +15,7 @@ use qa_contracts::v1::{
 use qa_core::crosscheck::LineReader;
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
+use qa_core::nearest::nearest;
 use qa_core::policy::file::{self, PolicyTextError};
 use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
@@ -79,7 +80,7 @@ pub enum InForceError {
     )]
     RubricInstructions(u64),
     #[error("there is no lens `{name}`")]
-    UnknownLens { name: String, known: String },
+    UnknownLens { name: String, near: Option<String>, known: String },
     #[error("lens `{0}` is requested twice")]
     RepeatedLens(String),
 }
@@ -98,7 +99,8 @@ impl InForceError {
     /// Returns the way out, in one line.
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownLens { known, .. } => format!("known lenses: {known}"),
+            Self::UnknownLens { near: Some(near), .. } => format!("did you mean `{near}`?"),
+            Self::UnknownLens { near: None, known, .. } => format!("known lenses: {known}"),
             Self::RepeatedLens(_) => "name each lens once".to_owned(),
             Self::Policy { .. } | Self::Rubric(_) | Self::RubricInstructions(_) => {
                 self.code().map(Code::hint).unwrap_or_default().to_owned()
@@ -221,7 +223,9 @@ fn check_lenses(overrides: &Overrides, registry: &Registry) -> Result<(), InForc
     let known: Vec<&str> = registry.lenses.iter().map(|lens| lens.lens_id.as_str()).collect();
     for (index, lens) in requested.iter().enumerate() {
         if !known.contains(&lens.as_str()) {
-            return Err(InForceError::UnknownLens { name: sanitize_cut(lens, 80), known: known.join(", ") });
+            let near = nearest(lens, known.iter().copied()).map(str::to_owned);
+            let (name, known) = (sanitize_cut(lens, 80), known.join(", "));
+            return Err(InForceError::UnknownLens { name, near, known });
         }
         if requested[..index].contains(lens) {
             return Err(InForceError::RepeatedLens(lens.clone()));

@@ -32,7 +32,7 @@ use super::upload::StoredArtifact;
 use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inputs, ObjectSource};
-use crate::git::{OpenRepository, Remote};
+use crate::git::{GitError, OpenRepository, Remote};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::Conclusion;
@@ -343,8 +343,16 @@ fn open_change(
     let inputs = &environment.inputs;
     let workspace = std::path::PathBuf::from(&environment.context.workspace);
     let directory = environment.checkout();
-    let repository = OpenRepository::discover_of_workflow(&directory)?;
+    let repository = OpenRepository::discover_of_workflow(&directory).map_err(without_checkout)?;
     let repository = match inputs.objects {
+        ObjectSource::Checkout if repository.is_partial() => {
+            annotate(
+                "notice",
+                "qa-skill",
+                "the checkout is a partial clone, so objects are fetched from the server",
+            );
+            repository.without_checkout_objects()?
+        }
         ObjectSource::Checkout => {
             for notice in repository.unfetched_objects() {
                 annotate("notice", "qa-skill", &notice);
@@ -395,6 +403,17 @@ fn open_change(
     let mut opened = open_in(&request, repository)?;
     opened.resolved.base_rule = base.rule;
     Ok((request, opened))
+}
+
+/// Returns the failure to open the checkout of a step, which has inputs and no options.
+fn without_checkout(error: GitError) -> Failure {
+    let failure = Failure::from(error);
+    if failure.code != Some(Code::RepositoryNotFound) {
+        return failure;
+    }
+    let hint = "check out before this step with actions/checkout; if it has a `path`, set the input `working-directory` to \
+                the same";
+    Failure { hint: hint.to_owned(), ..failure }
 }
 
 /// Returns the trust level of the head commit's code. The author of a commit that an input names is unknown.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 
 use crate::masking::sanitize_cut;
+use crate::nearest::nearest;
 use crate::{calendar, secrets};
 use qa_contracts::limits::MAX_POLICY_BYTES;
 use qa_contracts::v1::{GateName, PolicyFile, PolicyReport, Registry, WaiverFile};
@@ -72,9 +73,23 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextErro
     toml::from_str(text).map_err(|error| {
         let start = error.span().map(|span| span.start.min(text.len())).unwrap_or(0);
         let line = text[..start].matches('\n').count() + 1;
-        let message = sanitize_cut(error.message(), 300);
+        let message = sanitize_cut(&in_words_of_toml(error.message()), 300);
         PolicyTextError { line, suggestion: suggestion_in(&message), message }
     })
+}
+
+/// Returns a message of the parser with the types of this program in the words of TOML.
+fn in_words_of_toml(message: &str) -> String {
+    let Some((problem, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
+    let expected = match expected {
+        _ if expected.starts_with("struct ") => "a table",
+        "a map" => "a table",
+        "a sequence" => "an array",
+        "a boolean" => "true or false",
+        "u8" | "u16" | "u32" | "u64" => "a whole number that is not negative",
+        _ => expected,
+    };
+    format!("{problem}, expected {expected}")
 }
 
 /// Returns the known word nearest to the unknown one. The parser's message has the unknown word first and the known ones
@@ -85,15 +100,7 @@ fn suggestion_in(message: &str) -> Option<String> {
     }
     let mut words = message.split('`').skip(1).step_by(2);
     let unknown = words.next()?;
-    nearest(unknown, words)
-}
-
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    known
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len() / 2)
-        .min()
-        .map(|(_, candidate)| candidate.to_owned())
+    nearest(unknown, words).map(str::to_owned)
 }
 
 /// Masks secrets in a policy or waivers, which are recorded with every run; `None` when a value holds one, and not only a
@@ -121,7 +128,7 @@ pub fn check_known(
     Err(PolicyTextError {
         line: line_of(text, name),
         message: format!("there is no {kind} `{}`", sanitize_cut(name, 80)),
-        suggestion: nearest(name, names.iter().copied()),
+        suggestion: nearest(name, names.iter().copied()).map(str::to_owned),
     })
 }
 

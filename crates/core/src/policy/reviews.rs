@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::file::{PolicyTextError, line_of_table, nearest};
+use super::file::{PolicyTextError, line_of_table};
+use crate::nearest::nearest;
 use qa_contracts::v1::{OverflowPolicy, PolicyFile, PolicyLens, RunMode, TokenEstimator};
 
 /// Prefix of the ids of reviews, and of no other lens.
@@ -83,7 +84,7 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         let names = file.models.keys().map(String::as_str);
         return Some((
             format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),
-            nearest(model, names),
+            nearest(model, names).map(str::to_owned),
         ));
     }
     if id == CONSISTENCY && file.consistency.rubric.is_none() {
