@@ -7,7 +7,8 @@ use super::exit::{Exit, Failure};
 use super::finished::Finished;
 use crate::config::Environment;
 use crate::paths::refuse_links;
-use qa_formats::contract::{Format, Report, TerminalStyle};
+use qa_core::escape::visible;
+use qa_formats::contract::{BaseChoice, Format, Report, TerminalStyle};
 
 /// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -52,8 +53,11 @@ pub(crate) fn formats_help() -> String {
     format!("Formats:\n{}", lines.join("\n"))
 }
 
-/// Fails if more than one format goes to standard output, which holds one document.
+/// Fails if more than one format goes to standard output, which holds one document, or if a file of one cannot be written.
 pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
+    for path in outputs.iter().filter_map(|output| output.path.as_deref()) {
+        check_writable(path)?;
+    }
     if outputs.iter().filter(|output| output.path.is_none()).count() > 1 {
         return Err(Failure::usage(
             "more than one format goes to standard output",
@@ -61,6 +65,25 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// Fails if the directory of a file is not there, before anything is judged for it.
+fn check_writable(path: &Path) -> Result<(), Failure> {
+    let shown = visible(&path.display().to_string());
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{shown} is a directory"), "name a file after `=`"));
+    }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    match directory {
+        Some(directory) if !directory.is_dir() => {
+            let directory = visible(&directory.display().to_string());
+            Err(Failure::usage(
+                format!("there is no directory {directory} for {shown}"),
+                "create it first, or name another file after `=`",
+            ))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Returns the report of a finished run, without colour.
@@ -79,6 +102,10 @@ pub(crate) fn report<'a>(
         registry: &finished.inputs.registry,
         texts: &finished.outcome.texts,
         screenshots: &finished.outcome.screenshots,
+        base: Some(BaseChoice {
+            reason: finished.opened.resolved.base_choice(),
+            codes: &finished.opened.resolved.codes,
+        }),
         run_directory: Some(directory),
         replayed: finished.stored.replayed,
         terminal: TerminalStyle { color: false, width: environment.width() },
@@ -132,11 +159,10 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Returns the failure to write a file or a stream.
 pub(crate) fn write_failure(path: &str, error: &std::io::Error) -> Failure {
-    let path = qa_core::escape::visible(path);
-    Failure::with_code(
-        qa_contracts::codes::Code::ArtifactWriteFailed,
-        format!("failed to write {path}: {error}"),
-    )
+    let message = format!("failed to write {}: {error}", visible(path));
+    let failure = Failure::with_code(qa_contracts::codes::Code::ArtifactWriteFailed, message);
+    let hint = "check that the place is there, has room and may be written to; a run that was judged before is stored";
+    Failure { hint: hint.to_owned(), ..failure }
 }
 
 pub(crate) fn use_color(color: Color, environment: &Environment) -> bool {

@@ -10,6 +10,7 @@ use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_core::usage::{micro_usd, usd};
 use qa_core::{canonical, plan};
+use qa_formats::counted;
 use qa_run::keys::key;
 use qa_run::plans::plans;
 use qa_run::ports::{Cancellation, Progress};
@@ -62,11 +63,14 @@ pub(crate) fn plan_opened(
     }
     let hunks: usize = inputs.change_set.files.iter().map(|file| file.hunks.len()).sum();
     let mut text = format!(
-        "{} changed files, {hunks} hunks, {} changed lines (base {} → head {})\nexecution key {execution_key}\n\n",
-        inputs.change_set.files.len(),
-        inputs.sensitivity.changed_lines,
+        "{}, {}, {} from {} to {}\nbase {} {}\nexecution key {execution_key}\n\n",
+        counted(inputs.change_set.files.len(), "changed file"),
+        counted(hunks, "hunk"),
+        counted(usize::try_from(inputs.sensitivity.changed_lines).unwrap_or(usize::MAX), "changed line"),
         inputs.change_set.measured_from().short(),
         inputs.change_set.head_sha.short(),
+        inputs.change_set.base_sha.short(),
+        opened.resolved.base_choice(),
     );
     text.push_str(&format!(
         "{:<3} {:<18} {:<13} {:<9} {:>6} {:>8}  {}\n",

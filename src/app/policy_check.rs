@@ -34,7 +34,7 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
                 let since = opened.repository.merged_since(base, &rubric.commit, MAX_SEARCHED)?;
                 age = Some(describe_age(rubric, since));
             }
-            (in_force.policy, format!("{file} at base {}", base.short()))
+            (in_force.policy, format!("{file} at base {} {}", base.short(), opened.resolved.base_choice()))
         }
     };
     let mut text = table(&policy, &request.settings, &source);

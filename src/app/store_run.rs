@@ -172,6 +172,7 @@ pub(crate) fn artifacts(
         registry: &record.inputs.registry,
         texts: &outcome.texts,
         screenshots: &outcome.screenshots,
+        base: None,
         run_directory: None,
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },

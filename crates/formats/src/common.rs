@@ -124,7 +124,7 @@ pub(crate) fn is_partial(report: &Report<'_>) -> bool {
 }
 
 /// `1 finding`, `2 findings`, `20,000 findings`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     let digits = count.to_string();
     let mut number = String::new();
     for (index, digit) in digits.chars().enumerate() {

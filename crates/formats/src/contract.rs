@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, Coverage, CrossCheck, FileText, Registry, SkillInput, SkillResult,
@@ -28,9 +29,18 @@ pub struct TerminalStyle {
     pub width: usize,
 }
 
+/// Choice of the base, which differs between machines that judge the same commits.
+#[derive(Debug, Clone)]
+pub struct BaseChoice<'a> {
+    /// Reason for the base: `as requested`, `by origin/main`.
+    pub reason: String,
+    /// The codes of the fallback chain, in order.
+    pub codes: &'a [Code],
+}
+
 /// Everything a format may show. All text in it that comes from the repository is untrusted: a format escapes it for
-/// its own surface (`core::escape`). The same report gives the same bytes on every machine; only `run_directory`,
-/// `replayed` and `terminal` differ, and formats with a `file` do not use them.
+/// its own surface (`core::escape`). The same report gives the same bytes on every machine; only `base`,
+/// `run_directory`, `replayed` and `terminal` differ, and formats with a `file` do not use them.
 pub struct Report<'a> {
     /// The normalised input.
     pub input: &'a SkillInput,
@@ -50,6 +60,8 @@ pub struct Report<'a> {
     pub texts: &'a BTreeMap<RepoPath, FileText>,
     /// The pictures that tests left, by path.
     pub screenshots: &'a [Screenshot],
+    /// Choice of the base; `None` in the files of a run.
+    pub base: Option<BaseChoice<'a>>,
     /// Path of the run directory, for people.
     pub run_directory: Option<&'a str>,
     /// True if an earlier run of the same key exists and has the same result.

@@ -18,6 +18,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use common::counted;
 use contract::Format;
 
 /// Every format, by id.

@@ -139,7 +139,11 @@ fn row(finding: &Finding) -> String {
     let fix = text(&finding.fix, 300);
     let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
     let said: String = message_lines(finding).iter().map(|line| format!("<br>{}", text(line, 300))).collect();
-    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}");
+    let waive = match finding.blocking {
+        true => format!("<br>*Waive:* `evidence-hash = \"{}\"`", finding.evidence_hash),
+        false => String::new(),
+    };
+    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}{waive}");
     format!("| {standing} | {} | {details} | {} |", finding.severity, cell_code(&location(finding), 300))
 }
 
@@ -300,7 +304,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     page.push(
         "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding",
     );
-    page.push("explained: `qa-skill explain RULE`. To waive one, commit a `[[waiver]]` with its rule,");
+    page.push("explained: `qa-skill explain RULE`. To waive one, commit a `[[waiver]]` with its rule, its");
     page.push("evidence-hash, owner, reason and expires to `.qa-skill/waivers.toml` on the base branch.");
     page.push("\n</details>");
 }

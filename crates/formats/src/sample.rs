@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::contract::{Report, TerminalStyle};
+use crate::contract::{BaseChoice, Report, TerminalStyle};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use qa_contracts::v1::*;
@@ -44,6 +44,7 @@ impl Sample {
             registry: &self.registry,
             texts: &self.texts,
             screenshots: &self.screenshots,
+            base: Some(BaseChoice { reason: "by origin/HEAD".to_owned(), codes: &[] }),
             run_directory: Some(".qa-skill/runs/8f14e45fceea"),
             replayed: false,
             terminal: TerminalStyle { color, width: 100 },

@@ -92,12 +92,24 @@ impl Page {
         self.out.push_str(&format!("{painted}{}\n", lines.join(&format!("\n{}", " ".repeat(indent)))));
     }
 
+    /// A line to be copied, which stays whole at any width.
+    fn unbroken(&mut self, lead: &str, style: &str, text: &str) {
+        let painted = self.paint(style, lead);
+        self.out.push_str(&format!("{painted}{}\n", visible(text)));
+    }
+
     fn left_out(&mut self, shown: usize, total: usize, noun: &str) {
         if total > shown {
             let rest = counted(total - shown, noun);
             self.item("  … ", DIM, &format!("and {rest} more, all in lens-results.json and coverage.json"));
         }
     }
+}
+
+/// Quotes a path for a shell where it needs that.
+fn in_shell(path: &str) -> String {
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./+,=@%".contains(&byte));
+    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
@@ -174,6 +186,12 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     page.item("  ", DIM, "counted by rule; the report lists each");
 }
 
+/// Wraps each line of a text by itself.
+fn wrapped_lines(text: &str, width: usize) -> String {
+    let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, width)).collect();
+    lines.join("\n")
+}
+
 fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding: &Finding) {
     let lines = excerpt(report, files, finding, 2, Sides::Own);
     let source = source_of(&lines, is_on_base(finding));
@@ -201,8 +219,8 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     }
     let width = page.width.saturating_sub(14);
     for (name, text) in footers(finding) {
-        let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, width)).collect();
-        let lines = lines.join("\n");
+        // A setting to be copied is not broken.
+        let lines = if name == "waive" { text } else { wrapped_lines(&text, width) };
         group = group.element(Level::NOTE.with_name(name).message(lines));
     }
     let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
@@ -388,12 +406,24 @@ fn cross_check(page: &mut Page, report: &Report<'_>) {
 
 fn proof(page: &mut Page, report: &Report<'_>) {
     page.heading("Proof");
+    if let Some(base) = &report.base {
+        page.item("  base    ", DIM, &format!("{} {}", report.input.base_sha.short(), base.reason));
+        for code in base.codes {
+            page.item("          ", "", &format!("{code}: {}", code.hint()));
+        }
+    }
+    let head = report.input.head_sha.short();
+    // The person who names no head may expect the files of the checkout to be judged.
+    match report.input.head_ref == "HEAD" {
+        true => page.item("  head    ", DIM, &format!("{head}; what is not committed is not judged")),
+        false => page.item("  head    ", DIM, head),
+    }
     page.item("  checked ", DIM, &extent(report));
     page.item("  key     ", DIM, report.result.execution_key.as_str());
     if let Some(directory) = report.run_directory {
         let directory = sanitize(directory);
         page.item("  kept in ", DIM, &directory);
-        page.item("  verify  ", DIM, &format!("qa-skill verify {directory}"));
+        page.unbroken("  verify  ", DIM, &format!("qa-skill verify {}", in_shell(&directory)));
     }
     if report.replayed {
         page.item("  replay  ", DIM, "an earlier run of the same key has the same result");

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use qa_contracts::v1::{BlockedChange, Calibration};
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
+use qa_formats::counted;
 
 /// Number of findings that are listed for a blocked change.
 const FINDINGS_LISTED: usize = 5;
@@ -14,8 +15,8 @@ const UNJUDGED_LISTED: usize = 10;
 /// Renders the report.
 pub(super) fn render_text(cost: &Calibration) -> String {
     let mut text = format!(
-        "{} merged changes up to {}, judged by {} (preset {})\n\n",
-        cost.changes,
+        "{} up to {}, judged by {} (preset {})\n\n",
+        counted(usize::try_from(cost.changes).unwrap_or(usize::MAX), "merged change"),
         cost.head_sha.short(),
         cost.policy,
         cost.preset.as_str()
