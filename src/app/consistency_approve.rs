@@ -77,6 +77,11 @@ pub(crate) fn freeze_rubric(arguments: &ApproveArgs) -> Result<Exit, Failure> {
 
 /// Reads a document of a schema.
 fn read_document<T: serde::de::DeserializeOwned>(path: &Path, schema: &str) -> Result<T, Failure> {
+    if let Err(error) = std::fs::metadata(path) {
+        let path = visible(&path.display().to_string());
+        let hint = "`qa-skill consistency-init` prints where it wrote the draft";
+        return Err(Failure::usage(format!("failed to read {path}: {error}"), hint));
+    }
     parse_document(path, schema).map_err(|reason| {
         let (path, reason) = (visible(&path.display().to_string()), visible(&reason));
         let hint = format!("`qa-skill schema {schema}` prints the schema");

@@ -150,8 +150,11 @@ pub(crate) fn policy_in_file(
     registry: &Registry,
 ) -> Result<PolicyFile, Failure> {
     let display_path = qa_core::masking::sanitize(&path.display().to_string());
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let failure = policy_invalid(&display_path, &error.to_string());
+        let hint = "name the policy file with --file; without it the policy of the base is taken";
+        Failure { hint: hint.to_owned(), ..failure }
+    })?;
     let text =
         file::without_secrets(&text).ok_or_else(|| policy_file_invalid(&display_path, HOLDS_A_SECRET))?;
     let policy = effective_policy(Some(&text), overrides, registry)

@@ -122,5 +122,7 @@ fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     let path = qa_core::escape::visible(&path.display().to_string());
-    Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"))
+    let failure = Failure::with_code(Code::ShardMissing, format!("failed to read {path}: {error}"));
+    let hint = "name the directory with the parts: `run --shard` prints the file that it writes";
+    Failure { hint: hint.to_owned(), ..failure }
 }

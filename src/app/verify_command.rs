@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::console;
 use super::drift::Difference;
-use super::drift_check::{Cause, Preimages, key_cause, other_engine, verdict_change};
+use super::drift_check::{Cause, Preimages, key_cause, other_engine, runs_below, verdict_change};
 use super::exit::{Exit, Failure};
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
@@ -101,13 +101,7 @@ fn describe_verdict(verified: &Verified) -> String {
 
 /// Verifies a run directory and prints its statement.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
-    if !arguments.directory.is_dir() {
-        let directory = sanitize(&arguments.directory.display().to_string());
-        return Err(Failure::usage(
-            format!("there is no directory {directory}"),
-            "pass a run directory: `qa-skill run` prints its path, by default .qa-skill/runs/ and its key",
-        ));
-    }
+    check_is_run(&arguments.directory)?;
     let progress = TerminalProgress::new(false);
     let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();
@@ -123,6 +117,39 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     }
     check_expectations(arguments, &verified)?;
     console::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Fails if a path is not that of a run directory, damaged or not.
+fn check_is_run(path: &Path) -> Result<(), Failure> {
+    let shown = sanitize(&path.display().to_string());
+    let run = "pass a run directory: `qa-skill run` prints its path, by default .qa-skill/runs/ and its key";
+    let problem = match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some((format!("{shown} is a file, and a run is a directory"), run.to_owned())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Some((format!("there is no directory {shown}"), run.to_owned()))
+        }
+        Err(error) => {
+            Some((format!("{shown} cannot be read: {error}"), "let this user read the directory".to_owned()))
+        }
+    };
+    if let Some((message, hint)) = problem {
+        return Err(Failure::usage(message, hint));
+    }
+    let runs = runs_below(path);
+    if runs.iter().any(|found| found == path) {
+        return Ok(());
+    }
+    let hint = match runs.first() {
+        Some(first) => {
+            let first = sanitize(&first.display().to_string());
+            format!(
+                "name one of the runs below, such as {first}; `qa-skill drift-check {shown}` replays all of them"
+            )
+        }
+        None => run.to_owned(),
+    };
+    Err(Failure::usage(format!("{shown} is not a run directory: it has no hashes.json"), hint))
 }
 
 /// Returns the failure of a run that another engine made and this one cannot read, or the failure itself.
@@ -232,10 +259,10 @@ fn check_expectations(arguments: &VerifyArgs, verified: &Verified) -> Result<(),
     }
     if let Some(expected) = arguments.expect.filter(|expected| !expected.is_met_by(verified)) {
         let failure = unmet("verdict", describe_verdict(verified), expected.as_str().to_owned());
-        if !is_degraded_pass(verified) || expected != PASS {
-            return Err(failure);
-        }
-        let hint = "the run's summary lists what is missing; `--expect degraded-pass` accepts it";
+        let hint = match is_degraded_pass(verified) && expected == PASS {
+            true => "the run's summary.md lists what is missing; `--expect degraded-pass` accepts it",
+            false => "the run's summary.md says how it came to its verdict",
+        };
         return Err(Failure { hint: hint.to_owned(), ..failure });
     }
     Ok(())

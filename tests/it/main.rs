@@ -73,4 +73,5 @@ mod support;
 mod torture;
 mod unread;
 mod verdict;
+mod ways_out;
 mod workflow;

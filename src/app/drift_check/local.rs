@@ -8,6 +8,7 @@ use super::replay::{Against, Replayer, compare, entry};
 use crate::store::{Caps, unpack};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftReport, DriftRun, DriftStatus, Mover};
+use qa_core::masking::sanitize;
 use qa_run::ports::{Cancellation, Progress};
 
 /// Search depth for run directories below the named path: an artifact root has them two levels below.
@@ -22,6 +23,11 @@ pub(crate) fn check_paths(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<DriftReport, Failure> {
+    for path in paths.iter().filter(|path| !path.exists()) {
+        let path = sanitize(&path.display().to_string());
+        let hint = "name run directories, directories that hold some, or archives of them";
+        return Err(Failure::usage(format!("there is no file or directory {path}"), hint));
+    }
     if let ([left, right], None, None) = (paths, repository, live)
         && let (Some(left), Some(right)) = (only_run(left), only_run(right))
     {
@@ -36,7 +42,12 @@ pub(crate) fn check_paths(
     for path in paths {
         cancellation.check()?;
         if path.is_dir() {
-            for run in runs_or_itself(path) {
+            let found = runs_below(path);
+            if found.is_empty() {
+                let entry = entry(&path.display().to_string());
+                runs.push(not_replayed(entry, Code::RecordingMissing, "it holds no run".to_owned()));
+            }
+            for run in found {
                 runs.push(replayer.replay(&run, entry(&run.display().to_string()))?);
             }
         } else {
@@ -81,12 +92,6 @@ pub(super) fn not_replayed(entry: DriftRun, code: Code, detail: String) -> Drift
     let mover =
         [Code::ArtifactArchiveRefused, Code::RecordingMissing].contains(&code).then_some(Mover::Recording);
     DriftRun { status: DriftStatus::CouldNotReplay, code: Some(code), mover, detail, ..entry }
-}
-
-/// Returns the runs of a directory, or the directory itself if it has none: its replay reports what is wrong.
-fn runs_or_itself(path: &Path) -> Vec<PathBuf> {
-    let runs = runs_below(path);
-    if runs.is_empty() { vec![path.to_owned()] } else { runs }
 }
 
 /// Returns the run directories at or below a path, sorted; links are not followed. A directory with a manifest is a run, and
