@@ -12,8 +12,10 @@ use qa_core::masking;
 
 pub(crate) use super::endpoint::Endpoint;
 
-/// Reasoning counts as well, so less leaves nothing for the answer.
-const DEFAULT_MAX_TOKENS: u64 = 16_000;
+/// Tokens of a reply (S003-131).
+const REPLY_TOKENS: u64 = 8_000;
+/// Tokens of a reply that the model reasons about before, which counts as well: fewer may leave nothing for the reply.
+const REASONED_REPLY_TOKENS: u64 = 16_000;
 /// More may take longer than the ten minutes a provider keeps a connection open that is silent.
 const CEILING_MAX_TOKENS: u64 = 21_333;
 /// The least that a provider accepts.
@@ -75,6 +77,9 @@ fn settle(name: &str, model: &PolicyModel) -> Result<(ProviderBinding, Endpoint)
     let accepts = accepts(model, &place)?;
     let api_version = api_version(model, spec)?;
     let effort = effort(model, &accepts, spec.surface)?;
+    let sampling = sampling(model, &accepts, api_version.as_deref(), effort)?;
+    // A model that takes no sampling parameters reasons, asked or not.
+    let reasons = sampling == SamplingMode::ModelFixed || !matches!(effort, None | Some(Effort::None));
     let binding = ProviderBinding {
         binding_id: name.to_owned(),
         adapter_id: spec.adapter_id,
@@ -82,7 +87,7 @@ fn settle(name: &str, model: &PolicyModel) -> Result<(ProviderBinding, Endpoint)
         model_id: model.model.clone(),
         temperature: 0,
         top_p: 1,
-        max_tokens: max_tokens(model, &accepts)?,
+        max_tokens: max_tokens(model, &accepts, reasons)?,
         seed: seed(model, spec)?,
         timeout_ms: timeout_ms(model)?,
         retry_max: 2,
@@ -90,7 +95,7 @@ fn settle(name: &str, model: &PolicyModel) -> Result<(ProviderBinding, Endpoint)
         model: Some(ModelBinding {
             surface: spec.surface,
             endpoint_id: place.endpoint.id.clone(),
-            sampling: sampling(model, &accepts, api_version.as_deref(), effort)?,
+            sampling,
             api_version,
             auth_scheme: auth_scheme(model, &place)?,
             effort,
@@ -297,9 +302,10 @@ fn service_tier(model: &PolicyModel, place: &Place) -> Result<Option<String>, Wr
     }
 }
 
-fn max_tokens(model: &PolicyModel, accepts: &Accepts) -> Result<u64, Wrong> {
+fn max_tokens(model: &PolicyModel, accepts: &Accepts, reasons: bool) -> Result<u64, Wrong> {
     let ceiling = accepts.max_output_tokens.min(CEILING_MAX_TOKENS);
-    let tokens = model.max_output_tokens.unwrap_or(ceiling.min(DEFAULT_MAX_TOKENS));
+    let default = if reasons { REASONED_REPLY_TOKENS } else { REPLY_TOKENS };
+    let tokens = model.max_output_tokens.unwrap_or(ceiling.min(default));
     if (FLOOR_MAX_TOKENS..=ceiling).contains(&tokens) {
         return Ok(tokens);
     }

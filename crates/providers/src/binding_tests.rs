@@ -88,25 +88,25 @@ fn defaults_follow_the_model_and_the_endpoint() {
         ..model
     };
     let cases = [
-        (openai("gpt-4.1"), "openai.responses openai - bearer greedy - default 16000"),
-        (openai("gpt-5.1"), "openai.responses openai - bearer greedy none default 16000"),
+        (openai("gpt-4.1"), "openai.responses openai - bearer greedy - default 8000"),
+        (openai("gpt-5.1"), "openai.responses openai - bearer greedy none default 8000"),
         (openai("gpt-5.5"), "openai.responses openai - bearer model_fixed medium default 16000"),
-        (with(Effort::None, openai("gpt-5.5")), "openai.responses openai - bearer greedy none default 16000"),
+        (with(Effort::None, openai("gpt-5.5")), "openai.responses openai - bearer greedy none default 8000"),
         (openai("gpt-6-sol"), "openai.responses openai - bearer model_fixed - default 16000"),
         (openai("gpt-6-astra"), "openai.responses openai - bearer model_fixed - default 16000"),
-        (github("openai/gpt-4.1"), "openai.chat github-models - bearer greedy - - 16000"),
-        (custom(openai("x/gpt-5.1")), "openai.responses custom - bearer greedy none - 16000"),
+        (github("openai/gpt-4.1"), "openai.chat github-models - bearer greedy - - 8000"),
+        (custom(openai("x/gpt-5.1")), "openai.responses custom - bearer greedy none - 8000"),
         (
             claude("claude-opus-4-6"),
             "anthropic.messages anthropic 2026-10-21 bearer model_fixed - standard_only 16000",
         ),
         (
             older("claude-opus-4-6"),
-            "anthropic.messages anthropic 2023-06-01 bearer greedy - standard_only 16000",
+            "anthropic.messages anthropic 2023-06-01 bearer greedy - standard_only 8000",
         ),
         (
             older("claude-haiku-4-5"),
-            "anthropic.messages anthropic 2023-06-01 bearer greedy - standard_only 16000",
+            "anthropic.messages anthropic 2023-06-01 bearer greedy - standard_only 8000",
         ),
         (
             with(Effort::Low, older("claude-opus-4-6")),

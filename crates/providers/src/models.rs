@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::contract::TokenUsage;
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::{AdapterId, Effort, SamplingSupport};
+use qa_contracts::v1::{AdapterId, Effort, ProviderBinding, SamplingSupport};
 use qa_core::canonical;
 
 const MODELS_JSON: &[u8] = include_bytes!("models.v1.json");
@@ -95,6 +95,19 @@ pub(crate) fn capability_table_sha256() -> Sha256Hex {
 /// The digest over the table of prices.
 pub(crate) fn price_table_sha256() -> Sha256Hex {
     PRICES_SHA256.clone()
+}
+
+/// Returns whether the price list has the model of a binding, so that its requests can be held to a cost.
+pub fn is_priced(binding: &ProviderBinding) -> bool {
+    let Some(model) = &binding.model else { return false };
+    let usage = TokenUsage {
+        input: Some(0),
+        cached_input: Some(0),
+        cache_write: Some(0),
+        output: Some(0),
+        reasoning: None,
+    };
+    cost_micro_usd(bare(&binding.model_id), model.service_tier.as_deref(), usage).is_some()
 }
 
 /// Returns the cost of a reply in millionths of a US dollar, rounded up, or `None` if a number it depends on is
