@@ -294,10 +294,8 @@ words! {
         /// A fresh one, removed afterwards.
         Ephemeral = "ephemeral",
     }
-    /// Working directory of a command (S003-59).
+    /// Working directory of a command (S003-59). No command starts in the checkout, which is not the commit.
     CwdMode {
-        /// The checkout, read-only.
-        RepoRoot = "repo_root",
         /// The plan's own worktree.
         EphemeralWorktree = "ephemeral_worktree",
     }
@@ -471,10 +469,8 @@ mod tests {
             list(&["stop", "skip", "escalate"])
         );
         assert_eq!(of(WorktreeMode::ALL.iter().map(|w| w.as_str()).collect()), list(&["none", "ephemeral"]));
-        assert_eq!(
-            of(CwdMode::ALL.iter().map(|w| w.as_str()).collect()),
-            list(&["repo_root", "ephemeral_worktree"])
-        );
+        // The seed's `repo_root` is left out (ARCHITECTURE.md, "What is absent on purpose").
+        assert_eq!(of(CwdMode::ALL.iter().map(|w| w.as_str()).collect()), list(&["ephemeral_worktree"]));
         assert_eq!(
             of(UsageUnavailableReason::ALL.iter().map(|w| w.as_str()).collect()),
             list(&["ADAPTER_ERROR", "MISSING_USAGE_DATA", "PROVIDER_NOT_SUPPORTED"])
