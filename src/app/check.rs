@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::ask_models::collect_replies;
 use super::exit::Failure;
 use super::finished::Finished;
+use super::input_document::confirm;
 use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::{Prepared, committed_file, prepare};
 use super::shard::join_parts;
@@ -41,6 +42,8 @@ pub(crate) fn check_opened(
     let (files, lines) = (change_set.files.len(), sensitivity.changed_lines);
     log_step(started, "surface", &format!("{files} files, {lines} changed lines"));
     let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.inputs, ports));
+    let skill_input = skill_input(request, &opened, &prepared.inputs, &key);
+    confirm(request, &skill_input)?;
     let parts = match parts {
         Some(directories) => Some(join_parts(&key.key, &change_set.files, directories)?),
         None => None,
@@ -58,7 +61,6 @@ pub(crate) fn check_opened(
     cancellation.check()?;
     let Prepared { inputs, texts, .. } = prepared;
     let policy = &inputs.in_force.policy;
-    let skill_input = skill_input(request, &opened, &inputs, &outcome);
     let record = RunRecord {
         skill_input: &skill_input,
         inputs: &inputs,

@@ -13,11 +13,13 @@ use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
 use super::calibrate::CalibrateArgs;
 use super::console::{self, Color, Output};
 use super::exit::{Exit, Failure};
+use super::input_document::read_document;
 use super::inputs::{HeadTrust, ModelUse, Request, open};
 use super::option_values::{parse_replies, parse_shard, word_parser};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
 use super::verify_command::{self, VerifyArgs};
+use super::verify_drift::verify_drift;
 use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::{self, WorkflowArgs};
 use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
@@ -149,7 +151,7 @@ struct RunArgs {
     verdict: VerdictArgs,
     /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
     #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with_all = [
-        "formats", "refresh", "since", "replies", "pull_request", "no_model", "color",
+        "formats", "refresh", "since", "replies", "pull_request", "no_model", "color", "verify_drift",
     ])]
     shard: Option<Shard>,
 }
@@ -159,12 +161,20 @@ struct RunArgs {
 struct VerdictArgs {
     #[command(flatten)]
     planning: PlanningArgs,
+    /// Judge the run that a skill-input document describes, and no other: `plan --format input` prints one, and every run
+    /// stores its own as input.normalized.json. `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head", "mode", "preset", "lenses"])]
+    input: Option<PathBuf>,
     /// The artifact root; by default .qa-skill in the checkout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// An output format, optionally with a path; repeatable
     #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
     formats: Vec<Output>,
+    /// Derive the stored run again, from its recording and from the repository, before the verdict is printed, and write
+    /// drift-report.json among the runs; a difference is exit code 4
+    #[arg(long)]
+    verify_drift: bool,
     /// Store another attempt even if a run of this execution key exists
     #[arg(long)]
     refresh: bool,
@@ -196,8 +206,8 @@ struct VerdictArgs {
 struct PlanArgs {
     #[command(flatten)]
     planning: PlanningArgs,
-    /// Output format
-    #[arg(long, value_parser = ["table", "json"], default_value = "table")]
+    /// Output format: a table, the plans of the run, or its input, which `run --input` judges
+    #[arg(long, value_parser = ["table", "json", "input"], default_value = "table")]
     format: String,
     /// Print the maximum cost of the reviews instead; no request is sent
     #[arg(long, conflicts_with_all = ["format", "shards"])]
@@ -248,6 +258,7 @@ impl BaseArgs {
             models: ModelUse::default(),
             label_features: BTreeSet::new(),
             settings: crate::config::pace(),
+            document: None,
         }
     }
 }
@@ -264,8 +275,9 @@ impl PlanningArgs {
 }
 
 impl VerdictArgs {
-    fn into_request(self) -> Request {
-        Request {
+    fn into_request(self) -> Result<Request, Failure> {
+        let document = self.input.as_deref().map(read_document).transpose()?;
+        let request = Request {
             artifact_root: self.out,
             refresh: self.refresh,
             models: ModelUse {
@@ -275,7 +287,11 @@ impl VerdictArgs {
                 token: None,
             },
             ..self.planning.into_request()
-        }
+        };
+        Ok(match document {
+            Some(document) => request.of_document(document),
+            None => request,
+        })
     }
 }
 
@@ -386,6 +402,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
                 _ if arguments.cost => Shown::Cost,
                 (Some(shards), _) => Shown::Matrix(shards),
                 (None, "json") => Shown::Json,
+                (None, "input") => Shown::Input,
                 (None, _) => Shown::Table,
             };
             let progress = TerminalProgress::new(false);
@@ -445,11 +462,21 @@ fn run(
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
     let (formats, color, since) = (arguments.formats.clone(), arguments.color, arguments.since.clone());
-    let request = arguments.into_request();
+    let verify = arguments.verify_drift;
+    let request = arguments.into_request()?;
     let finished = open(&request)
-        .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts));
+        .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts))
+        .and_then(|finished| {
+            if verify {
+                verify_drift(&finished, cancellation, &progress)?;
+            }
+            Ok(finished)
+        });
     progress.clear();
     let finished = finished?;
+    if verify {
+        console::write_stderr("no drift: the run is reproduced from its recording and from the repository\n");
+    }
     let exit = console::print(&finished, &formats, color, &Environment::from_process())?;
     if let Some(since) = since {
         match super::delta::since(&since, &finished) {
@@ -470,7 +497,7 @@ fn run_shard(arguments: VerdictArgs, shard: Shard, cancellation: &Cancellation) 
         super::log::to_stderr();
     }
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
-    let request = arguments.into_request();
+    let request = arguments.into_request()?;
     let stored = super::shard::run_shard(&request, &open(&request)?, shard, cancellation, &progress);
     progress.clear();
     let stored = stored?;

@@ -146,6 +146,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
         models: super::inputs::ModelUse::default(),
         label_features: Default::default(),
         settings: Vec::new(),
+        document: None,
     };
     let opened = open(&request)?;
     Ok(read_policy(&opened.objects, opened.resolved.sides(), &overrides, &registry)?.policy)

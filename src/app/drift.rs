@@ -26,10 +26,11 @@ pub(crate) struct Difference {
 
 /// A difference between two JSON values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct ValueDifference {
-    pointer: String,
-    recorded: String,
-    derived: String,
+pub(crate) struct ValueDifference {
+    /// A JSON pointer.
+    pub(crate) pointer: String,
+    pub(crate) recorded: String,
+    pub(crate) derived: String,
 }
 
 impl Difference {
@@ -267,12 +268,15 @@ const UNINTERESTING: &[&str] = &[
     "artifactRoot",
     "testMergeSha",
     "settings",
+    // Follows from the other members of an input.
+    "configHash",
     "machine",
     "baseRule",
     "baseCodes",
 ];
 
-fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<ValueDifference> {
+/// Returns the first difference between two values, by the names of members.
+pub(crate) fn first_difference(left: &Value, right: &Value, pointer: String) -> Option<ValueDifference> {
     if left == right {
         return None;
     }

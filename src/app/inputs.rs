@@ -10,7 +10,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin};
+use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin, SkillInput};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
 use qa_core::rubric;
@@ -61,6 +61,8 @@ pub(crate) struct Request {
     pub(crate) label_features: BTreeSet<u64>,
     /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
     pub(crate) settings: Vec<SettingOrigin>,
+    /// The document that describes the run, if the request is one.
+    pub(crate) document: Option<Box<SkillInput>>,
 }
 
 /// Use of models in a run.

@@ -21,6 +21,7 @@ mod exit;
 mod explain;
 mod feature_update;
 mod finished;
+mod input_document;
 mod inputs;
 mod log;
 mod option_values;
@@ -39,6 +40,7 @@ mod store_run;
 mod upload;
 mod verify;
 mod verify_command;
+mod verify_drift;
 mod watchdog;
 mod workflow_command;
 

@@ -1,9 +1,12 @@
 //! `qa-skill plan`: lists the plans of a run without executing them.
 
+use serde::Serialize;
+
 use super::exit::Failure;
 use super::inputs::{Opened, Request, open};
 use super::prepare::prepare;
 use super::shard::matrix;
+use super::skill_input::skill_input;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{LensPlan, LensPlanList};
 use qa_core::escape::visible;
@@ -19,8 +22,10 @@ use qa_run::ports::{Cancellation, Progress};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     Table,
-    /// The artifact that a run writes.
+    /// The plans, as a run stores them.
     Json,
+    /// The input of the run, as a run stores it.
+    Input,
     /// Maximum cost of the reviews.
     Cost,
     /// The job matrix for this number of shards.
@@ -50,16 +55,17 @@ pub(crate) fn plan_opened(
     if let Shown::Matrix(shards) = shown {
         return matrix(&inputs.change_set.files, shards);
     }
-    let (plans, execution_key) = prepared
-        .with_planning_ports(cancellation, progress, |ports| (plans(inputs, ports), key(inputs, ports).key));
+    let (plans, keyed) = prepared
+        .with_planning_ports(cancellation, progress, |ports| (plans(inputs, ports), key(inputs, ports)));
+    let execution_key = &keyed.key;
     if shown == Shown::Cost {
         return Ok(cost(&plans, &inputs.in_force.policy).into_bytes());
     }
     if shown == Shown::Json {
-        let list = LensPlanList { schema_version: Default::default(), lens_plans: plans };
-        let mut bytes = canonical::to_vec(&list).expect("plans have a canonical form");
-        bytes.push(b'\n');
-        return Ok(bytes);
+        return Ok(document(&LensPlanList { schema_version: Default::default(), lens_plans: plans }));
+    }
+    if shown == Shown::Input {
+        return Ok(document(&skill_input(request, opened, inputs, &keyed)));
     }
     let hunks: usize = inputs.change_set.files.iter().map(|file| file.hunks.len()).sum();
     let mut text = format!(
@@ -79,6 +85,12 @@ pub(crate) fn plan_opened(
     plans.iter().for_each(|plan| text.push_str(&row(plan)));
     text.push_str(&commands(&plans));
     Ok(text.into_bytes())
+}
+
+fn document(artifact: &impl Serialize) -> Vec<u8> {
+    let mut bytes = canonical::to_vec(artifact).expect("artifacts have a canonical form");
+    bytes.push(b'\n');
+    bytes
 }
 
 /// Describes the maximum usage of each review, and whether the budget allows it. Stored replies cost nothing.

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::exit::Failure;
+use super::input_document::confirm;
 use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::prepare;
+use super::skill_input::skill_input;
 use crate::store;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::ExecutionKey;
@@ -63,10 +65,12 @@ pub(crate) fn run_shard(
     let prepared = prepare(request, opened, cancellation, progress)?;
     let inputs = &prepared.inputs;
     let weights: Vec<u64> = inputs.change_set.files.iter().map(weight).collect();
-    let (key, files) = prepared.with_planning_ports(cancellation, progress, |ports| {
-        let key = key(inputs, ports).key;
+    let keyed = prepared.with_planning_ports(cancellation, progress, |ports| key(inputs, ports));
+    confirm(request, &skill_input(request, opened, inputs, &keyed))?;
+    let key = keyed.key;
+    let files = prepared.with_planning_ports(cancellation, progress, |ports| {
         let files = execution(inputs, ports, &key).part(&plans(inputs, ports), shard.range(&weights))?;
-        Ok::<_, PortError>((key, files))
+        Ok::<_, PortError>(files)
     })?;
     let part = ShardPart {
         schema_version: Default::default(),

@@ -1,22 +1,20 @@
 //! Builds the normalised input of a run, and its digest.
 
+use serde_json::Value;
+
 use super::inputs::{Opened, Request, artifact_root};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::SkillInput;
+use qa_contracts::v1::{ExecutionKeyPreimage, ProviderBinding, SkillInput};
 use qa_core::canonical;
 use qa_core::masking::sanitize;
 use qa_core::usage::usd;
-use qa_run::derive::Outcome;
+use qa_providers::models::is_priced;
 use qa_run::inputs::Inputs;
+use qa_run::keys::Keyed;
 
 /// Returns the normalised input of a run.
-pub(crate) fn skill_input(
-    request: &Request,
-    opened: &Opened,
-    inputs: &Inputs,
-    outcome: &Outcome,
-) -> SkillInput {
+pub(crate) fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, keyed: &Keyed) -> SkillInput {
     let root = &opened.repository.root;
     SkillInput {
         repo_root: sanitize(&root.display().to_string()),
@@ -25,17 +23,21 @@ pub(crate) fn skill_input(
         test_merge_sha: request.test_merge.clone(),
         artifact_root: sanitize(&artifact_root(request, root).display().to_string()),
         settings: inputs.in_force.policy.settings.iter().chain(&request.settings).cloned().collect(),
-        ..derived_input(inputs, outcome)
+        ..derived_input(inputs, &keyed.preimage, &keyed.bindings)
     }
 }
 
 /// Returns the normalised input without the members that differ from machine to machine.
-pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
+pub(crate) fn derived_input(
+    inputs: &Inputs,
+    preimage: &ExecutionKeyPreimage,
+    bindings: &[ProviderBinding],
+) -> SkillInput {
     let Inputs { overrides, change_set, .. } = inputs;
     let policy = &inputs.in_force.policy;
     SkillInput {
         schema_version: Default::default(),
-        repo_id: outcome.key_preimage.repo_id.clone(),
+        repo_id: preimage.repo_id.clone(),
         repo_root: String::new(),
         vcs: "git".to_owned(),
         base_ref: None,
@@ -48,9 +50,9 @@ pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
         default_permission_profile_id: policy.execution.profile,
         artifact_root: String::new(),
         run_budget_max_tokens: policy.max_tokens,
-        run_budget_max_cost_usd: Some(usd(policy.max_cost_micro_usd)),
-        provider_bindings: outcome.bindings.clone(),
-        config_hash: outcome.key_preimage.config_hash.clone(),
+        run_budget_max_cost_usd: is_cost_known(bindings).then(|| usd(policy.max_cost_micro_usd)),
+        provider_bindings: bindings.to_vec(),
+        config_hash: preimage.config_hash.clone(),
         base_sha: change_set.base_sha.clone(),
         merge_base_sha: change_set.merge_base_sha.clone(),
         other_merge_bases: change_set.other_merge_bases.clone(),
@@ -63,11 +65,21 @@ pub(crate) fn derived_input(inputs: &Inputs, outcome: &Outcome) -> SkillInput {
     }
 }
 
+/// Returns whether a budget in money holds any of the models, or there is no model to hold (S003-129).
+fn is_cost_known(bindings: &[ProviderBinding]) -> bool {
+    let mut models = bindings.iter().filter(|binding| binding.model.is_some()).peekable();
+    models.peek().is_none() || models.any(is_priced)
+}
+
 /// Returns the digest of the normalised input without its volatile members.
 pub(crate) fn normalized_input_hash(input: &SkillInput) -> Sha256Hex {
-    let mut value = serde_json::to_value(input).expect("contract types are JSON");
-    if let serde_json::Value::Object(members) = &mut value {
-        members.retain(|name, _| !SkillInput::VOLATILE.contains(&name.as_str()));
-    }
-    canonical::digest(&value).expect("validated input has a canonical form")
+    canonical::digest(&decisive_members(input)).expect("validated input has a canonical form")
+}
+
+/// Returns the members of a normalised input that decide, which are all but the volatile ones.
+pub(crate) fn decisive_members(input: &SkillInput) -> serde_json::Map<String, Value> {
+    let value = serde_json::to_value(input).expect("contract types are JSON");
+    let Value::Object(mut members) = value else { unreachable!("a struct is an object") };
+    members.retain(|name, _| !SkillInput::VOLATILE.contains(&name.as_str()));
+    members
 }

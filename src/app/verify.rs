@@ -310,7 +310,7 @@ impl Replay<'_> {
             test_merge_sha: stored.test_merge_sha.clone(),
             artifact_root: stored.artifact_root.clone(),
             settings: stored.settings.clone(),
-            ..derived_input(inputs, outcome)
+            ..derived_input(inputs, &outcome.key_preimage, &outcome.bindings)
         };
         let record = RunRecord {
             skill_input: &skill_input,

@@ -68,6 +68,7 @@ mod sandbox_limits;
 mod sandbox_tools;
 mod scopes;
 mod shards;
+mod skill_input;
 mod support;
 #[cfg(target_os = "linux")]
 mod torture;

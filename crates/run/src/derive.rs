@@ -8,7 +8,7 @@ use super::execute::{Executed, Execution};
 use super::gates;
 use super::head_policy::{self, HeadTexts};
 use super::inputs::{Inputs, Ports, effective_policy};
-use super::keys::{self, Keyed};
+use super::keys::Keyed;
 use super::plans::{find_lens, plans, reviews};
 use super::ports::PortError;
 use super::reviews;
@@ -76,7 +76,7 @@ pub fn execution<'a>(inputs: &'a Inputs, ports: &Ports<'a>, key: &'a ExecutionKe
 
 /// Derives plans, results and verdict. `keyed` is the key of the same inputs.
 pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcome, PortError> {
-    let Keyed { key, preimage: key_preimage, config: config_preimage } = keyed;
+    let Keyed { key, preimage: key_preimage, config: config_preimage, bindings } = keyed;
     let (policy, change_set) = (&inputs.in_force.policy, &inputs.change_set);
     let plans = plans(inputs, ports);
     let executed = execution(inputs, ports, &key).run(&plans)?;
@@ -118,7 +118,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         screenshots: gates::screenshots(executed.screenshots, &inputs.gates, &inputs.execution),
         retries: executed.retries,
         durations: executed.durations,
-        bindings: keys::bindings(&reviews(inputs, ports)),
+        bindings,
         plans,
     })
 }

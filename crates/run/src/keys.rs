@@ -45,12 +45,15 @@ pub struct Keyed {
     pub key: ExecutionKey,
     pub preimage: ExecutionKeyPreimage,
     pub config: ConfigPreimage,
+    /// Models and adapters that plans are bound to.
+    pub bindings: Vec<ProviderBinding>,
 }
 
 /// Computes the execution key of a run.
 pub fn key(inputs: &Inputs, ports: &Ports<'_>) -> Keyed {
     let policy = &inputs.in_force.policy;
     let config = config_preimage(inputs);
+    let reviews = reviews(inputs, ports);
     let preimage = ExecutionKeyPreimage {
         repo_id: inputs.repo_id.clone(),
         base_sha: inputs.change_set.base_sha.clone(),
@@ -60,11 +63,11 @@ pub fn key(inputs: &Inputs, ports: &Ports<'_>) -> Keyed {
             policy,
             inputs.overrides.lens_ids.as_deref(),
         ),
-        provider_adapter_versions: adapters(&reviews(inputs, ports)),
+        provider_adapter_versions: adapters(&reviews),
         run_mode: policy.mode,
         config_hash: canonical::digest(&config).expect("settings have a canonical form"),
     };
-    Keyed { key: execution_key(&preimage), preimage, config }
+    Keyed { key: execution_key(&preimage), preimage, config, bindings: bindings(&reviews) }
 }
 
 /// Returns the preimage of the configuration hash.
@@ -136,7 +139,7 @@ pub fn execution_key(preimage: &ExecutionKeyPreimage) -> ExecutionKey {
 }
 
 /// Returns the bindings of plans: the built-in one, and that of every model that a review uses.
-pub(crate) fn bindings(reviews: &Reviews<'_>) -> Vec<ProviderBinding> {
+fn bindings(reviews: &Reviews<'_>) -> Vec<ProviderBinding> {
     let models = reviews.models().into_values().map(|model| model.binding.clone());
     std::iter::once(builtin_binding()).chain(models).collect()
 }

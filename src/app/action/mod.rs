@@ -399,6 +399,7 @@ fn open_change(
         },
         label_features: change.label_features.clone(),
         settings,
+        document: None,
     };
     let mut opened = open_in(&request, repository)?;
     opened.resolved.base_rule = base.rule;

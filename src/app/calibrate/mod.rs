@@ -195,6 +195,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         models: super::inputs::ModelUse::default(),
         label_features: Default::default(),
         settings: Vec::new(),
+        document: None,
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) use live::Live;
 pub(crate) use local::{check_paths, runs_below};
 pub(crate) use mover::{Cause, Preimages, key_cause, other_engine};
 pub(crate) use remote::{RemoteRuns, check_artifacts, temporary_archive};
-pub(crate) use replay::{Against, Replayer, verdict_change};
+pub(crate) use replay::{Against, Replayer, entry, verdict_change};
 pub(crate) use report::{markdown, render_text};
 
 use super::exit::{Exit, Failure};
@@ -19,7 +19,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriftListing, DriftReport, DriftRun, DriftStatus};
 use qa_run::keys::ENGINE_VERSION;
 
-fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
+/// Returns the report of replayed runs.
+pub(crate) fn report(runs: Vec<DriftRun>, listing: Option<DriftListing>) -> DriftReport {
     DriftReport {
         schema_version: Default::default(),
         engine_version: ENGINE_VERSION.to_owned(),

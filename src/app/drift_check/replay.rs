@@ -40,7 +40,7 @@ pub(crate) struct Replayer<'a> {
 }
 
 /// Returns an entry of which only the location is known.
-pub(super) fn entry(place: &str) -> DriftRun {
+pub(crate) fn entry(place: &str) -> DriftRun {
     DriftRun {
         place: masking::sanitize(place),
         artifact_id: None,

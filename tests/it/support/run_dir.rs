@@ -14,7 +14,7 @@ pub(crate) fn runs_in(root: &Path) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.'))
+        .filter(|path| path.is_dir() && !path.file_name().unwrap().to_string_lossy().starts_with('.'))
         .collect();
     found.sort();
     found

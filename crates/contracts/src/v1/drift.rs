@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Conclusion, DriftSource, DriftStatus, ModelDriftClass, Mover, Strength};
-use crate::artifact::schema_tag;
+use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{CommitId, ExecutionKey};
 
@@ -185,4 +185,9 @@ pub struct FallenConvention {
     /// Number of places that break it now.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub exceptions_now: u64,
+}
+
+impl Artifact for DriftReport {
+    const SCHEMA: &'static str = "drift-report.v1";
+    const FILE: &'static str = "drift-report.json";
 }

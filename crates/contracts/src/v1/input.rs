@@ -175,7 +175,8 @@ pub struct SkillInput {
     /// The run's token budget.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub run_budget_max_tokens: u64,
-    /// The run's cost budget in US dollars, at most six decimals; null for none.
+    /// The run's cost budget in US dollars, at most six decimals; null where models are asked and the price of none is
+    /// known, so that nothing is held to it.
     pub run_budget_max_cost_usd: Option<f64>,
     /// The bindings plans may name.
     pub provider_bindings: Vec<ProviderBinding>,
