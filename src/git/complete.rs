@@ -119,6 +119,10 @@ impl OpenRepository {
         remote: Option<&Remote<'_>>,
         refs: &[String],
     ) -> Result<Self, GitError> {
+        // A partial clone may lack any object below a tree that it has.
+        if self.is_partial() && remote.is_some() {
+            self = self.without_checkout_objects()?;
+        }
         let wanted = [oid(base)?, oid(head)?];
         let test_merge = test_merge.map(oid).transpose()?;
         if self.missing(&wanted).is_empty()

@@ -346,12 +346,9 @@ fn open_change(
     let repository = OpenRepository::discover_of_workflow(&directory).map_err(without_checkout)?;
     let repository = match inputs.objects {
         ObjectSource::Checkout if repository.is_partial() => {
-            annotate(
-                "notice",
-                "qa-skill",
-                "the checkout is a partial clone, so objects are fetched from the server",
-            );
-            repository.without_checkout_objects()?
+            let text = "the checkout is a partial clone, so objects are fetched from the server";
+            annotate("notice", "qa-skill", text);
+            repository
         }
         ObjectSource::Checkout => {
             for notice in repository.unfetched_objects() {
