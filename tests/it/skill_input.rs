@@ -1,8 +1,11 @@
 //! A run by its document: the same run as by options, no other run, and the drift that a run looks for itself.
 
+use std::io::{Read, Write};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
-use crate::support::{Program, Repo, change, conflict, qa_skill, runs_in};
+use crate::support::{Program, Repo, change, conflict, qa_skill, repair, runs_in, tamper};
 
 fn repository() -> Repo {
     change(&[("a.py", "a = 1\n")], &[("a.py", &format!("a = 2\n{}", conflict()))])
@@ -61,9 +64,9 @@ fn a_document_is_read_from_standard_input() {
         .arg("--out")
         .arg(repo.beside("out"))
         .command();
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), document.as_bytes()).unwrap();
+    child.stdin.take().unwrap().write_all(document.as_bytes()).unwrap();
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
     assert_eq!(repo.run_dir().json("final-verdict.json")["conclusion"], "fail");
 }
@@ -186,6 +189,92 @@ fn a_run_that_verifies_itself_says_so_and_leaves_the_report() {
     repo.run_dir().verify().run().expect(0);
     let outcome = repo.judge().arg("--quiet").run().expect(1);
     assert!(!outcome.stderr.contains("drift"), "{}", outcome.stderr);
+}
+
+/// A policy with a review by each of the models.
+fn reviewed(models: &[&str]) -> String {
+    let reviews = ["security", "performance"];
+    let mut policy = "version = 1\n".to_owned();
+    for (number, (model, review)) in models.iter().zip(reviews).enumerate() {
+        policy.push_str(&format!("[models.m{number}]\nprovider = \"openai-codex\"\n{model}"));
+        policy.push_str(&format!("[lenses.review-{review}]\nenabled = true\nmodel = \"m{number}\"\n"));
+    }
+    policy
+}
+
+#[test]
+fn budgets_and_replies_are_as_the_models_allow() {
+    const PRICED: &str = "model = \"gpt-4.1\"\n";
+    const REASONING: &str = "model = \"gpt-5.5\"\n";
+    const UNPRICED: &str = "model = \"ours\"\nendpoint = \"https://models.example.com/v1\"\n\
+        capabilities = { sampling = \"always\", efforts = [], max-output-tokens = 12000 }\n";
+    let cases: [(&[&str], Value, &[u64]); 5] = [
+        (&[], json!(12), &[]),
+        (&[PRICED], json!(12), &[8000]),
+        (&[REASONING], json!(12), &[16_000]),
+        (&[UNPRICED], Value::Null, &[8000]),
+        (&[UNPRICED, PRICED], json!(12), &[8000, 8000]),
+    ];
+    for (models, budget, replies) in cases {
+        let policy = reviewed(models);
+        let files = [(".qa-skill/policy.toml", policy.as_str()), ("a.py", "a = 1\n")];
+        let repo = change(&files, &[files[0], ("a.py", "a = 2\n")]);
+        let document = planned(&repo, &[]);
+        let bindings = document["providerBindings"].as_array().unwrap().iter().skip(1);
+        let most: Vec<u64> = bindings.map(|binding| binding["maxTokens"].as_u64().unwrap()).collect();
+        assert_eq!((&document["runBudgetMaxCostUsd"], most.as_slice()), (&budget, replies), "{models:?}");
+    }
+}
+
+/// Bytes that a pipe of Linux holds.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 1 << 16;
+
+/// Returns whether a process waits in a write to its standard error.
+#[cfg(target_os = "linux")]
+fn waits_to_log(process: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+    // The numbers of `write` on x86-64 and arm64.
+    ["1 0x2 ", "64 0x2 "].iter().any(|write| call.starts_with(write))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stored_run_that_does_not_follow_from_its_inputs_gets_no_verdict() {
+    let repo = repository();
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let mut command = repo.judge().args(["--verbose", "--verify-drift"]).bare_command();
+    let errors = writer.try_clone().unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+    drop(command);
+    // The next line after the verdict says that the run is stored. It finds the pipe full, and the run waits there.
+    let mut log = Vec::new();
+    while !(String::from_utf8_lossy(&log).contains(" verdict: ") && log.ends_with(b"\n")) {
+        let mut byte = [0];
+        reader.read_exact(&mut byte).unwrap();
+        log.push(byte[0]);
+    }
+    let filler = std::thread::spawn(move || writer.write_all(&[b'.'; PIPE_BYTES]));
+    while !(waits_to_log(child.id()) && !runs_in(&repo.beside("out")).is_empty()) {
+        std::thread::yield_now();
+    }
+    tamper(&repo.run_dir(), "final-verdict.json", "/conclusion", json!("pass"));
+    repair(&repo.run_dir(), false);
+    let rest = std::thread::spawn(move || {
+        let mut rest = Vec::new();
+        reader.read_to_end(&mut rest).map(|_| rest)
+    });
+    let output = child.wait_with_output().unwrap();
+    filler.join().unwrap().unwrap();
+    let rest = String::from_utf8_lossy(&rest.join().unwrap().unwrap()).into_owned();
+    assert_eq!((output.status.code(), output.stdout), (Some(4), Vec::new()), "{rest}");
+    assert!(rest.contains("error[DETERMINISM_DRIFT_DETECTED]"), "{rest}");
+    let report = std::fs::read(repo.beside("out/runs/drift-report.json")).unwrap();
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    for run in report["runs"].as_array().unwrap() {
+        let difference = (&run["status"], &run["difference"]["file"], &run["difference"]["pointer"]);
+        assert_eq!(difference, (&json!("drift"), &json!("final-verdict.json"), &json!("/conclusion")));
+    }
 }
 
 #[test]
