@@ -166,10 +166,8 @@ impl GitError {
         if error.code() == git2::ErrorCode::HashsumMismatch {
             return Self::HashMismatch(id.to_string());
         }
-        let reason = match error.code() {
-            git2::ErrorCode::NotFound => "this clone does not have it".to_owned(),
-            _ => reason(error),
-        };
+        let is_absent = error.code() == git2::ErrorCode::NotFound;
+        let reason = if is_absent { "this clone does not have it".to_owned() } else { reason(error) };
         Self::ObjectMissing { id: id.to_string(), reason }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn check_paths(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<DriftReport, Failure> {
-    for path in paths.iter().filter(|path| !path.exists()) {
+    if let Some(path) = paths.iter().find(|path| !path.exists()) {
         let path = sanitize(&path.display().to_string());
         let hint = "name run directories, directories that hold some, or archives of them";
         return Err(Failure::usage(format!("there is no file or directory {path}"), hint));
