@@ -573,8 +573,8 @@ fn what_reviews_may_cost_is_told_before_anything_is_asked() {
     let text = plan("--cost");
     let row = text.lines().find(|line| line.starts_with("review-security")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!((words[1], words[2], words[4], words[6]), ("review", "2", "32000", "reserved"), "{text}");
-    assert!(text.contains("at most 0.2") && text.contains(" of 12 USD"), "{text}");
+    assert_eq!((words[1], words[2], words[4], words[6]), ("review", "2", "16000", "reserved"), "{text}");
+    assert!(text.contains("at most 0.1") && text.contains(" of 12 USD"), "{text}");
     let bound = run(&repo).run().expect(0).stderr;
     assert!(
         bound.contains(&format!("sending at most 2 requests to models: about {} tokens in", words[3])),
