@@ -1,11 +1,12 @@
 //! The commands about stored runs as artifacts: `drift-check`, and `upload`, which the action does by itself.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::consistency_check::{RUBRIC_WORKERS, rubric_standing};
 use super::console;
 use super::drift_check::{
     Against, Live, RemoteRuns, Replayer, check_artifacts, check_paths, failure, markdown, render_text,
@@ -162,7 +163,8 @@ pub(crate) fn drift_check(
             limit: arguments.limit,
             live,
         };
-        check_remote(&request, &environment, cancellation, &progress)
+        let report = check_remote(&request, &environment, cancellation, &progress);
+        report.map(|report| with_rubric(report, &request.checkout, cancellation, &progress))
     } else {
         let repository = arguments.repo.as_deref();
         let scratch = environment.scratch();
@@ -182,6 +184,22 @@ pub(crate) fn drift_check(
     match failure(&report, arguments.fail_on_engine_change) {
         Some(failure) => Err(failure),
         None => Ok(Exit::Pass),
+    }
+}
+
+/// Adds the state of the conventions in force in the checked-out commit. The replays are valid without it.
+fn with_rubric(
+    report: DriftReport,
+    checkout: &Path,
+    cancellation: &Cancellation,
+    progress: &TerminalProgress,
+) -> DriftReport {
+    match rubric_standing(checkout, "HEAD", RUBRIC_WORKERS, cancellation, progress) {
+        Ok(rubric) => DriftReport { rubric, ..report },
+        Err(failure) => {
+            console::write_stderr(&format!("warning: conventions were not counted: {}\n", failure.message));
+            report
+        }
     }
 }
 

@@ -17,6 +17,9 @@ use qa_lenses::consistency::mine::is_enough;
 use qa_run::mining::Mining;
 use qa_run::ports::Cancellation;
 
+/// Number of threads that count conventions beside a drift check; a runner has as many processors.
+pub(crate) const RUBRIC_WORKERS: u64 = 4;
+
 #[derive(Args)]
 pub(crate) struct CheckArgs {
     /// The repository, or any directory inside its checkout

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::surfaces::{Outputs, Runner, annotate, print_quoting};
 use crate::app::artifact_commands::{LIMIT, RemoteRequest, check_remote};
 use crate::app::client::client;
-use crate::app::consistency_check::rubric_standing;
+use crate::app::consistency_check::{RUBRIC_WORKERS, rubric_standing};
 use crate::app::drift_check::{Live, failure, markdown, render_text};
 use crate::app::exit::{Exit, Failure};
 use crate::app::progress::TerminalProgress;
@@ -23,8 +23,6 @@ use qa_run::ports::Cancellation;
 const SINCE_DAYS: u64 = 7;
 /// Number of samples of each request.
 const LIVE_SAMPLES: u64 = 3;
-/// Number of threads that count conventions; a runner has as many processors.
-const RUBRIC_WORKERS: u64 = 4;
 const MARKER: &str = "<!-- qa-skill: drift -->";
 const TITLE: &str = "qa-skill: stored verdicts do not replay";
 /// The label that the issue is found by.
