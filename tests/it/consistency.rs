@@ -68,7 +68,7 @@ impl World {
     }
 
     /// The draft's JSON.
-    fn drafted(&self, to: &str) -> PathBuf {
+    pub(crate) fn drafted(&self, to: &str) -> PathBuf {
         let (outcome, out) = self.init(to);
         outcome.expect(0);
         let mut files: Vec<PathBuf> =
@@ -77,7 +77,7 @@ impl World {
         files.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "json")).unwrap()
     }
 
-    fn approve(&self, draft: &PathBuf, decisions: &Value) -> Outcome {
+    pub(crate) fn approve(&self, draft: &PathBuf, decisions: &Value) -> Outcome {
         let file = self.repo.beside("decisions.json");
         std::fs::write(&file, decisions.to_string()).unwrap();
         qa_skill(["consistency-approve", "--decisions"])
@@ -93,7 +93,7 @@ impl World {
     }
 
     /// Commits files on the base, and a change on top of it as `topic`.
-    fn change(&mut self, base: &[(&str, &str)], head: &[(&str, &str)]) {
+    pub(crate) fn change(&mut self, base: &[(&str, &str)], head: &[(&str, &str)]) {
         for (path, text) in base {
             self.files = std::mem::take(&mut self.files).with(path, text);
         }
@@ -120,7 +120,7 @@ impl World {
     }
 }
 
-fn everything() -> Value {
+pub(crate) fn everything() -> Value {
     json!({"schemaVersion": "rubric-decisions.v1", "others": "accept"})
 }
 

@@ -198,7 +198,7 @@ pub(crate) fn upload(server: &Server, paths: &[&Path]) -> Program {
         .env("ACTIONS_RUNTIME_TOKEN", runtime_token())
 }
 
-fn nightly(server: &Server, checkout: &Path) -> Program {
+pub(crate) fn nightly(server: &Server, checkout: &Path) -> Program {
     qa_skill(["drift-check", "--repo"])
         .arg(checkout)
         .env("GITHUB_API_URL", server.url())

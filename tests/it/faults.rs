@@ -127,7 +127,7 @@ fn run_without(call: &str, error: &str) -> (Option<i32>, String) {
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
     command.arg(env!("CARGO_BIN_EXE_qa-skill")).args(["run", "--base", "main", "--head", "topic", "--repo"]);
     let output = command.arg(repo.path()).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(runs_in(&repo.path().join(".qa-skill")), [PathBuf::new(); 0]);
+    assert!(runs_in(&repo.path().join(".qa-skill")).is_empty());
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 

@@ -176,4 +176,11 @@ fn a_record_of_another_report_has_the_version_that_its_tool_prints() {
     step.within(&repo.path()).run().expect(0);
     let record = stored(&repo, "reports/other.json.record.json");
     assert_eq!((&record["gate"], &record["toolVersion"]), (&json!("lint"), &json!("1.2.3 --version")));
+    let repo = under(&policy(", record = \"required\""));
+    let step =
+        qa_skill(["record", "--gate", "unit_tests", "--version-of", "echo", "--", "cp", "report", REPORT]);
+    step.within(&repo.path()).run().expect(0);
+    repo.judge().run().expect(0);
+    let step = repo.run_dir().json("recordings/gates.json")["reports"][0]["step"].clone();
+    assert!(step["toolVersion"].is_string(), "{step}");
 }

@@ -171,7 +171,7 @@ fn stub(checkout: &Path, tool: &str) {
 }
 
 impl Scene {
-    fn from_files(base: &Files, head: &Files) -> Option<Self> {
+    pub(crate) fn from_files(base: &Files, head: &Files) -> Option<Self> {
         if !can_be(As::Root) {
             return None;
         }

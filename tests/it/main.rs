@@ -48,6 +48,7 @@ mod inputs;
 mod landing;
 mod limits;
 mod lookups;
+mod members;
 mod models;
 mod options;
 mod planted;

@@ -202,7 +202,7 @@ fn more_jobs_are_more_threads_and_quiet_is_no_progress() {
             10_000,
             format!("aggregate --base main --head topic --refresh --parts {out}/parts --out {out}"),
         ),
-        (&held, 2_000, format!("consistency-init --base main --out {out}")),
+        (&held, 8_000, format!("consistency-init --base main --out {out}")),
         (&held, 5_000, "consistency-check --base main".to_owned()),
     ];
     for (repo, delay, words) in commands {

@@ -21,7 +21,7 @@ fn read(path: &str) -> String {
 }
 
 /// Returns the rows of a table in their order.
-fn rows(path: &str) -> Vec<(String, Vec<String>)> {
+pub(crate) fn rows(path: &str) -> Vec<(String, Vec<String>)> {
     let text = read(path);
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -66,7 +66,7 @@ fn items(source: &str) -> Vec<Item<'_>> {
             |line: &&str| line.len() - line.trim_start().len() == indent && line.ends_with(['}', ';']);
         let last = match is_end(line) {
             true => number,
-            false => number + 1 + lines[number + 1..].iter().position(|line| is_end(&line)).unwrap_or(0),
+            false => number + 1 + lines[number + 1..].iter().position(is_end).unwrap_or(0),
         };
         let attributes =
             lines[..number].iter().rev().take_while(|line| line.trim_start().starts_with(['#', '/']));

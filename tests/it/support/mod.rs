@@ -9,6 +9,7 @@ mod forge;
 pub(crate) mod github_shapes;
 pub(crate) mod hub;
 pub(crate) mod injections;
+pub(crate) mod kept;
 pub(crate) mod origin;
 pub(crate) mod parts;
 pub(crate) mod prism;

@@ -142,6 +142,7 @@ pub(crate) fn in_another_programs_place() -> Option<OsString> {
 
 impl Outcome {
     pub(crate) fn from_output(output: &std::process::Output) -> Self {
+        super::kept::keep_document(&output.stdout);
         Self {
             exit: output.status.code().unwrap_or(-1),
             stdout: output.stdout.clone(),

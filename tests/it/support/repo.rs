@@ -79,6 +79,12 @@ impl Files {
     }
 }
 
+impl Drop for Repo {
+    fn drop(&mut self) {
+        super::kept::keep_documents(self.home.path());
+    }
+}
+
 impl Repo {
     /// An empty repository with a checkout, nothing checked out.
     pub(crate) fn new() -> Self {
