@@ -199,6 +199,31 @@ pub struct Report {
 }
 
 impl Report {
+    /// Joins the reports of one run that were written to several files.
+    pub(crate) fn join(reports: Vec<Self>) -> Result<Self, ReportError> {
+        let mut reports = reports.into_iter();
+        let mut joined = reports.next().ok_or(ReportError::Missing)?;
+        for report in reports {
+            joined.diagnostics.extend(report.diagnostics);
+            joined.tests.extend(report.tests);
+            joined.totals.files = match (joined.totals.files, report.totals.files) {
+                (Some(left), Some(right)) => Some(left + right),
+                (left, right) => left.or(right),
+            };
+            joined.looked_at = match (joined.looked_at, report.looked_at) {
+                (Some(left), Some(right)) => Some(left.into_iter().chain(right).collect()),
+                (_, _) => None,
+            };
+            if joined.commit.is_some() && report.commit.is_some() && joined.commit != report.commit {
+                return Err(ReportError::Inconsistent("its files name two commits".to_owned()));
+            }
+            joined.commit = joined.commit.or(report.commit);
+            joined.partial = joined.partial.or(report.partial);
+            joined.doubt = joined.doubt.or(report.doubt);
+        }
+        Ok(joined)
+    }
+
     /// Sorts the report, numbers equal ids, counts, and drops what is over the limit.
     pub(crate) fn finish(mut self) -> Self {
         self.diagnostics.sort();
@@ -313,6 +338,8 @@ formats! {
     CargoJson = "cargo-json";
     /// [`ReportFormat::CargoJson`] with libtest's text between the lines.
     CargoTest = "cargo-test";
+    /// Checkstyle's XML.
+    Checkstyle = "checkstyle";
     /// ESLint's formatter `json`.
     EslintJson = "eslint-json";
     /// `go test -json`.
@@ -335,6 +362,8 @@ formats! {
     RuffJson = "ruff-json";
     /// SARIF 2.1.0.
     Sarif = "sarif";
+    /// TAP, versions 12 to 14.
+    Tap = "tap";
     /// `tsc --pretty false --listFiles`.
     TscText = "tsc-text";
 }
@@ -346,6 +375,7 @@ impl ReportFormat {
             Self::EslintJson | Self::TscText => true,
             Self::CargoJson
             | Self::CargoTest
+            | Self::Checkstyle
             | Self::GoTestJson
             | Self::GoVetJson
             | Self::JestJson
@@ -355,7 +385,30 @@ impl ReportFormat {
             | Self::MypyText
             | Self::PlaywrightJson
             | Self::RuffJson
-            | Self::Sarif => false,
+            | Self::Sarif
+            | Self::Tap => false,
+        }
+    }
+
+    /// Returns the name of the format in messages.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Checkstyle => "XML of Checkstyle",
+            Self::Junit => "JUnit XML",
+            Self::Sarif => "SARIF",
+            Self::Tap => "TAP",
+            Self::CargoJson
+            | Self::CargoTest
+            | Self::EslintJson
+            | Self::GoTestJson
+            | Self::GoVetJson
+            | Self::JestJson
+            | Self::LibtestJson
+            | Self::MypyJson
+            | Self::MypyText
+            | Self::PlaywrightJson
+            | Self::RuffJson
+            | Self::TscText => self.as_str(),
         }
     }
 }
@@ -417,6 +470,19 @@ impl ReportError {
     /// Returns [`ReportError::Unreadable`] with a reason.
     pub(crate) fn unreadable(what: impl Into<String>) -> Self {
         Self::Unreadable(what.into())
+    }
+
+    /// Returns the error with the file that it is about, of a report in several.
+    pub(crate) fn in_file(self, path: &str) -> Self {
+        match self {
+            Self::TooLarge(problem) => Self::TooLarge(format!("{path}: {problem}")),
+            Self::Unreadable(problem) => Self::Unreadable(format!("{path}: {problem}")),
+            Self::Unfinished(problem) => Self::Unfinished(format!("{path}: {problem}")),
+            Self::Inconsistent(problem) => Self::Inconsistent(format!("{path}: {problem}")),
+            Self::Nothing(problem) => Self::Nothing(format!("{path}: {problem}")),
+            Self::Empty => Self::Unreadable(format!("{path} is empty")),
+            Self::Signal | Self::Broken { .. } | Self::Missing | Self::Format(_) => self,
+        }
     }
 
     /// Returns the variant's name on corpus pages.

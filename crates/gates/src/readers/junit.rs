@@ -316,7 +316,10 @@ fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<
 
 fn is_like_file(text: &str) -> bool {
     let extension = text.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let known = ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php"];
+    let known = [
+        "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php", "bats",
+        "cs", "dart", "exs", "kt", "scala", "swift",
+    ];
     known.contains(&extension) && !text.contains(' ')
 }
 

@@ -3,16 +3,19 @@
 use super::report::{Places, Report, ReportError, ReportFormat};
 
 mod cargo_json;
+mod checkstyle;
 mod eslint_json;
 pub(crate) mod go;
 mod jest_json;
 mod json;
 pub(crate) mod junit;
 pub(crate) mod libtest;
+pub(crate) mod likely;
 mod mypy;
 mod playwright_json;
 mod ruff_json;
 mod sarif;
+mod tap;
 mod tsc_text;
 mod xml;
 
@@ -30,6 +33,7 @@ pub(crate) fn read_report(
     match format {
         ReportFormat::CargoJson => cargo_json::read_report(report, places),
         ReportFormat::CargoTest => libtest::read_cargo_test(report, places, &[]),
+        ReportFormat::Checkstyle => checkstyle::read_report(report, places),
         ReportFormat::EslintJson => eslint_json::read_report(report, places),
         ReportFormat::GoTestJson => go::read_test(report, places),
         ReportFormat::GoVetJson => go::read_vet(report, places),
@@ -41,6 +45,7 @@ pub(crate) fn read_report(
         ReportFormat::PlaywrightJson => playwright_json::read_report(report, places),
         ReportFormat::RuffJson => ruff_json::read_report(report, places),
         ReportFormat::Sarif => sarif::read_report(report, places),
+        ReportFormat::Tap => tap::read_report(report, places),
         ReportFormat::TscText => tsc_text::read_report(report, places),
     }
 }
