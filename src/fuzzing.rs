@@ -7,7 +7,7 @@ use std::path::Path;
 use qa_contracts::strict_json;
 use qa_core::policy::{Overrides, Policy};
 use qa_core::{canonical, diff, policy::file, secrets};
-use qa_gates::contract::{ImportEnd, Output, Places, Source, Tool};
+use qa_gates::contract::{ImportEnd, Output, Places, ReportFile, Source, Tool};
 
 pub use crate::git::fuzzing::{pack_protocol, tree};
 
@@ -103,7 +103,8 @@ pub fn gate_report(bytes: &[u8]) -> bool {
     let mut accepted = false;
     for tool in qa_gates::ALL {
         for format in tool.spec().formats {
-            let source = Source::Import { format: *format, report: bytes, end: ImportEnd::Unknown };
+            let reports = [ReportFile { path: "report", bytes }];
+            let source = Source::Import { format: *format, reports: &reports, end: ImportEnd::Unknown };
             accepted |= judge(*tool, source);
         }
     }
@@ -112,7 +113,7 @@ pub fn gate_report(bytes: &[u8]) -> bool {
 
 fn judge(tool: &dyn Tool, source: Source<'_>) -> bool {
     let places = Places { roots: &["/work/repo"], directory: "", module: "" };
-    let output = Output { source, places };
+    let output = Output { gate: tool.spec().gates[0], source, places };
     let first = qa_gates::judge::judge(tool, &output);
     assert_eq!(first, qa_gates::judge::judge(tool, &output), "{}", tool.spec().id);
     let Ok(judged) = first else { return false };

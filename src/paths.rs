@@ -35,3 +35,43 @@ pub(crate) fn refuse_links(path: &Path) -> io::Result<()> {
 fn is_checkout(directory: &Path) -> bool {
     std::fs::symlink_metadata(directory.join(".git")).is_ok()
 }
+
+/// Maximum number of entries of a listing.
+const MAX_LISTED: usize = 500_000;
+
+/// Returns the paths, from `root`, of the regular files in a directory of it and below, without following links and
+/// without git's own directory. Names that are not UTF-8 are left out; a directory that does not exist has none.
+pub(crate) fn list_files(root: &Path, directory: &str) -> std::io::Result<Vec<String>> {
+    let mut full = root.to_owned();
+    for part in directory.split('/').filter(|part| !part.is_empty()) {
+        full.push(part);
+        match std::fs::symlink_metadata(&full) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) => return Ok(Vec::new()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        }
+    }
+    let mut files = Vec::new();
+    let mut open = vec![(full, directory.to_owned())];
+    let mut seen = 0;
+    while let Some((full, shown)) = open.pop() {
+        for entry in std::fs::read_dir(&full)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > MAX_LISTED {
+                return Err(std::io::Error::other(format!("there are more than {MAX_LISTED}")));
+            }
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let path = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
+            let kind = entry.file_type()?;
+            if kind.is_dir() && name != ".git" {
+                open.push((entry.path(), path));
+            } else if kind.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

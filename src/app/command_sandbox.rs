@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::exec::{Fence, Provided, Room, Toolchains};
 use crate::git::{OpenRepository, TreeLimits};
+use crate::paths::list_files;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::PolicyToolchain;
 use qa_core::escape::visible;
@@ -113,6 +114,11 @@ impl CommandWorkspace for FencedWorkspace<'_> {
             environment: &self.environment,
             limits: *limits,
         })
+    }
+
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, SandboxError> {
+        list_files(&self.room.tree, directory)
+            .map_err(|error| broken(&format!("list the files of {directory}"), &error))
     }
 
     fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError> {

@@ -7,7 +7,7 @@ use super::inputs::{Request, open, policy_in_file, read_policy};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Rubric, Scope, SettingOrigin};
 use qa_core::canonical;
-use qa_core::policy::{POLICY_PATH, Policy, in_scope};
+use qa_core::policy::{GatePolicy, POLICY_PATH, Policy, in_scope};
 
 /// Number of merged changes after which a rubric is reported as old.
 const OLD_AFTER: usize = 400;
@@ -93,7 +93,7 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
             text.push_str(&format!(
                 "{:<20} {:<12} {format:<16} {}{base}\n",
                 gate.as_str(),
-                report.tool,
+                report.writer(),
                 report.path
             ));
         }
@@ -107,7 +107,18 @@ fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
             "its own"
         ));
     }
-    if policy.gates.values().any(|settings| !settings.run.is_empty()) {
+    for (gate, settings) in &policy.gates {
+        for command in &settings.commands {
+            text.push_str(&format!(
+                "{:<20} {:<12} {:<16} it runs {}\n",
+                gate.as_str(),
+                command.writer(),
+                command.format.as_deref().unwrap_or("its own"),
+                qa_core::escape::visible(&command.run.join(" "))
+            ));
+        }
+    }
+    if policy.gates.values().any(GatePolicy::has_commands) {
         let classes: Vec<&str> = execution.lens_classes.iter().map(|class| class.as_str()).collect();
         text.push_str(&format!("\n{:<20} {}\n", "profile", execution.profile.as_str()));
         text.push_str(&format!(

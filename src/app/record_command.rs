@@ -10,14 +10,16 @@ use super::option_values::word_parser;
 use super::workflow_command::{replace_file, state_time};
 use crate::config::now;
 use crate::git::{CheckedOut, OpenRepository};
+use crate::paths::list_files;
 use qa_contracts::limits::MAX_REPORT_BYTES;
-use qa_contracts::v1::{GateName, GateRecord};
+use qa_contracts::v1::{GateName, GateRecord, ReportDigest};
 use qa_core::canonical;
+use qa_core::classify::{glob_directory, is_glob};
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::{POLICY_PATH, file};
 use qa_core::secrets;
-use qa_run::gates::record_path;
+use qa_run::gates::{matching_files, record_path};
 
 /// Maximum length of a version, in characters.
 const MAX_VERSION: usize = 200;
@@ -27,7 +29,7 @@ pub(crate) struct RecordArgs {
     /// The gate that reads the report
     #[arg(long, value_parser = word_parser::<GateName>())]
     gate: GateName,
-    /// The tool, where the gate has reports of several
+    /// The tool or its name in the policy, where the gate has reports of several
     #[arg(long, value_name = "TOOL", conflicts_with = "report")]
     tool: Option<String>,
     /// The report that the command writes, from the root of the repository; by default that of the gate in the policy
@@ -51,8 +53,13 @@ pub(crate) fn record(arguments: &RecordArgs) -> Result<Exit, Failure> {
     };
     let record = root.join(record_path(&report));
     // What an earlier command left must not be taken for the result of this one.
-    for path in [&record, &root.join(&report)] {
-        remove(path)?;
+    remove(&record)?;
+    let earlier = report_files(&root, &report).map_err(|problem| {
+        let message = format!("failed to find the files of {}: {problem}", visible(&report));
+        Failure::usage(message, "narrow the glob")
+    })?;
+    for path in earlier {
+        remove(&root.join(path))?;
     }
     let CheckedOut { head, parents, tree } = repository.checked_out()?;
     let started = state_time(now());
@@ -63,8 +70,8 @@ pub(crate) fn record(arguments: &RecordArgs) -> Result<Exit, Failure> {
         Failure::usage(format!("failed to start {program}: {error}"), "name a program that is installed")
     })?;
     let code = status.code();
-    match read_report(&root.join(&report)) {
-        Ok(bytes) => {
+    match report_digests(&root, &report) {
+        Ok(reports) => {
             let record_of_report = GateRecord {
                 schema_version: Default::default(),
                 gate: arguments.gate,
@@ -76,7 +83,7 @@ pub(crate) fn record(arguments: &RecordArgs) -> Result<Exit, Failure> {
                 tree,
                 started,
                 ended,
-                report_sha256: canonical::sha256(&bytes),
+                reports,
             };
             let mut document = serde_json::to_vec_pretty(&record_of_report).expect("contract types are JSON");
             document.push(b'\n');
@@ -117,6 +124,29 @@ fn remove(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Returns the files of a report: itself, or those that its glob matches.
+fn report_files(root: &Path, report: &str) -> Result<Vec<String>, String> {
+    if !is_glob(report) {
+        return Ok(vec![report.to_owned()]);
+    }
+    let listed = list_files(root, glob_directory(report)).map_err(|error| error.to_string())?;
+    matching_files(report, listed)
+}
+
+/// Returns the digests of the files that the command left.
+fn report_digests(root: &Path, report: &str) -> Result<Vec<ReportDigest>, String> {
+    let files = report_files(root, report)?;
+    if files.is_empty() {
+        return Err(format!("the command left no file that matches {}", visible(report)));
+    }
+    let mut digests = Vec::new();
+    for path in files {
+        let bytes = read_report(&root.join(&path))?;
+        digests.push(ReportDigest { sha256: canonical::sha256(&bytes), path });
+    }
+    Ok(digests)
+}
+
 fn read_report(path: &PathBuf) -> Result<Vec<u8>, String> {
     let shown = visible(&path.display().to_string());
     let metadata = std::fs::symlink_metadata(path).map_err(|_| format!("the command left no {shown}"))?;
@@ -133,7 +163,9 @@ fn report_of_policy(root: &Path, arguments: &RecordArgs) -> Result<String, Failu
     let text = std::fs::read_to_string(root.join(POLICY_PATH)).unwrap_or_default();
     let mut paths = file::declared_reports(&text, gate)
         .into_iter()
-        .filter(|report| arguments.tool.as_ref().is_none_or(|tool| *tool == report.tool))
+        .filter(|report| {
+            arguments.tool.as_ref().is_none_or(|tool| tool == report.writer() || *tool == report.tool)
+        })
         .map(|report| report.path);
     match (paths.next(), paths.next()) {
         (Some(path), None) => Ok(path),

@@ -4,8 +4,9 @@ use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::paths::list_files;
 use qa_contracts::limits::MAX_REPORT_BYTES;
-use qa_run::gates::{ReportFile, Reports};
+use qa_run::gates::{FoundFile, Reports};
 
 /// Directory that reports are read from.
 pub(crate) struct Workspace {
@@ -67,23 +68,30 @@ fn is_absent(error: &std::io::Error) -> bool {
 }
 
 impl Reports for Workspace {
-    fn read_report(&self, path: &str) -> ReportFile {
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String> {
+        list_files(&self.root, directory).map_err(|error| {
+            let place = if directory.is_empty() { "the root" } else { directory };
+            format!("the files of {place} cannot be listed: {error}")
+        })
+    }
+
+    fn read_report(&self, path: &str) -> FoundFile {
         let OpenReport { file, metadata } = match self.open(path) {
             Ok(Some(report)) => report,
-            Ok(None) => return ReportFile::Missing,
-            Err(problem) => return ReportFile::Refused(problem),
+            Ok(None) => return FoundFile::Missing,
+            Err(problem) => return FoundFile::Refused(problem),
         };
         let mut bytes = Vec::new();
         match file.take(MAX_REPORT_BYTES as u64 + 1).read_to_end(&mut bytes) {
-            Err(error) => ReportFile::Refused(format!("{path} cannot be read: {error}")),
+            Err(error) => FoundFile::Refused(format!("{path} cannot be read: {error}")),
             Ok(size) if size > MAX_REPORT_BYTES => {
-                ReportFile::Refused(format!("{path} has more than {MAX_REPORT_BYTES} bytes"))
+                FoundFile::Refused(format!("{path} has more than {MAX_REPORT_BYTES} bytes"))
             }
             Ok(_) => match metadata.modified() {
                 Err(error) => {
-                    ReportFile::Refused(format!("the modification time of {path} is unknown: {error}"))
+                    FoundFile::Refused(format!("the modification time of {path} is unknown: {error}"))
                 }
-                Ok(time) => ReportFile::Content { bytes, modified: seconds(time) },
+                Ok(time) => FoundFile::Content { bytes, modified: seconds(time) },
             },
         }
     }

@@ -143,7 +143,7 @@ fn a_committer_whose_clock_is_ahead_needs_a_record_and_is_told_so() {
 fn a_record_of_something_else_is_no_result() {
     for (pointer, value, code) in [
         ("/head", json!("1".repeat(40)), "GATE_REPORT_STALE"),
-        ("/reportSha256", json!("1".repeat(64)), "GATE_REPORT_STALE"),
+        ("/reports/0/sha256", json!("1".repeat(64)), "GATE_REPORT_STALE"),
         ("/exitCode", json!("0"), "GATE_REPORT_INCOMPLETE"),
         ("/exitCode", json!(127), "GATE_REPORT_INCOMPLETE"),
         // A signal ended it.

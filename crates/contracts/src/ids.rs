@@ -173,6 +173,13 @@ impl RepoPath {
         String::from_utf8_lossy(&self.0)
     }
 
+    /// Returns whether the path is inside a directory; every path is inside the root, which is empty.
+    #[must_use]
+    pub fn is_below(&self, directory: &str) -> bool {
+        let rest = self.0.strip_prefix(directory.as_bytes());
+        directory.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
+    }
+
     /// Returns the last component.
     #[must_use]
     pub fn file_name(&self) -> &[u8] {

@@ -142,7 +142,8 @@ impl ExecutionPolicy {
         }
     }
 
-    fn allows(&self, command: &[String]) -> bool {
+    /// Returns whether a prefix allows the command.
+    pub(crate) fn allows(&self, command: &[String]) -> bool {
         self.allow.iter().any(|rule| has_prefix(command, &rule.prefix))
     }
 }

@@ -14,7 +14,7 @@ impl Tool for CargoTest {
         &ToolSpec {
             id: "cargo-test",
             version: "2",
-            gate: GateName::UnitTests,
+            gates: &[GateName::UnitTests],
             language: Language::Rust,
             about: "Tests of Rust",
             formats: &[ReportFormat::CargoTest, ReportFormat::LibtestJson, ReportFormat::Junit],

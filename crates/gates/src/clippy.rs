@@ -12,7 +12,7 @@ impl Tool for Clippy {
         &ToolSpec {
             id: "clippy",
             version: "1",
-            gate: GateName::Lint,
+            gates: &[GateName::Lint],
             language: Language::Rust,
             about: "Likely mistakes in Rust",
             formats: &[ReportFormat::CargoJson, ReportFormat::Sarif],

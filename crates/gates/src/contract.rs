@@ -20,6 +20,8 @@ pub(crate) enum Language {
     Rust,
     /// Go.
     Go,
+    /// Any: the tool is known by its report alone.
+    Any,
 }
 
 impl Language {
@@ -31,6 +33,7 @@ impl Language {
             Self::Python => "python",
             Self::Rust => "rust",
             Self::Go => "go",
+            Self::Any => "any",
         }
     }
 }
@@ -42,7 +45,7 @@ pub(crate) enum Stream {
     Stdout,
     /// On standard output, then standard error: the tool uses one for clean and another for broken code.
     Both,
-    /// In [`CommandTemplate::report_file`].
+    /// In [`CommandTemplate::report_files`].
     File,
 }
 
@@ -66,8 +69,8 @@ pub struct ToolSpec {
     pub id: &'static str,
     /// Version of the reader, part of the execution key; bump it when the same output may give another result.
     pub version: &'static str,
-    /// The gate that this tool serves.
-    pub gate: GateName,
+    /// The gates that this tool serves.
+    pub gates: &'static [GateName],
     /// The language of its projects.
     pub(crate) language: Language,
     /// One sentence.
@@ -77,7 +80,8 @@ pub struct ToolSpec {
     /// Formats of [`ToolSpec::formats`] that do not show every failure of a run, measured with the tool itself: a report
     /// of one is no result without the exit status.
     pub hiding: &'static [ReportFormat],
-    /// Extensions of the files that it looks at, one by one; none for tests, which look at the project as a whole.
+    /// Extensions of the files that it looks at, one by one; none for tests, which look at the project as a whole, and for
+    /// tools that are known by their report alone.
     pub(crate) files: &'static [&'static str],
     /// Destination of our own command's report.
     pub(crate) stream: Stream,
@@ -88,7 +92,13 @@ pub struct ToolSpec {
 impl ToolSpec {
     /// Returns whether a gate may read this tool's reports. Story validation accepts those of every test runner.
     pub fn serves(&self, gate: GateName) -> bool {
-        self.gate == gate || gate == GateName::StoryValidation && self.gate.runs_tests()
+        self.gates.contains(&gate)
+            || gate == GateName::StoryValidation && self.gates.iter().any(|gate| gate.runs_tests())
+    }
+
+    /// Returns whether the tool stands for every one that writes its format, so that the policy has to name that.
+    pub fn is_generic(&self) -> bool {
+        self.language == Language::Any
     }
 
     /// Returns the names of the manifests of its projects, the one that shows a project best first.
@@ -171,14 +181,34 @@ pub struct CommandTemplate {
     pub argv: Vec<String>,
     /// Working directory, from the root of the repository; empty for the root.
     pub directory: String,
-    /// Report file, relative to `directory`. The caller makes sure that it does not exist before the run.
-    pub report_file: Option<String>,
+    /// Report files; `None` for a report on a standard stream. The caller makes sure that none exists before the run.
+    pub report_files: Option<ReportFiles>,
+    /// Format of the report of a command that the policy declares; `None` for the tool's own command.
+    pub format: Option<ReportFormat>,
     /// The command line that prints the tool's version.
     pub version_argv: Vec<String>,
     /// True if a failed run may be retried (C-15).
     pub retries: bool,
     /// The Go module's path, for [`Places::module`]; empty for other languages.
     pub module: String,
+}
+
+/// Place of a command's report files, from the root of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportFiles {
+    /// One file.
+    File(String),
+    /// The files that a glob of the policy matches.
+    Matching(String),
+}
+
+/// A report file.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportFile<'a> {
+    /// Its path, for messages.
+    pub path: &'a str,
+    /// Its bytes.
+    pub bytes: &'a [u8],
 }
 
 /// Captured output of a command.
@@ -188,8 +218,10 @@ pub struct CommandOutput<'a> {
     pub stdout: &'a [u8],
     /// Standard error, whole.
     pub stderr: &'a [u8],
-    /// The report, when the template names a file and it exists.
-    pub report_file: Option<&'a [u8]>,
+    /// The report files that it left; of a command that the policy declares with a report on standard output, that.
+    pub reports: &'a [ReportFile<'a>],
+    /// [`CommandTemplate::format`].
+    pub format: Option<ReportFormat>,
     /// The exit status; `None` when a signal ended it.
     pub exit: Option<i32>,
     /// True if a stream or the report was truncated at a limit.
@@ -201,12 +233,12 @@ pub struct CommandOutput<'a> {
 pub enum Source<'a> {
     /// A command of ours.
     Command(CommandOutput<'a>),
-    /// A file from an earlier step.
+    /// Files from an earlier step.
     Import {
         /// The declared format.
         format: ReportFormat,
-        /// The file's bytes.
-        report: &'a [u8],
+        /// The files.
+        reports: &'a [ReportFile<'a>],
         /// End of the command that wrote it.
         end: ImportEnd,
     },
@@ -221,9 +253,11 @@ pub enum ImportEnd {
     Recorded(Option<i32>),
 }
 
-/// A report with the base directories of its paths.
+/// A report with the gate that reads it and the base directories of its paths.
 #[derive(Debug, Clone, Copy)]
 pub struct Output<'a> {
+    /// The gate that reads it.
+    pub gate: GateName,
     /// The report's origin and bytes.
     pub source: Source<'a>,
     /// Base directories of the paths in the report.
@@ -240,7 +274,7 @@ impl<'a> CommandOutput<'a> {
                 checked(self.stderr)?;
                 return Ok([self.stdout, b"\n", self.stderr].concat().into());
             }
-            Stream::File => self.report_file.ok_or(ReportError::Missing)?,
+            Stream::File => self.reports.first().ok_or(ReportError::Missing)?.bytes,
         };
         checked(bytes).map(Into::into)
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, ImportEnd, Output, Places, Project, ReportError, ReportFormat, Source,
-    TestCase, Tool,
+    CommandOutput, Diagnostic, ImportEnd, Output, Places, Project, ReportError, ReportFile, ReportFormat,
+    Source, TestCase, Tool,
 };
 use super::judge::{Judged, judge};
 
@@ -84,21 +84,24 @@ impl Case {
         Places { roots: &[], directory: self.word("directory"), module: self.word("module") }
     }
 
-    pub(super) fn source(&self) -> Source<'_> {
-        match self.import() {
-            Some((format, report)) => Source::Import { format, report, end: ImportEnd::Unknown },
-            None => Source::Command(CommandOutput {
-                stdout: self.block("stdout").unwrap_or("").as_bytes(),
-                stderr: self.block("stderr").unwrap_or("").as_bytes(),
-                report_file: self.block("file").map(str::as_bytes),
-                exit: self.word("exit").parse().ok(),
-                capped: false,
-            }),
+    pub(super) fn output(&self) -> CaseOutput<'_> {
+        let import = self.import();
+        let files = self.blocks.iter().filter(|(opening, _)| opening == "file");
+        let mut reports: Vec<&[u8]> = files.map(|(_, text)| text.as_bytes()).collect();
+        reports.extend(import.map(|(_, report)| report));
+        CaseOutput {
+            import: import.map(|(format, _)| format),
+            reports,
+            stdout: self.block("stdout").unwrap_or("").as_bytes(),
+            stderr: self.block("stderr").unwrap_or("").as_bytes(),
+            exit: self.word("exit").parse().ok(),
+            capped: false,
+            places: self.places(),
         }
     }
 
     pub(super) fn judged(&self, tool: &dyn Tool) -> Result<Judged, ReportError> {
-        judge(tool, &Output { source: self.source(), places: self.places() })
+        self.output().judged(tool)
     }
 
     fn is_detection(&self) -> bool {
@@ -121,6 +124,43 @@ impl Case {
             shown += &format!("in {}\n", if found.directory.is_empty() { "." } else { &found.directory });
         }
         shown
+    }
+}
+
+/// What a case has of a tool: files to import, or what its command left.
+pub(super) struct CaseOutput<'a> {
+    pub(super) import: Option<ReportFormat>,
+    pub(super) reports: Vec<&'a [u8]>,
+    pub(super) stdout: &'a [u8],
+    pub(super) stderr: &'a [u8],
+    pub(super) exit: Option<i32>,
+    pub(super) capped: bool,
+    pub(super) places: Places<'a>,
+}
+
+impl CaseOutput<'_> {
+    pub(super) fn judged(&self, tool: &dyn Tool) -> Result<Judged, ReportError> {
+        let spec = tool.spec();
+        let mut reports = self.reports.clone();
+        // The report of a command of the policy, which has no reader of its own.
+        let format = spec.is_generic().then(|| spec.formats[0]);
+        if format.is_some() && reports.is_empty() {
+            reports.push(self.stdout);
+        }
+        let files: Vec<ReportFile<'_>> =
+            reports.iter().map(|bytes| ReportFile { path: "report", bytes }).collect();
+        let source = match self.import {
+            Some(format) => Source::Import { format, reports: &files, end: ImportEnd::Unknown },
+            None => Source::Command(CommandOutput {
+                stdout: self.stdout,
+                stderr: self.stderr,
+                reports: &files,
+                format,
+                exit: self.exit,
+                capped: self.capped,
+            }),
+        };
+        judge(tool, &Output { gate: spec.gates[0], source, places: self.places })
     }
 }
 
@@ -240,11 +280,16 @@ fn every_tool_has_a_page_and_every_page_a_tool() {
     for page in &pages {
         assert_eq!(page.title, page.name);
         assert!(page.prose.len() > 300, "{} is explained", page.name);
-        let file = format!("src/{}.rs", page.name.replace('-', "_"));
+        let is_generic = tool(&page.name).spec().is_generic();
+        let file = match is_generic {
+            true => "src/generic.rs".to_owned(),
+            false => format!("src/{}.rs", page.name.replace('-', "_")),
+        };
         assert!(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(&file).exists(), "{file} is not there");
-        for kind in ["detects: ", "passes: ", "fails: ", "refused: "] {
+        let kinds = ["detects: ", "passes: ", "fails: ", "refused: "];
+        for kind in &kinds[usize::from(is_generic)..] {
             assert!(
-                page.cases.iter().any(|case| case.title.starts_with(kind)),
+                page.cases.iter().any(|case| case.title.starts_with(*kind)),
                 "{} shows no {kind}",
                 page.name
             );
@@ -274,8 +319,9 @@ fn table() -> String {
         let formats: Vec<String> =
             spec.formats.iter().map(|format| format!("`{}`", format.as_str())).collect();
         let page = format!("[`{0}`](../tests/corpus/gates/{0}.md)", spec.id);
-        let (gate, language) = (spec.gate.as_str(), spec.language.as_str());
-        table += &format!("| {page} | `{gate}` | {language} | {} | {} |\n", spec.about, formats.join(", "));
+        let gates: Vec<String> = spec.gates.iter().map(|gate| format!("`{gate}`")).collect();
+        let (gates, language) = (gates.join(", "), spec.language.as_str());
+        table += &format!("| {page} | {gates} | {language} | {} | {} |\n", spec.about, formats.join(", "));
     }
     table
 }

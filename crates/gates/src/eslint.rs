@@ -13,7 +13,7 @@ impl Tool for Eslint {
         &ToolSpec {
             id: "eslint",
             version: "2",
-            gate: GateName::Lint,
+            gates: &[GateName::Lint],
             language: Language::Node,
             about: "Likely mistakes and style in JavaScript and TypeScript",
             formats: &[ReportFormat::EslintJson, ReportFormat::Sarif],

@@ -14,7 +14,7 @@ impl Tool for GoTest {
         &ToolSpec {
             id: "go-test",
             version: "2",
-            gate: GateName::UnitTests,
+            gates: &[GateName::UnitTests],
             language: Language::Go,
             about: "Tests of Go",
             formats: &[ReportFormat::GoTestJson, ReportFormat::Junit],

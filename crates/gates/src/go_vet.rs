@@ -12,7 +12,7 @@ impl Tool for GoVet {
         &ToolSpec {
             id: "go-vet",
             version: "1",
-            gate: GateName::Lint,
+            gates: &[GateName::Lint],
             language: Language::Go,
             about: "Likely mistakes in Go",
             formats: &[ReportFormat::GoVetJson, ReportFormat::Sarif],

@@ -5,7 +5,7 @@ use super::contract::{
     ToolSpec,
 };
 use super::manifests::{JEST, VITEST};
-use super::project::{SCRATCH, command, prints};
+use super::project::{SCRATCH, command, prints, with_report};
 
 pub(crate) struct Jest;
 
@@ -14,7 +14,7 @@ impl Tool for Jest {
         &ToolSpec {
             id: "jest",
             version: "2",
-            gate: GateName::UnitTests,
+            gates: &[GateName::UnitTests],
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript, where there is no Vitest",
             formats: &[ReportFormat::JestJson],
@@ -36,7 +36,7 @@ impl Tool for Jest {
         let report = format!("{SCRATCH}-jest.json");
         let to = format!("--outputFile={report}");
         let words = ["jest", "--ci", "--json", &to, "--testLocationInResults", "--passWithNoTests=false"];
-        Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
+        Some(CommandTemplate { retries: true, ..with_report(command(project, &words), &report) })
     }
 
     fn printed_meaning(&self, command: &CommandOutput<'_>) -> Option<ExitMeaning> {

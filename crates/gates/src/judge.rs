@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::ALL;
 use super::contract::{
-    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, ImportEnd, Output, Places, Report,
-    ReportError, ReportFormat, Source, Tool, ToolSpec, checked,
+    CommandOutput, Diagnostic, DiagnosticSeverity, ExitMeaning, GateName, ImportEnd, Output, Places, Report,
+    ReportError, ReportFile, ReportFormat, Source, Tool, ToolSpec, checked,
 };
+use super::readers::likely::likely_format;
 use super::report::{Outcome, TestCase, Totals};
 use super::text;
 
@@ -27,18 +29,12 @@ pub struct Judged {
 /// it is at error level, and, where the gate has tests, one of them ran and none failed. Output that cannot be read and
 /// a run without tests are errors, which are never a pass.
 pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError> {
-    let spec = tool.spec();
+    let judge = Judge { spec: tool.spec(), gate: output.gate };
     match &output.source {
-        Source::Import { format, report, end } => {
-            if !spec.formats.contains(format) {
-                return Err(ReportError::Format(*format));
-            }
-            let mut report = tool
-                .read_report(*format, checked(report)?, &output.places)
-                .map_err(|error| with_likely_format(error, spec, *format, report))?
-                .finish();
+        Source::Import { format, reports, end } => {
+            let mut report = read_files(tool, *format, reports, &output.places)?.finish();
             if let ImportEnd::Recorded(exit) = end {
-                return judge_recorded_import(spec, report, *exit);
+                return judge.recorded_import(report, *exit);
             }
             if let Some(doubt) = &report.doubt {
                 if !report.totals.has_faults() {
@@ -46,47 +42,68 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
                 }
                 report.partial.get_or_insert_with(|| doubt.clone());
             }
-            decide(spec, report, ExitMeaning::Clean)
+            judge.decide(report, ExitMeaning::Clean)
         }
-        Source::Command(command) => judge_command(tool, command, &output.places),
+        Source::Command(command) => judge.command(tool, command, &output.places),
     }
 }
 
-/// Returns an error that names the format that an unreadable report seems to have.
+/// Reads the files of a report. One that nothing ran for says nothing beside others.
+fn read_files(
+    tool: &dyn Tool,
+    format: ReportFormat,
+    files: &[ReportFile<'_>],
+    places: &Places<'_>,
+) -> Result<Report, ReportError> {
+    if !tool.spec().formats.contains(&format) {
+        return Err(ReportError::Format(format));
+    }
+    let mut read = Vec::with_capacity(files.len());
+    let mut idle = None;
+    for file in files {
+        let report = checked(file.bytes).and_then(|bytes| {
+            let report = tool.read_report(format, bytes, places);
+            report.map_err(|error| with_likely_format(error, tool.spec(), format, bytes))
+        });
+        match report.map_err(|error| if files.len() == 1 { error } else { error.in_file(file.path) }) {
+            Ok(report) => read.push(report),
+            Err(error @ ReportError::Nothing(_)) => drop(idle.get_or_insert(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    match idle {
+        Some(idle) if read.is_empty() => Err(idle),
+        Some(_) | None => Report::join(read),
+    }
+}
+
+/// Returns an error that names the format that the report seems to have, where that is another.
 fn with_likely_format(
     error: ReportError,
     spec: &ToolSpec,
     format: ReportFormat,
     report: &[u8],
 ) -> ReportError {
-    let is_unreadable = matches!(error, ReportError::Unreadable(_));
-    let is_xml = report.trim_ascii_start().starts_with(b"<");
-    if !is_unreadable || !is_xml || format == ReportFormat::Junit {
-        return error;
+    let is_part_of_format = format == ReportFormat::CargoTest;
+    let likely = likely_format(report).filter(|&likely| likely != format && !is_part_of_format);
+    let Some(likely) = likely else { return error };
+    let looks = format!("it looks like {}", likely.title());
+    if spec.formats.contains(&likely) {
+        return ReportError::unreadable(format!("{looks}; set `format = \"{}\"`", likely.as_str()));
     }
-    ReportError::unreadable(if spec.formats.contains(&ReportFormat::Junit) {
-        "it looks like JUnit XML; set `format = \"junit\"`"
+    // Another reader of a tool that has its own may be one that hides failures of it.
+    let readers: Vec<String> = ALL
+        .iter()
+        .map(|tool| tool.spec())
+        .filter(|other| spec.is_generic() && other.formats[0] == likely)
+        .filter(|other| other.gates.iter().any(|&gate| spec.serves(gate)))
+        .map(|other| format!("`tool = \"{}\"`", other.id))
+        .collect();
+    ReportError::unreadable(if readers.is_empty() {
+        format!("{looks}, which is not read for {}", spec.id)
     } else {
-        "it looks like XML, which is not read for this tool"
+        format!("{looks}; set {}", readers.join(" or "))
     })
-}
-
-/// Judges a report whose command left its exit status. What only that could show is no doubt any more.
-fn judge_recorded_import(spec: &ToolSpec, report: Report, exit: Option<i32>) -> Result<Judged, ReportError> {
-    let exit = exit.ok_or(ReportError::Signal)?;
-    let meaning = spec.exit_meaning(exit);
-    if report.totals.has_faults() {
-        return decide(spec, report, meaning);
-    }
-    let output = "its output is in the log of its step".to_owned();
-    match meaning {
-        ExitMeaning::Clean => decide(spec, report, meaning),
-        ExitMeaning::Faults => {
-            Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &output) })
-        }
-        ExitMeaning::Nothing => Err(ReportError::Nothing(output)),
-        ExitMeaning::Broken => Err(ReportError::Broken { exit, output }),
-    }
 }
 
 /// Judges several attempts at one command, each made because a test failed in the one before (C-15).
@@ -140,69 +157,110 @@ fn merge_outcomes(earlier: Outcome, later: Outcome) -> Outcome {
     }
 }
 
-fn judge_command(
-    tool: &dyn Tool,
-    command: &CommandOutput<'_>,
-    places: &Places<'_>,
-) -> Result<Judged, ReportError> {
-    let spec = tool.spec();
-    let exit = command.exit.ok_or(ReportError::Signal)?;
-    if command.capped {
-        return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
-    }
-    let output = text::tail(command.stdout, command.stderr, places);
-    let meaning = spec.exit_meaning(exit);
-    match meaning {
-        ExitMeaning::Clean | ExitMeaning::Faults => {}
-        ExitMeaning::Nothing => return Err(ReportError::Nothing(output)),
-        ExitMeaning::Broken => return Err(ReportError::Broken { exit, output }),
-    }
-    let read = match tool.read_command(command, places).map(Report::finish) {
-        Ok(report) if report.totals.has_faults() => return decide(spec, report, meaning),
-        read => read,
-    };
-    match tool.printed_meaning(command) {
-        Some(ExitMeaning::Nothing) => return Err(ReportError::Nothing(output)),
-        Some(ExitMeaning::Broken) => return Err(ReportError::Broken { exit, output }),
-        Some(ExitMeaning::Clean | ExitMeaning::Faults) | None => {}
-    }
-    let report = match read {
-        Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
-            return Err(ReportError::Broken { exit, output });
-        }
-        read => read?,
-    };
-    if meaning == ExitMeaning::Faults && !(spec.gate.runs_tests() && report.tests.is_empty()) {
-        return Ok(Judged { passed: false, report: with_exit_status(report, spec, exit, &output) });
-    }
-    decide(spec, report, meaning)
+/// Judges what a tool left for a gate.
+struct Judge {
+    spec: &'static ToolSpec,
+    gate: GateName,
 }
 
-/// Decides whether a complete report is a pass.
-fn decide(spec: &ToolSpec, mut report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
-    if report.totals.has_faults() {
-        let totals = &report.totals;
-        if spec.gate.runs_tests() && totals.errors > 0 {
-            report.partial.get_or_insert_with(|| {
-                "an error outside of tests may have kept some from running".to_owned()
-            });
-        } else if spec.gate.runs_tests() && totals.passed + totals.failed + totals.flaky == 0 {
-            report.partial.get_or_insert_with(|| "no test came to an end".to_owned());
+impl Judge {
+    /// Judges a report whose command left its exit status. What only that could show is no doubt any more.
+    fn recorded_import(&self, report: Report, exit: Option<i32>) -> Result<Judged, ReportError> {
+        let exit = exit.ok_or(ReportError::Signal)?;
+        let meaning = self.spec.exit_meaning(exit);
+        if report.totals.has_faults() {
+            return self.decide(report, meaning);
         }
-        return Ok(Judged { passed: false, report });
+        let output = "its output is in the log of its step".to_owned();
+        match meaning {
+            ExitMeaning::Clean => self.decide(report, meaning),
+            ExitMeaning::Faults => {
+                Ok(Judged { passed: false, report: with_exit_status(report, exit, &output) })
+            }
+            ExitMeaning::Nothing => Err(ReportError::Nothing(output)),
+            ExitMeaning::Broken => Err(ReportError::Broken { exit, output }),
+        }
     }
-    if spec.gate.runs_tests() && report.totals.ran() == 0 {
-        let skipped = report.totals.skipped;
-        return Err(ReportError::Nothing(format!("no test ran, and {skipped} were skipped")));
+
+    fn command(
+        &self,
+        tool: &dyn Tool,
+        command: &CommandOutput<'_>,
+        places: &Places<'_>,
+    ) -> Result<Judged, ReportError> {
+        let exit = command.exit.ok_or(ReportError::Signal)?;
+        if command.capped {
+            return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
+        }
+        // A report says nothing about itself.
+        let is_report =
+            command.format.is_some() && command.reports.iter().any(|it| it.bytes == command.stdout);
+        let printed = if is_report { b"" } else { command.stdout };
+        let output = text::tail(printed, command.stderr, places);
+        let meaning = self.spec.exit_meaning(exit);
+        match meaning {
+            ExitMeaning::Clean | ExitMeaning::Faults => {}
+            ExitMeaning::Nothing => return Err(ReportError::Nothing(output)),
+            ExitMeaning::Broken => return Err(ReportError::Broken { exit, output }),
+        }
+        let read = match command.format {
+            None => tool.read_command(command, places),
+            Some(format) => read_files(tool, format, command.reports, places),
+        };
+        let read = match read.map(Report::finish) {
+            Ok(report) if report.totals.has_faults() => return self.decide(report, meaning),
+            read => read,
+        };
+        match tool.printed_meaning(command) {
+            Some(ExitMeaning::Nothing) => return Err(ReportError::Nothing(output)),
+            Some(ExitMeaning::Broken) => return Err(ReportError::Broken { exit, output }),
+            Some(ExitMeaning::Clean | ExitMeaning::Faults) | None => {}
+        }
+        let report = match read {
+            Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
+                return Err(ReportError::Broken { exit, output });
+            }
+            read => read?,
+        };
+        if meaning == ExitMeaning::Faults && !(self.gate.runs_tests() && report.tests.is_empty()) {
+            return Ok(Judged { passed: false, report: with_exit_status(report, exit, &output) });
+        }
+        self.decide(report, meaning)
     }
-    if report.totals.files == Some(0) {
-        return Err(ReportError::Nothing("no file of the repository was looked at".to_owned()));
+
+    /// Decides whether a complete report is a pass.
+    fn decide(&self, mut report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
+        let runs_tests = self.gate.runs_tests();
+        if report.totals.has_faults() {
+            let totals = &report.totals;
+            if runs_tests && totals.errors > 0 {
+                report.partial.get_or_insert_with(|| {
+                    "an error outside of tests may have kept some from running".to_owned()
+                });
+            } else if runs_tests && totals.passed + totals.failed + totals.flaky == 0 {
+                report.partial.get_or_insert_with(|| "no test came to an end".to_owned());
+            }
+            return Ok(Judged { passed: false, report });
+        }
+        // Linters that report a test for each file have looked at none whose test was skipped.
+        if (runs_tests || report.totals.skipped > 0) && report.totals.ran() == 0 {
+            let skipped = report.totals.skipped;
+            return Err(ReportError::Nothing(format!("no test ran, and {skipped} were skipped")));
+        }
+        if report.totals.files == Some(0) {
+            return Err(ReportError::Nothing("no file of the repository was looked at".to_owned()));
+        }
+        Ok(Judged { passed: meaning == ExitMeaning::Clean, report })
     }
-    Ok(Judged { passed: meaning == ExitMeaning::Clean, report })
 }
 
 /// Adds a diagnostic for an exit status that means faults which the report does not contain (D-4).
-fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, output: &str) -> Report {
+fn with_exit_status(mut report: Report, exit: i32, output: &str) -> Report {
+    let only = match report.totals.warnings {
+        0 => String::new(),
+        1 => ", only 1 warning".to_owned(),
+        warnings => format!(", only {warnings} warnings"),
+    };
     report.totals.errors += 1;
     report.partial = Some("its exit status says more than its report".to_owned());
     report.diagnostics.insert(
@@ -212,7 +270,9 @@ fn with_exit_status(mut report: Report, spec: &ToolSpec, exit: i32, output: &str
             line: None,
             column: None,
             rule: Some(EXIT_STATUS.to_owned()),
-            message: format!("{} ended with status {exit} and reported no error; it said: {output}", spec.id),
+            message: format!(
+                "its command ended with status {exit} and reported no error{only}; it said: {output}"
+            ),
             severity: DiagnosticSeverity::Error,
             end_line: None,
             end_column: None,

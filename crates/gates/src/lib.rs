@@ -29,7 +29,7 @@ mod text;
 mod tsc;
 mod vitest;
 
-use contract::Tool;
+use contract::{ReportFormat, Tool};
 
 /// Registry of tools, sorted by id.
 pub static ALL: &[&dyn Tool] = &[
@@ -55,4 +55,14 @@ pub fn is_leftover(name: &[u8]) -> bool {
 /// Returns the tool with that id.
 pub fn find(id: &str) -> Option<&'static dyn Tool> {
     ALL.iter().copied().find(|tool| tool.spec().id == id)
+}
+
+/// Returns the tool of a report that the policy declares, with its format, or the tool's own without one.
+pub fn declared_reader(tool: &str, format: Option<&str>) -> Option<(&'static dyn Tool, ReportFormat)> {
+    let tool = find(tool)?;
+    let format = match format {
+        Some(name) => ReportFormat::parse(name)?,
+        None => tool.spec().formats[0],
+    };
+    Some((tool, format))
 }

@@ -1,16 +1,15 @@
 //! What becomes of every recorded report when it is cut, lengthened, turned round or given another status.
 
 use super::ALL;
-use super::contract::{
-    CommandOutput, Diagnostic, ImportEnd, Output, Places, ReportError, ReportFormat, Source, Stream, Tool,
-};
-use super::corpus::{Case, Page, each_report, shown};
-use super::judge::{EXIT_STATUS, Judged, judge};
+use super::contract::{Diagnostic, Places, ReportError, ReportFormat, Stream, Tool};
+use super::corpus::{Case, CaseOutput, Page, each_report, shown};
+use super::judge::{EXIT_STATUS, Judged};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 
 /// Tools whose report is a sequence of parts: cut between two of them, it looks like one of fewer parts. A command of
-/// ours that prints too much says so in [`CommandOutput::capped`]; a file that was cut there cannot be told.
-const WITHOUT_END: &[&str] = &["go-test", "go-vet", "tsc", "cargo-test"];
+/// ours that prints too much says so in [`super::contract::CommandOutput::capped`]; a file that was cut there cannot be told. Of TAP only
+/// comments and what tests print may be missing, as its plan counts the tests.
+const WITHOUT_END: &[&str] = &["go-test", "go-vet", "tsc", "cargo-test", "tap"];
 
 impl Case {
     /// The block that holds the report, which is what the mutations change.
@@ -34,23 +33,16 @@ impl Case {
         exit: Option<&str>,
         tool: &dyn Tool,
     ) -> Result<Judged, ReportError> {
-        let mut case = self.clone();
-        case.blocks[block].1 = String::new();
-        if let Some((_, text)) = case.blocks.iter_mut().find(|(opening, _)| opening == "exit")
-            && let Some(exit) = exit
-        {
-            *text = exit.to_owned();
+        let mut output = self.output();
+        if let Some(exit) = exit {
+            output.exit = exit.parse().ok();
         }
-        let mut source = case.source();
-        match &mut source {
-            Source::Import { report: bytes, .. } => *bytes = report,
-            Source::Command(command) => match self.blocks[block].0.as_str() {
-                "stdout" => command.stdout = report,
-                "stderr" => command.stderr = report,
-                _ => command.report_file = Some(report),
-            },
+        match self.blocks[block].0.as_str() {
+            "stdout" => output.stdout = report,
+            "stderr" => output.stderr = report,
+            _ => output.reports = vec![report],
         }
-        judge(tool, &Output { source, places: case.places() })
+        output.judged(tool)
     }
 }
 
@@ -131,10 +123,10 @@ fn no_status_but_clean_ever_passes() {
 #[test]
 fn output_over_a_limit_never_passes() {
     each_mutable(|page, case, tool, _, _| {
-        if let Source::Command(command) = case.source() {
-            let source = Source::Command(CommandOutput { capped: true, ..command });
-            let judged = judge(tool, &Output { source, places: case.places() });
-            assert!(!judged.is_ok_and(|judged| judged.passed), "{}.md, {}", page.name, case.title);
+        let output = CaseOutput { capped: true, ..case.output() };
+        if output.import.is_none() {
+            let passed = output.judged(tool).is_ok_and(|judged| judged.passed);
+            assert!(!passed, "{}.md, {}", page.name, case.title);
         }
     });
 }
@@ -175,20 +167,18 @@ fn nothing_and_anything_else_never_passes() {
         let spec = tool.spec();
         for other in others {
             let other = other.as_bytes();
-            let places = Places { roots: &[], directory: "", module: "" };
-            let (stdout, stderr) = match spec.stream {
-                Stream::Stdout | Stream::Both => (other, &b""[..]),
-                Stream::File => (&b""[..], &b""[..]),
+            let (stdout, reports) = match spec.stream {
+                Stream::Stdout | Stream::Both => (other, Vec::new()),
+                Stream::File => (&b""[..], vec![other]),
             };
-            let report_file = Some(other).filter(|_| spec.stream == Stream::File);
-            let command = CommandOutput { stdout, stderr, report_file, exit: Some(0), capped: false };
-            let imports = spec.formats.iter().map(|&format| Source::Import {
-                format,
-                report: other,
-                end: ImportEnd::Unknown,
+            let own = CaseOutput { stdout, reports, ..nothing() };
+            let imports = spec.formats.iter().map(|&format| CaseOutput {
+                import: Some(format),
+                reports: vec![other],
+                ..nothing()
             });
-            for source in imports.chain([Source::Command(command)]) {
-                let passed = judge(*tool, &Output { source, places }).is_ok_and(|judged| judged.passed);
+            for output in imports.chain([own]) {
+                let passed = output.judged(*tool).is_ok_and(|judged| judged.passed);
                 // The whole of what newer versions of Go print for one clean package.
                 let is_clean = spec.id == "go-vet" && other == b"{}";
                 assert!(
@@ -199,10 +189,20 @@ fn nothing_and_anything_else_never_passes() {
                 );
             }
         }
-        let missing =
-            CommandOutput { stdout: b"", stderr: b"", report_file: None, exit: Some(0), capped: false };
-        let places = Places { roots: &[], directory: "", module: "" };
-        assert!(judge(*tool, &Output { source: Source::Command(missing), places }).is_err(), "{}", spec.id);
+        assert!(nothing().judged(*tool).is_err(), "{}", spec.id);
+    }
+}
+
+/// What a command leaves that does nothing and ends well.
+fn nothing() -> CaseOutput<'static> {
+    CaseOutput {
+        import: None,
+        reports: Vec::new(),
+        stdout: b"",
+        stderr: b"",
+        exit: Some(0),
+        capped: false,
+        places: Places { roots: &[], directory: "", module: "" },
     }
 }
 
@@ -215,8 +215,8 @@ fn what_stands_behind_a_report_never_makes_it_pass() {
             let judged = case.with_report(block, &longer, None, tool);
             let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
             let same = judged == whole;
-            // Test programs may print what they like between the lines of cargo and below them.
-            let printed = page.name == "cargo-test" && !tail.starts_with('{');
+            // Test programs may print what they like between the lines of cargo and TAP and below them.
+            let printed = page.name == "cargo-test" && !tail.starts_with('{') || page.name == "tap";
             let empty = tail == "{}" && page.name == "go-vet";
             assert!(
                 !passed || (same && (printed || empty)),
@@ -252,10 +252,8 @@ fn the_order_of_a_report_decides_nothing() {
 fn a_report_over_the_limit_is_not_read() {
     let report = vec![b' '; MAX_REPORT_BYTES + 1];
     for tool in ALL {
-        let places = Places { roots: &[], directory: "", module: "" };
-        let source =
-            Source::Import { format: tool.spec().formats[0], report: &report, end: ImportEnd::Unknown };
-        let judged = judge(*tool, &Output { source, places });
+        let import = Some(tool.spec().formats[0]);
+        let judged = CaseOutput { import, reports: vec![&report], ..nothing() }.judged(*tool);
         assert!(matches!(judged, Err(ReportError::TooLarge(_))), "{}", tool.spec().id);
     }
 }

@@ -15,7 +15,7 @@ impl Tool for Mypy {
         &ToolSpec {
             id: "mypy",
             version: "2",
-            gate: GateName::TypeCheck,
+            gates: &[GateName::TypeCheck],
             language: Language::Python,
             about: "Types of Python",
             formats: &[ReportFormat::MypyText, ReportFormat::MypyJson, ReportFormat::Junit],

@@ -13,7 +13,7 @@ impl Tool for Playwright {
         &ToolSpec {
             id: "playwright",
             version: "2",
-            gate: GateName::BrowserTests,
+            gates: &[GateName::BrowserTests],
             language: Language::Node,
             about: "Tests in a browser",
             formats: &[ReportFormat::PlaywrightJson, ReportFormat::Junit],

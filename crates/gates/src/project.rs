@@ -6,7 +6,7 @@ use qa_reading::documents::{Document, Format, Node, Step};
 use qa_reading::go_mod;
 use qa_reading::requirements::{Requirement, requirements};
 
-use super::contract::{CommandTemplate, Project};
+use super::contract::{CommandTemplate, Project, ReportFiles};
 use super::manifests::{ManifestUse, is_requirements, manifest_use, upwards};
 
 /// Prefix of the files that our commands write. No such file may exist before a run, as it would be mistaken for the
@@ -138,11 +138,19 @@ pub(crate) fn command(project: &Project<'_>, words: &[&str]) -> CommandTemplate 
     CommandTemplate {
         argv: words.iter().map(|&word| word.to_owned()).collect(),
         directory: project.directory.to_owned(),
-        report_file: None,
+        report_files: None,
+        format: None,
         version_argv: vec![words[0].to_owned(), "--version".to_owned()],
         retries: false,
         module: String::new(),
     }
+}
+
+/// Returns the template with its report in a file of its directory.
+pub(crate) fn with_report(template: CommandTemplate, file: &str) -> CommandTemplate {
+    let directory = &template.directory;
+    let path = if directory.is_empty() { file.to_owned() } else { format!("{directory}/{file}") };
+    CommandTemplate { report_files: Some(ReportFiles::File(path)), ..template }
 }
 
 /// Returns whether a stream contains these words.

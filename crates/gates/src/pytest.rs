@@ -5,7 +5,7 @@ use super::contract::{
     Stream, Tool, ToolSpec,
 };
 use super::manifests::{PYTEST, PYTHON};
-use super::project::{SCRATCH, command};
+use super::project::{SCRATCH, command, with_report};
 use super::readers::junit;
 
 pub(crate) struct Pytest;
@@ -15,7 +15,7 @@ impl Tool for Pytest {
         &ToolSpec {
             id: "pytest",
             version: "3",
-            gate: GateName::UnitTests,
+            gates: &[GateName::UnitTests],
             language: Language::Python,
             about: "Tests of Python",
             formats: &[ReportFormat::Junit],
@@ -53,7 +53,7 @@ impl Tool for Pytest {
             "junit_family=xunit1",
             &to,
         ];
-        Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
+        Some(CommandTemplate { retries: true, ..with_report(command(project, &words), &report) })
     }
 
     fn read_report(

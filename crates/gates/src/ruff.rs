@@ -14,7 +14,7 @@ impl Tool for Ruff {
         &ToolSpec {
             id: "ruff",
             version: "2",
-            gate: GateName::Lint,
+            gates: &[GateName::Lint],
             language: Language::Python,
             about: "Likely mistakes and style in Python",
             formats: &[ReportFormat::RuffJson, ReportFormat::Sarif, ReportFormat::Junit],

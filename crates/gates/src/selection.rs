@@ -2,15 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::contract::{CommandTemplate, Language, Project, Tool};
+use super::contract::{CommandTemplate, Language, Project, ReportFiles, Tool};
+use super::declared_reader;
 use super::manifests::{directory_of, upwards};
-use qa_contracts::v1::{RecordedManifest, Side};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{GateName, PolicyCommand, RecordedManifest, Side};
+use qa_core::classify::PathSet;
 
 /// A command to run on one side of the change.
+#[derive(Clone)]
 pub struct SelectedCommand {
     pub tool: &'static dyn Tool,
+    /// Name of the tool in findings.
+    pub name: String,
     pub template: CommandTemplate,
+    /// Globs of the policy for the files that the command is for.
+    pub covers: Vec<String>,
     pub side: Side,
+}
+
+impl SelectedCommand {
+    /// Returns a detected command of a tool.
+    fn new(tool: &'static dyn Tool, template: CommandTemplate, side: Side) -> Self {
+        Self { tool, name: tool.spec().id.to_owned(), template, covers: Vec::new(), side }
+    }
 }
 
 /// The commands of a gate.
@@ -48,12 +63,55 @@ pub fn select_commands(
         }
         for (directory, template) in templates {
             let before = if run_base { base.command(tool, &directory) } else { None };
-            selection.commands.push(SelectedCommand { tool, template, side: Side::Head });
-            let base_command = before.map(|template| SelectedCommand { tool, template, side: Side::Base });
+            selection.commands.push(SelectedCommand::new(tool, template, Side::Head));
+            let base_command = before.map(|template| SelectedCommand::new(tool, template, Side::Base));
             selection.commands.extend(base_command);
         }
     }
     selection
+}
+
+/// Selects the policy's own commands for a change of these files, by their paths at the base and at head. Those of tools
+/// that do not exist are left out; the policy is refused for them.
+pub fn select_declared(
+    gate: GateName,
+    commands: &[PolicyCommand],
+    run_base: bool,
+    changed: &BTreeSet<&RepoPath>,
+) -> Vec<SelectedCommand> {
+    let mut selected = Vec::new();
+    for command in commands.iter().filter(|command| is_called_for(command, changed)) {
+        let Some((tool, format)) = declared_reader(command.tool_id(), command.format.as_deref()) else {
+            continue;
+        };
+        let template = CommandTemplate {
+            argv: command.run.clone(),
+            directory: command.directory.clone().unwrap_or_default(),
+            report_files: command.report.clone().map(ReportFiles::Matching),
+            format: Some(format),
+            version_argv: vec![command.run[0].clone(), "--version".to_owned()],
+            retries: gate.runs_tests(),
+            module: command.module.clone().unwrap_or_default(),
+        };
+        let head = SelectedCommand {
+            name: command.writer().to_owned(),
+            covers: command.covers.clone(),
+            ..SelectedCommand::new(tool, template, Side::Head)
+        };
+        let base = run_base.then(|| SelectedCommand { side: Side::Base, ..head.clone() });
+        selected.push(head);
+        selected.extend(base);
+    }
+    selected
+}
+
+/// Returns whether one of the files is among those that the command is for.
+fn is_called_for(command: &PolicyCommand, changed: &BTreeSet<&RepoPath>) -> bool {
+    if command.covers.is_empty() {
+        return changed.iter().any(|path| path.is_below(command.directory.as_deref().unwrap_or_default()));
+    }
+    let covers = PathSet::new(command.covers.iter().map(String::as_str)).expect("the policy has valid globs");
+    changed.iter().any(|path| covers.matches(path))
 }
 
 /// Manifests of one commit, and the commands detected from them.

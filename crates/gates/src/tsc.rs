@@ -13,7 +13,7 @@ impl Tool for Tsc {
         &ToolSpec {
             id: "tsc",
             version: "2",
-            gate: GateName::TypeCheck,
+            gates: &[GateName::TypeCheck],
             language: Language::Node,
             about: "Types of TypeScript",
             formats: &[ReportFormat::TscText],

@@ -4,7 +4,7 @@ use super::contract::{
     CommandTemplate, ExitMeaning, GateName, Language, Project, ReportFormat, Stream, Tool, ToolSpec,
 };
 use super::manifests::VITEST;
-use super::project::{SCRATCH, command};
+use super::project::{SCRATCH, command, with_report};
 
 pub(crate) struct Vitest;
 
@@ -13,7 +13,7 @@ impl Tool for Vitest {
         &ToolSpec {
             id: "vitest",
             version: "2",
-            gate: GateName::UnitTests,
+            gates: &[GateName::UnitTests],
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript",
             formats: &[ReportFormat::JestJson, ReportFormat::Junit],
@@ -41,6 +41,6 @@ impl Tool for Vitest {
             "--includeTaskLocation",
             "--passWithNoTests=false",
         ];
-        Some(CommandTemplate { report_file: Some(report), retries: true, ..command(project, &words) })
+        Some(CommandTemplate { retries: true, ..with_report(command(project, &words), &report) })
     }
 }

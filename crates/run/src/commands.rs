@@ -292,6 +292,9 @@ pub trait CommandWorkspace {
         limits: &CommandLimits,
     ) -> Result<CommandOutcome, SandboxError>;
 
+    /// Returns the paths of the regular files in a directory of the tree and below it, links left alone.
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, SandboxError>;
+
     /// Reads a file that a command left in the tree, without following links; `None` if there is none.
     fn read_output_file(&self, path: &str, max_bytes: u64) -> Result<Option<Captured>, SandboxError>;
 }

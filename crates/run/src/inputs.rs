@@ -1,7 +1,6 @@
 //! Everything that a verdict is derived from: the inputs, which are recorded, and the ports, which answer while plans run.
 
-use std::collections::BTreeSet;
-
+use super::declared_tools;
 use super::gather::Texts;
 use super::lookup::TreeLookups;
 use super::ports::{Cancellation, Progress};
@@ -20,7 +19,6 @@ use qa_core::policy::file::{self, PolicyTextError};
 use qa_core::policy::reviews::CONSISTENCY;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH};
 use qa_core::rubric::{self, RubricError};
-use qa_gates::contract::ReportFormat;
 use qa_lenses::reviews::conventions_template_hash;
 use qa_providers::model::Model;
 
@@ -151,7 +149,7 @@ pub fn effective_policy(
     registry: &Registry,
 ) -> Result<Policy, PolicyError> {
     let policy = Policy::parse(text, overrides, registry)?;
-    check_tools(&policy, text.unwrap_or(""))?;
+    declared_tools::check(&policy, text.unwrap_or(""))?;
     check_models(policy.models.iter(), text.unwrap_or(""))?;
     Ok(policy)
 }
@@ -163,44 +161,6 @@ fn check_instructions(policy: &Policy, rubric: &Rubric) -> Result<(), InForceErr
         return Ok(());
     }
     Err(InForceError::RubricInstructions(rubric.rubric_version))
-}
-
-/// Checks that each report names a tool of its gate and a format of that tool.
-fn check_tools(policy: &Policy, text: &str) -> Result<(), PolicyTextError> {
-    for (gate, settings) in &policy.gates {
-        let tools: Vec<_> =
-            qa_gates::ALL.iter().map(|tool| tool.spec()).filter(|spec| spec.serves(*gate)).collect();
-        for id in &settings.run {
-            let own: BTreeSet<&str> =
-                tools.iter().filter(|spec| spec.gate == *gate).map(|spec| spec.id).collect();
-            file::check_known(text, &format!("tool that gate {gate} runs"), id, &own)?;
-        }
-        for report in &settings.reports {
-            let names: BTreeSet<&str> = tools.iter().map(|spec| spec.id).collect();
-            file::check_known(text, &format!("tool of gate {gate}"), &report.tool, &names)?;
-            let formats = tools.iter().filter(|spec| spec.id == report.tool).flat_map(|spec| spec.formats);
-            let formats: Vec<ReportFormat> = formats.copied().collect();
-            if let Some(format) = &report.format {
-                let names: BTreeSet<&str> = formats.iter().map(|format| format.as_str()).collect();
-                file::check_known(text, &format!("report format of {}", report.tool), format, &names)?;
-            }
-            let format = match &report.format {
-                Some(name) => ReportFormat::parse(name),
-                None => formats.first().copied(),
-            };
-            if let Some(format) = format.filter(|format| format.lists_files() && !report.covers.is_empty()) {
-                return Err(PolicyTextError {
-                    line: file::line_of_table(text, "covers"),
-                    message: format!(
-                        "a report of {} lists its files, so it needs no `covers`",
-                        format.as_str()
-                    ),
-                    suggestion: None,
-                });
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Checks that each model accepts the settings that the policy gives it.

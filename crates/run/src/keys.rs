@@ -9,7 +9,8 @@ use super::plans::reviews;
 use super::reviews::Reviews;
 use qa_contracts::ids::{ExecutionKey, Sha256Hex};
 use qa_contracts::v1::{
-    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, ProviderBinding, Registry, SelectedLens,
+    AdapterId, BoundAdapter, ConfigPreimage, ExecutionKeyPreimage, PolicyCommand, ProviderBinding, Registry,
+    SelectedLens,
 };
 use qa_core::canonical;
 use qa_core::diff;
@@ -101,8 +102,12 @@ fn readers(policy: &Policy) -> BTreeMap<&'static str, &'static str> {
     let wanted = policy
         .gates
         .values()
-        .flat_map(|gate| gate.reports.iter().map(|report| &report.tool).chain(&gate.run))
-        .filter_map(|tool| qa_gates::find(tool));
+        .flat_map(|gate| {
+            let reports = gate.reports.iter().map(|report| report.tool.as_str());
+            let commands = gate.commands.iter().map(PolicyCommand::tool_id);
+            reports.chain(commands).chain(gate.run.iter().map(String::as_str))
+        })
+        .filter_map(qa_gates::find);
     wanted.map(|tool| (tool.spec().id, tool.spec().version)).collect()
 }
 

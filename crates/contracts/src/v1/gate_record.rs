@@ -36,6 +36,17 @@ pub struct GateRecord {
     pub started: String,
     /// Time after the command, in RFC 3339.
     pub ended: String,
-    /// Digest of the report's bytes.
-    pub report_sha256: Sha256Hex,
+    /// Files of the report, by path.
+    pub reports: Vec<ReportDigest>,
+}
+
+/// A file of a report, as its command left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReportDigest {
+    /// Path from the root of the repository.
+    pub path: String,
+    /// Digest of its bytes.
+    pub sha256: Sha256Hex,
 }

@@ -196,10 +196,14 @@ pub struct PolicyGate {
     /// The tools it runs itself, where the change touches a project that uses them; docs/gates.md lists them.
     #[serde(default)]
     pub run: Vec<String>,
+    /// Commands of the policy's own, for tools and projects that `run` does not know.
+    #[serde(default)]
+    pub command: Vec<PolicyCommand>,
     /// True if a tool with errors at head also runs on the merge base, so that errors of both are not attributed to the
     /// change; true when absent.
     pub run_base: Option<bool>,
-    /// Conclusion for a change that touches no project of the tools in `run`; `could_not_complete` when absent.
+    /// Conclusion for a change that touches no project of the tools in `run` and no file of a command;
+    /// `could_not_complete` when absent.
     pub untouched: Option<EmptyChange>,
     /// Globs of files that the gate's tools need not look at, although they are for files of that kind.
     #[serde(default)]
@@ -241,12 +245,15 @@ pub enum RecordUse {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PolicyReport {
-    /// The file, relative to the root of the repository, and not one that is committed.
+    /// The file, relative to the root of the repository, and not one that is committed; a glob for several of one run.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub path: String,
-    /// The tool that wrote it; docs/gates.md lists them.
+    /// The tool that wrote it, or the format of one that is not known; docs/gates.md lists both.
     #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
     pub tool: String,
+    /// Name of a tool that is not known, for findings and summaries.
+    #[cfg_attr(test, schemars(regex(pattern = "^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$")))]
+    pub name: Option<String>,
     /// Its format; the tool's own when absent.
     #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
     pub format: Option<String>,
@@ -256,8 +263,8 @@ pub struct PolicyReport {
     /// The directory the tool ran in, where its paths are relative to that.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub directory: Option<String>,
-    /// Globs of the files that the tool looked at, where its format does not list them; all below the directory when
-    /// absent.
+    /// Globs of the files that a linter looked at, where its format does not list them; all below the directory when
+    /// absent, and for a tool that is not known they say which files it is for.
     #[serde(default)]
     pub covers: Vec<String>,
     /// Need of the record of its command; by its tool and format when absent.
@@ -265,6 +272,59 @@ pub struct PolicyReport {
     /// Go's module path of that directory, as `go.mod` has it, for reports that name packages and not files.
     #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
     pub module: Option<String>,
+}
+
+/// A command that a gate runs in the sandbox, with the report that it leaves.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyCommand {
+    /// The program's plain name and its arguments; no shell reads them.
+    #[cfg_attr(test, schemars(length(min = 1, max = 256)))]
+    pub run: Vec<String>,
+    /// The tool that writes the report; when absent, one that is not known and writes `format`.
+    #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
+    pub tool: Option<String>,
+    /// The report's format; the tool's own when absent.
+    #[cfg_attr(test, schemars(length(min = 1, max = 64)))]
+    pub format: Option<String>,
+    /// Name of a tool that is not known, for findings and summaries.
+    #[cfg_attr(test, schemars(regex(pattern = "^[A-Za-z0-9][A-Za-z0-9._+-]{0,39}$")))]
+    pub name: Option<String>,
+    /// Glob of the report's files, relative to the root of the repository; standard output when absent.
+    #[cfg_attr(test, schemars(length(min = 1, max = 256)))]
+    pub report: Option<String>,
+    /// The directory in which it runs; the root when absent. Paths in the report are relative to it.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub directory: Option<String>,
+    /// Globs of the files for which it runs; all below the directory when absent.
+    #[serde(default)]
+    pub covers: Vec<String>,
+    /// Go's module path of that directory, for reports that name packages and not files.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub module: Option<String>,
+}
+
+impl PolicyReport {
+    /// Returns the name of what wrote it.
+    #[must_use]
+    pub fn writer(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.tool)
+    }
+}
+
+impl PolicyCommand {
+    /// Returns the id of the tool that reads its report.
+    #[must_use]
+    pub fn tool_id(&self) -> &str {
+        self.tool.as_deref().or(self.format.as_deref()).unwrap_or_default()
+    }
+
+    /// Returns the name of what writes its report.
+    #[must_use]
+    pub fn writer(&self) -> &str {
+        self.name.as_deref().unwrap_or_else(|| self.tool_id())
+    }
 }
 
 /// Conventions in force. There is no "latest": only a named rubric is enforced.

@@ -92,14 +92,25 @@ pub struct RecordedCommand {
     pub stdout: RecordedOutput,
     /// Standard error.
     pub stderr: RecordedOutput,
-    /// The report it wrote to a file; null when it wrote none.
-    pub report: Option<RecordedOutput>,
+    /// The report files that it wrote, by path; none when its report is an output, or when it wrote none.
+    pub reports: Vec<RecordedReportOutput>,
     /// Reason why it has no result, when it was not started or its output cannot be used.
     pub code: Option<Code>,
     /// Description of the problem, for a person.
     pub problem: Option<String>,
     /// The pictures that its tests left, those of faulty tests first; of head alone.
     pub pictures: Vec<RecordedPicture>,
+}
+
+/// A report file that a command wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedReportOutput {
+    /// Path from the root of the repository.
+    pub path: String,
+    /// Its content.
+    pub output: RecordedOutput,
 }
 
 /// Output of a command: a stream or a report.

@@ -212,10 +212,8 @@ pub struct RecordedReport {
     pub path: String,
     /// Commit that it is about.
     pub side: Side,
-    /// The digest of its text with the checkout's place replaced and no secret masked; null when it was not read.
-    pub sha256: Option<Sha256Hex>,
-    /// Its text, with `/github/workspace` for the place of the checkout and secrets masked; null when it was not read.
-    pub text: Option<String>,
+    /// Its files, by path; none when it was not read.
+    pub files: Vec<RecordedReportFile>,
     /// Reason why it was not read.
     pub code: Option<Code>,
     /// Description of the problem, for a person.
@@ -224,6 +222,19 @@ pub struct RecordedReport {
     pub step: Option<RecordedStep>,
     /// The pictures that its tests left, those of faulty tests first.
     pub pictures: Vec<RecordedPicture>,
+}
+
+/// A file of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedReportFile {
+    /// Path from the root of the repository.
+    pub path: String,
+    /// The digest of its text with the checkout's place replaced and no secret masked.
+    pub sha256: Sha256Hex,
+    /// Its text, with `/github/workspace` for the place of the checkout and secrets masked.
+    pub text: String,
 }
 
 /// A command of an earlier step that wrote a report.

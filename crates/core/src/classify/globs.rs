@@ -51,3 +51,36 @@ fn compile_glob(glob: &str) -> Result<Glob, String> {
     }
     GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| error.kind().to_string())
 }
+
+/// Returns whether a path of the policy is a glob, and not one file.
+pub fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
+}
+
+/// Returns the directory below which everything lies that a glob matches; empty for the root.
+pub fn glob_directory(glob: &str) -> &str {
+    let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+    match glob[..end].rfind('/') {
+        Some(slash) => &glob[..slash],
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_is_searched_for_below_its_plain_directories() {
+        for (glob, directory) in [
+            ("target/reports/*.xml", "target/reports"),
+            ("target/rep*/a.xml", "target"),
+            ("**/a.xml", ""),
+            ("{a,b}/c.xml", ""),
+            ("reports/a.xml", "reports"),
+        ] {
+            assert_eq!(glob_directory(glob), directory, "{glob}");
+        }
+        assert!(is_glob("a/*.xml") && !is_glob("a/b.xml"));
+    }
+}

@@ -9,7 +9,7 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
 pub use attributes::Attributes;
-pub use globs::{GlobError, PathSet};
+pub use globs::{GlobError, PathSet, glob_directory, is_glob};
 pub use places::{is_collected, is_git_hook, is_same_place};
 pub use runs_as::{RunsAs, has_compiled_name, runs_as, runs_as_at};
 

@@ -7,9 +7,9 @@ use super::reviews;
 use super::settings::NUMBERS;
 use crate::gates;
 use crate::masking::sanitize_cut;
-use crate::permissions::check_examples;
+use crate::permissions::{ExecutionPolicy, check_examples};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{GateName, PolicyFile, PolicyGate, Registry};
+use qa_contracts::v1::{GateName, PermissionProfileId, PolicyFile, PolicyGate, Registry};
 
 /// Maximum length of a model's name, in bytes; it becomes part of file names and tables.
 const MAX_MODEL_NAME: usize = 40;
@@ -102,7 +102,8 @@ fn check_models(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
 /// Checks the gates. A report that no run could read would end every run, so it is refused with the policy.
 fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     for (name, gate) in &file.gates {
-        if gate.reports.is_empty() && gate.run.is_empty() && gate.tests_of.is_empty() {
+        let runs = !gate.run.is_empty() || !gate.command.is_empty();
+        if gate.reports.is_empty() && !runs && gate.tests_of.is_empty() {
             let message =
                 format!("gate `{name}` neither names a report nor runs a tool, so it could never pass");
             return Err(PolicyTextError::at_line_of(text, name.as_str(), message));
@@ -128,6 +129,41 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
             return Err(PolicyTextError::at_line_of(text, "paths", message));
         }
         check_reports(text, *name, gate)?;
+        check_commands(text, *name, file)?;
+    }
+    Ok(())
+}
+
+/// Checks the commands of a gate.
+fn check_commands(text: &str, name: GateName, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    let execution = ExecutionPolicy::from_file(file);
+    let may_run = execution.profile != PermissionProfileId::ReadOnly
+        && execution.lens_classes.contains(&gates::class(name));
+    let mut names = BTreeSet::new();
+    for command in &file.gates[&name].command {
+        let line = sanitize_cut(&command.run.join(" "), 80);
+        let program = command.run.first().map(String::as_str).unwrap_or_default();
+        let problem = if program.is_empty() || program.contains('/') {
+            Some(format!("the command `{line}` does not begin with the plain name of a program"))
+        } else if may_run && !execution.allows(&command.run) {
+            // A run would reject the change, and every other.
+            Some(format!(
+                "no prefix of execution.allow has `{line}`, so no change could pass; add an [[execution.allow]] for it"
+            ))
+        } else if !names.insert(command.writer()) {
+            Some(format!("gate `{name}` has two commands of `{}`; give each a name", command.writer()))
+        } else {
+            let paths = [command.report.as_deref(), command.directory.as_deref()];
+            paths
+                .into_iter()
+                .flatten()
+                .find(|path| !is_inside(path))
+                .map(|path| format!("`{}` is not a path below the repository's root", sanitize_cut(path, 80)))
+        };
+        if let Some(message) = problem {
+            let line = line_of_table(text, &format!("[[gates.{name}.command]]"));
+            return Err(PolicyTextError { line, message, suggestion: None });
+        }
     }
     Ok(())
 }

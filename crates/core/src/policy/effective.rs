@@ -11,9 +11,9 @@ use crate::classify::{GlobError, ScopeGlobs};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyFeature, PolicyGate,
-    PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths, SettingOrigin,
-    Severity, Strength,
+    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyCommand, PolicyFeature,
+    PolicyGate, PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths,
+    SettingOrigin, Severity, Strength,
 };
 
 /// Path of the committed policy.
@@ -103,6 +103,8 @@ pub struct GatePolicy {
     pub reports: Vec<PolicyReport>,
     /// Ids of tools, sorted.
     pub run: Vec<String>,
+    /// The policy's own commands, sorted.
+    pub commands: Vec<PolicyCommand>,
     pub run_base: bool,
     pub untouched: EmptyChange,
     /// Globs, sorted.
@@ -124,12 +126,23 @@ impl GatePolicy {
         Self {
             reports: sorted(&file.reports),
             run: sorted(&file.run),
+            commands: sorted(&file.command),
             run_base: file.run_base.unwrap_or(true),
             untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
             except: sorted(&file.except),
             tests_of: sorted(&file.tests_of),
             features: sorted(&file.features),
         }
+    }
+
+    /// Returns whether the gate runs commands itself.
+    pub fn has_commands(&self) -> bool {
+        !self.run.is_empty() || !self.commands.is_empty()
+    }
+
+    /// Returns the names of what the gate runs.
+    pub fn runs(&self) -> Vec<&str> {
+        self.run.iter().map(String::as_str).chain(self.commands.iter().map(PolicyCommand::writer)).collect()
     }
 }
 

@@ -10,6 +10,9 @@ use crate::{calendar, secrets};
 use qa_contracts::limits::MAX_POLICY_BYTES;
 use qa_contracts::v1::{GateName, PolicyFile, PolicyReport, Registry, WaiverFile};
 
+/// Maximum number of known names that an error lists.
+const MAX_LISTED: usize = 20;
+
 /// Error of a file that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}{}", did_you_mean(suggestion.as_deref()))]
@@ -125,11 +128,13 @@ pub fn check_known(
     if names.contains(name) {
         return Ok(());
     }
-    Err(PolicyTextError {
-        line: line_of(text, name),
-        message: format!("there is no {kind} `{}`", sanitize_cut(name, 80)),
-        suggestion: nearest(name, names.iter().copied()).map(str::to_owned),
-    })
+    let mut message = format!("there is no {kind} `{}`", sanitize_cut(name, 80));
+    if names.len() <= MAX_LISTED {
+        let known: Vec<&str> = names.iter().copied().collect();
+        message.push_str(&format!("; there are {}", known.join(", ")));
+    }
+    let suggestion = nearest(name, names.iter().copied()).map(str::to_owned);
+    Err(PolicyTextError { line: line_of(text, name), message, suggestion })
 }
 
 /// Returns the first line that holds a value parsed from the file, from 1; 1 where the file escapes the value.

@@ -9,7 +9,7 @@ use super::reviews::{self, ReviewPolicy, is_review};
 use super::settings::{self, NumberSetting};
 use super::strengths::{in_preset, scope_slot};
 use super::{check, file as policy_file};
-use crate::classify::{GlobError, PathSet, ScopeGlobs};
+use crate::classify::{GlobError, PathSet, ScopeGlobs, is_glob};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
@@ -211,10 +211,16 @@ fn resolve_lenses(file: &PolicyFile, registry: &Registry) -> Result<BTreeMap<Str
 }
 
 fn resolve_gates(file: &PolicyFile) -> Result<BTreeMap<GateName, GatePolicy>, GlobError> {
-    let covers = file.gates.values().flat_map(|gate| &gate.reports).map(|report| &report.covers);
-    let features = file.gates.values().flat_map(|gate| &gate.features).map(|feature| &feature.paths);
-    for globs in file.gates.values().map(|gate| &gate.except).chain(covers).chain(features) {
-        PathSet::new(globs.iter().map(String::as_str))?;
+    for gate in file.gates.values() {
+        let reports = gate.reports.iter().map(|report| &report.covers);
+        let commands = gate.command.iter().map(|command| &command.covers);
+        let features = gate.features.iter().map(|feature| &feature.paths);
+        for globs in reports.chain(commands).chain(features).chain([&gate.except]) {
+            PathSet::new(globs.iter().map(String::as_str))?;
+        }
+        let paths = gate.reports.iter().flat_map(|report| [Some(&report.path), report.base.as_ref()]);
+        let files = paths.chain(gate.command.iter().map(|command| command.report.as_ref())).flatten();
+        PathSet::new(files.map(String::as_str).filter(|path| is_glob(path)))?;
     }
     Ok(file.gates.iter().map(|(name, gate)| (*name, GatePolicy::from_file(gate))).collect())
 }

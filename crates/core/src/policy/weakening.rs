@@ -7,8 +7,8 @@ use super::reviews::ReviewPolicy;
 use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyFeature, PolicyModel,
-    PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyCommand, PolicyFeature,
+    PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
 /// A setting's value, with a rank that is higher the stricter the value is.
@@ -45,6 +45,9 @@ pub fn weakened(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
     );
     found.extend(
         base.gates.iter().filter_map(|(gate, settings)| fewer_features(*gate, &settings.features, head)),
+    );
+    found.extend(
+        base.gates.iter().filter_map(|(gate, settings)| fewer_commands(*gate, &settings.commands, head)),
     );
     found.extend(removed_boundaries(base, head));
     found.extend(weaker_rubric(base, head));
@@ -137,6 +140,20 @@ fn fewer_runs(gate: GateName, base: &[String], head: &Policy) -> Option<Weakened
         base: join(base),
         head: join(head),
     })
+}
+
+/// Returns a gate's setting if the gate stays and runs fewer or other commands.
+fn fewer_commands(gate: GateName, base: &[PolicyCommand], head: &Policy) -> Option<WeakenedSetting> {
+    let head = &head.gates.get(&gate)?.commands;
+    base.iter().any(|command| !head.contains(command)).then(|| WeakenedSetting {
+        name: format!("gates.{gate}.command"),
+        base: join(&command_lines(base)),
+        head: join(&command_lines(head)),
+    })
+}
+
+fn command_lines(commands: &[PolicyCommand]) -> Vec<String> {
+    commands.iter().map(|command| command.run.join(" ")).collect()
 }
 
 /// Returns a gate's setting if the gate stays and reads fewer or other reports.

@@ -197,11 +197,12 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let panic = fault.and_then(|fault| panic(text::head(&fault.text, MAX_SEARCHED), places));
     let failed_at = match &panic {
         Some((path, line, _)) => Some((path.clone(), *line)),
-        None => fault.and_then(|fault| match &path {
-            Some(path) => place_in(&path.to_text(), &fault.text, places),
-            None => modules(class)
-                .find_map(|module| place_in(&module, &fault.text, places))
-                .or_else(|| place_in_words(&fault.text, places)),
+        None => fault.and_then(|fault| {
+            let named = match &path {
+                Some(path) => place_in(&path.to_text(), &fault.text, places),
+                None => modules(class).find_map(|module| place_in(&module, &fault.text, places)),
+            };
+            named.or_else(|| place_in_words(&fault.text, places))
         }),
     };
     let (path, line) = failed_at.unwrap_or((path, line));

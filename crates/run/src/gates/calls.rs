@@ -9,10 +9,10 @@ use qa_contracts::v1::{
 };
 use qa_core::gates::class;
 use qa_core::permissions::Permission;
-use qa_core::policy::Policy;
+use qa_core::policy::{GatePolicy, Policy};
 use qa_core::secrets;
 use qa_gates::manifests::{ManifestUse, directory_of, manifest_use, upwards};
-use qa_gates::selection::{SelectedCommand, Selection, select_commands};
+use qa_gates::selection::{SelectedCommand, Selection, select_commands, select_declared};
 
 /// Size limit of manifests in bytes; the content of a larger one counts as unknown.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
@@ -24,12 +24,19 @@ pub fn selected_commands(
     change_set: &ChangeSet,
     recorded: &RecordedExecution,
 ) -> Selection {
-    let Some(settings) = policy.gates.get(&gate).filter(|settings| !settings.run.is_empty()) else {
+    let Some(settings) = policy.gates.get(&gate).filter(|settings| settings.has_commands()) else {
         return Selection::default();
     };
     let tools: Vec<_> = settings.run.iter().filter_map(|id| qa_gates::find(id)).collect();
     let changed: BTreeSet<(Option<&str>, Option<&str>)> = changed(change_set).collect();
-    select_commands(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files)
+    let mut selection =
+        select_commands(&tools, settings.run_base, &changed, &recorded.base_files, &recorded.head_files);
+    let files = change_set.files.iter();
+    let paths: BTreeSet<&RepoPath> =
+        files.flat_map(|file| [Some(&file.path), file.old_path.as_ref()]).flatten().collect();
+    let declared = select_declared(gate, &settings.commands, settings.run_base, &paths);
+    selection.commands.extend(declared);
+    selection
 }
 
 /// Returns the directories of each file at the base and at head.
@@ -52,7 +59,7 @@ fn command_spec(gate: GateName, ordinal: u64, command: &SelectedCommand) -> Exec
         command: command.template.argv.clone(),
         cwd_mode: CwdMode::EphemeralWorktree,
         purpose: match command.side {
-            Side::Head => format!("{gate} of head with {}", command.tool.spec().id),
+            Side::Head => format!("{gate} of head with {}", command.name),
             Side::Base => format!("{gate} of the merge base, if head has faults"),
         },
         directory: command.template.directory.clone(),
@@ -96,5 +103,5 @@ pub fn manifests(
 
 /// Returns whether a gate runs tools itself.
 pub fn has_commands(policy: &Policy) -> bool {
-    policy.gates.values().any(|gate| !gate.run.is_empty())
+    policy.gates.values().any(GatePolicy::has_commands)
 }

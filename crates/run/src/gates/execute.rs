@@ -6,7 +6,7 @@ use super::GateError;
 use super::calls;
 use super::judge_commands::{is_retryable, judge_recorded};
 use super::pictures::Album;
-use super::record::ANY_ROOT;
+use super::record::{ANY_ROOT, matching_files};
 use crate::commands::{
     Captured, CommandLimits, CommandOutcome, CommandSandbox, CommandWorkspace, Exit, Layers, SandboxError,
     Stop,
@@ -16,15 +16,17 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput, Side,
+    ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput,
+    RecordedReportOutput, Side,
 };
 use qa_core::canonical;
+use qa_core::classify::glob_directory;
 use qa_core::masking::sanitize_cut;
 use qa_core::permissions::Permission;
 use qa_core::pictures::MAX_PICTURE_BYTES;
 use qa_core::policy::Policy;
 use qa_core::secrets;
-use qa_gates::contract::CommandTemplate;
+use qa_gates::contract::{CommandTemplate, ReportFiles};
 use qa_gates::judge::Judged;
 use qa_gates::normalize::normalize_output;
 use qa_gates::report::Totals;
@@ -95,7 +97,7 @@ impl CommandRunner<'_> {
                         return Ok(());
                     }
                 };
-                head_has_faults = match judge_recorded(selected, &attempts) {
+                head_has_faults = match judge_recorded(*gate, selected, &attempts) {
                     Ok(judged) => judged.report.totals.has_faults() && judged.report.partial.is_none(),
                     Err(_) => false,
                 };
@@ -145,7 +147,8 @@ impl CommandRunner<'_> {
                     return if survivors { Err(AttemptsError::Machine(attempts)) } else { Ok(attempts) };
                 }
             }
-            if !command.selected.template.retries || !is_retryable(command.selected, &attempts) {
+            if !command.selected.template.retries || !is_retryable(command.gate, command.selected, &attempts)
+            {
                 break;
             }
         }
@@ -161,6 +164,11 @@ impl CommandRunner<'_> {
         let template = &command.selected.template;
         let workspace = self.command_sandbox.open(self.commit(command.selected.side))?;
         let argv = with_program_path(workspace.as_ref(), &template.argv)?;
+        if let Some(ReportFiles::Matching(_)) = template.report_files
+            && let Some(path) = report_paths(workspace.as_ref(), template)?.first()
+        {
+            return Ok(command.with_committed_report(attempt, path));
+        }
         let limits = self.limits();
         let started = Instant::now();
         let ended = workspace.run(&argv, &template.directory, &limits)?;
@@ -168,10 +176,12 @@ impl CommandRunner<'_> {
         if ended.stopped == Some(Stop::Cancelled) {
             return Err(SandboxError::Broken("the run was cancelled".to_owned()));
         }
-        let report = match report_path(template) {
-            Some(path) => workspace.read_output_file(&path, MAX_REPORT_BYTES as u64)?,
-            None => None,
-        };
+        let mut reports = Vec::new();
+        for path in report_paths(workspace.as_ref(), template)? {
+            if let Some(report) = workspace.read_output_file(&path, MAX_REPORT_BYTES as u64)? {
+                reports.push((path, report));
+            }
+        }
         // After the command, which files of this one could slow down or mislead.
         let tool_version = self.version(workspace.as_ref(), template);
         let CommandOutcome { exit, stopped, stdout, stderr, left_behind } = ended;
@@ -190,12 +200,18 @@ impl CommandRunner<'_> {
             tool_version,
             stdout: recorded_output(stdout, workspace.as_ref(), room),
             stderr: recorded_output(stderr, workspace.as_ref(), room),
-            report: report.map(|report| recorded_output(report, workspace.as_ref(), room)),
+            reports: reports
+                .into_iter()
+                .map(|(path, report)| {
+                    let output = recorded_output(report, workspace.as_ref(), room);
+                    RecordedReportOutput { path, output }
+                })
+                .collect(),
             ..command.empty_record(attempt)
         };
-        let mut recorded = masked(command.selected, unmasked);
+        let mut recorded = masked(command, unmasked);
         if command.selected.side == Side::Head
-            && let Ok(judged) = judge_single(command.selected, &recorded)
+            && let Ok(judged) = judge_single(command, &recorded)
         {
             recorded.pictures =
                 budget.album.take(&judged.report, |path| read_picture(workspace.as_ref(), path));
@@ -274,7 +290,7 @@ impl Command<'_> {
             tool_version: None,
             stdout: empty_output(),
             stderr: empty_output(),
-            report: None,
+            reports: Vec::new(),
             code: None,
             problem: None,
             pictures: Vec::new(),
@@ -291,6 +307,20 @@ impl Command<'_> {
     }
 }
 
+impl Command<'_> {
+    /// Returns the record of a command that was not started, since its report is in the commit.
+    fn with_committed_report(&self, attempt: u64, path: &str) -> RecordedCommand {
+        let problem = format!(
+            "{path} is committed, so the change could have written it; narrow `report`, or remove the file"
+        );
+        RecordedCommand {
+            code: Some(Code::GateReportRefused),
+            problem: Some(sanitize_cut(&problem, 1000)),
+            ..self.empty_record(attempt)
+        }
+    }
+}
+
 fn empty_output() -> RecordedOutput {
     RecordedOutput {
         text: String::new(),
@@ -301,10 +331,20 @@ fn empty_output() -> RecordedOutput {
     }
 }
 
-fn report_path(template: &CommandTemplate) -> Option<String> {
-    let file = template.report_file.as_ref()?;
-    let directory = &template.directory;
-    Some(if directory.is_empty() { file.clone() } else { format!("{directory}/{file}") })
+/// Returns the paths of a command's report files that are there.
+fn report_paths(
+    workspace: &dyn CommandWorkspace,
+    template: &CommandTemplate,
+) -> Result<Vec<String>, SandboxError> {
+    match &template.report_files {
+        None => Ok(Vec::new()),
+        // Its name is one that no file of the commit has in the tree.
+        Some(ReportFiles::File(path)) => Ok(vec![path.clone()]),
+        Some(ReportFiles::Matching(glob)) => {
+            let listed = workspace.list_files(glob_directory(glob))?;
+            matching_files(glob, listed).map_err(SandboxError::Broken)
+        }
+    }
 }
 
 /// Replaces the program by its absolute path. A file of the commit is never used as a tool.
@@ -320,9 +360,10 @@ fn with_program_path(workspace: &dyn CommandWorkspace, argv: &[String]) -> Resul
 
 /// Masks secrets in outputs before anything else uses them, since a test may print its environment. If masking changes the
 /// result, the command is refused: otherwise output could be crafted to hide faults.
-fn masked(command: &SelectedCommand, unmasked: RecordedCommand) -> RecordedCommand {
+fn masked(command: &Command<'_>, unmasked: RecordedCommand) -> RecordedCommand {
     let mut masked = unmasked.clone();
-    for output in [&mut masked.stdout, &mut masked.stderr].into_iter().chain(&mut masked.report) {
+    let reports = masked.reports.iter_mut().map(|report| &mut report.output);
+    for output in [&mut masked.stdout, &mut masked.stderr].into_iter().chain(reports) {
         output.text = secrets::masked(std::mem::take(&mut output.text));
         output.normalized_sha256 = canonical::sha256(normalize_output(&output.text).as_bytes());
     }
@@ -333,7 +374,7 @@ fn masked(command: &SelectedCommand, unmasked: RecordedCommand) -> RecordedComma
     masked
 }
 
-fn verdict(command: &SelectedCommand, recorded: &RecordedCommand) -> Result<(bool, Totals), Code> {
+fn verdict(command: &Command<'_>, recorded: &RecordedCommand) -> Result<(bool, Totals), Code> {
     match judge_single(command, recorded) {
         Ok(judged) => Ok((judged.passed, judged.report.totals)),
         Err(error) => Err(error.code),
@@ -341,8 +382,8 @@ fn verdict(command: &SelectedCommand, recorded: &RecordedCommand) -> Result<(boo
 }
 
 /// Judges an attempt as if it were the first and only one.
-fn judge_single(command: &SelectedCommand, recorded: &RecordedCommand) -> Result<Judged, GateError> {
-    judge_recorded(command, &[RecordedCommand { attempt: 1, ..recorded.clone() }])
+fn judge_single(command: &Command<'_>, recorded: &RecordedCommand) -> Result<Judged, GateError> {
+    judge_recorded(command.gate, command.selected, &[RecordedCommand { attempt: 1, ..recorded.clone() }])
 }
 
 /// Reads a picture that a command left.

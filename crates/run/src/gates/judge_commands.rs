@@ -12,7 +12,9 @@ use qa_contracts::v1::{
 use qa_core::escape::harmless;
 use qa_core::permissions::Permission;
 use qa_core::policy::POLICY_PATH;
-use qa_gates::contract::{CommandOutput, Output, Places, ReportError, Source, ToolSpec};
+use qa_gates::contract::{
+    CommandOutput, CommandTemplate, Output, Places, ReportError, ReportFile, Source, ToolSpec,
+};
 use qa_gates::judge::{Judged, judge_attempts};
 use qa_gates::manifests::directory_of;
 use qa_gates::selection::{SelectedCommand, Selection};
@@ -26,7 +28,7 @@ impl GateOutcome {
         plan_ordinal: u64,
         evidence: &Evidence<'_>,
     ) -> Vec<GateReport> {
-        let Some(settings) = evidence.policy.gates.get(&gate).filter(|settings| !settings.run.is_empty())
+        let Some(settings) = evidence.policy.gates.get(&gate).filter(|settings| settings.has_commands())
         else {
             return Vec::new();
         };
@@ -38,7 +40,7 @@ impl GateOutcome {
         }
         if selection.commands.is_empty() {
             if selection.lost.is_empty() {
-                self.judge_untouched(&settings.run.join(", "), settings.untouched);
+                self.judge_untouched(&settings.runs().join(", "), settings.untouched);
             }
             return Vec::new();
         }
@@ -63,7 +65,7 @@ impl GateOutcome {
 
     /// Judges a gate whose tools are used by no project of the change.
     fn judge_untouched(&mut self, tools: &str, untouched: EmptyChange) {
-        let problem = "no file of the change belongs to a project that uses it";
+        let problem = "no file of the change belongs to a project that uses it, or is one that it is for";
         match untouched {
             EmptyChange::CouldNotComplete => self.fail(tools, Code::GateNothingRan, problem),
             EmptyChange::Pass => self.summary.push(format!("{tools}: {problem}")),
@@ -88,23 +90,24 @@ impl GateOutcome {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
                     head_is_excusable = false;
                     let earlier = self.statements.len();
-                    let judged = judge_command(command, &attempts);
+                    let judged = judge_command(gate, command, &attempts);
                     let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
                     match judged {
                         Ok(judged) => {
                             let may_be_excused = self.add_head_report(gate, &origin, &judged);
                             head_is_excusable = may_be_excused && judged.report.totals.has_faults();
-                            let scope = ReportScope::new(origin.spec, &command.template.directory, &[]);
+                            let scope =
+                                ReportScope::new(origin.spec, &command.template.directory, &command.covers);
                             all.push(GateReport { scope, judged });
                         }
-                        Err(error) => self.fail(origin.tool, error.code, &error.problem),
+                        Err(error) => self.fail(&origin.tool, error.code, &error.problem),
                     }
                     if !passed && !evidence.policy.execution.network() && show_refused_socket(&attempts) {
-                        self.explain_refused_sockets(origin.tool, earlier);
+                        self.explain_refused_sockets(&origin.tool, earlier);
                     }
                 }
                 // The base matters only if head has findings that it may excuse.
-                Side::Base if head_is_excusable => match judge_command(command, &attempts) {
+                Side::Base if head_is_excusable => match judge_command(gate, command, &attempts) {
                     Ok(judged) => self.add_base_report(gate, &origin, &judged.report, evidence.change_set),
                     Err(error) => self.warn_without_base(error),
                 },
@@ -145,8 +148,8 @@ fn commands_of(gate: GateName, execution: &RecordedExecution) -> impl Iterator<I
 }
 
 /// Returns whether another attempt may succeed: tests failed, and nothing else did.
-pub(super) fn is_retryable(command: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
-    judge_recorded(command, attempts).is_ok_and(|judged| {
+pub(super) fn is_retryable(gate: GateName, command: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
+    judge_recorded(gate, command, attempts).is_ok_and(|judged| {
         let totals = &judged.report.totals;
         !judged.passed && totals.errors == 0 && totals.failed + totals.errored > 0
     })
@@ -154,13 +157,18 @@ pub(super) fn is_retryable(command: &SelectedCommand, attempts: &[RecordedComman
 
 /// Judges the attempts at a command.
 pub(super) fn judge_recorded(
+    gate: GateName,
     command: &SelectedCommand,
     attempts: &[RecordedCommand],
 ) -> Result<Judged, GateError> {
-    judge_command(command, &attempts.iter().collect::<Vec<_>>())
+    judge_command(gate, command, &attempts.iter().collect::<Vec<_>>())
 }
 
-fn judge_command(command: &SelectedCommand, attempts: &[&RecordedCommand]) -> Result<Judged, GateError> {
+fn judge_command(
+    gate: GateName,
+    command: &SelectedCommand,
+    attempts: &[&RecordedCommand],
+) -> Result<Judged, GateError> {
     if attempts.is_empty() || !(1..).zip(attempts).all(|(number, attempt)| attempt.attempt == number) {
         let problem = "the result of its command is not in the recording";
         return Err(GateError::new(Code::ExecutionAuditUnavailable, problem));
@@ -183,9 +191,15 @@ fn judge_command(command: &SelectedCommand, attempts: &[&RecordedCommand]) -> Re
     }
     let template = &command.template;
     let places = Places { roots: &[], directory: &template.directory, module: &template.module };
+    let files: Vec<Vec<ReportFile<'_>>> =
+        attempts.iter().map(|attempt| report_files(template, attempt)).collect();
     let outputs: Vec<Output<'_>> = attempts
         .iter()
-        .map(|attempt| Output { source: Source::Command(command_output(attempt)), places })
+        .zip(&files)
+        .map(|(attempt, files)| {
+            let source = Source::Command(command_output(template, attempt, files));
+            Output { gate, source, places }
+        })
         .collect();
     judge_attempts(command.tool, &outputs).map_err(|error| {
         let ended_badly = matches!(error, ReportError::Signal | ReportError::Broken { .. });
@@ -194,15 +208,34 @@ fn judge_command(command: &SelectedCommand, attempts: &[&RecordedCommand]) -> Re
     })
 }
 
-fn command_output(attempt: &RecordedCommand) -> CommandOutput<'_> {
-    let report = attempt.report.as_ref();
+/// Returns the report files of an attempt. Of a command of the policy, standard output is one unless it names files.
+fn report_files<'a>(template: &CommandTemplate, attempt: &'a RecordedCommand) -> Vec<ReportFile<'a>> {
+    if template.format.is_some() && template.report_files.is_none() {
+        return vec![ReportFile { path: "standard output", bytes: attempt.stdout.text.as_bytes() }];
+    }
+    let reports = attempt.reports.iter();
+    reports.map(|report| ReportFile { path: &report.path, bytes: report.output.text.as_bytes() }).collect()
+}
+
+fn command_output<'a>(
+    template: &CommandTemplate,
+    attempt: &'a RecordedCommand,
+    reports: &'a [ReportFile<'a>],
+) -> CommandOutput<'a> {
     CommandOutput {
         stdout: attempt.stdout.text.as_bytes(),
         stderr: attempt.stderr.text.as_bytes(),
-        report_file: report.map(|report| report.text.as_bytes()),
+        reports,
+        format: template.format,
         exit: attempt.exit_code,
-        capped: attempt.stdout.capped || attempt.stderr.capped || report.is_some_and(|report| report.capped),
+        capped: is_capped(attempt),
     }
+}
+
+fn is_capped(attempt: &RecordedCommand) -> bool {
+    attempt.stdout.capped
+        || attempt.stderr.capped
+        || attempt.reports.iter().any(|report| report.output.capped)
 }
 
 /// Returns the origin of a command's findings. Those that name no file are about the manifest of its project.
@@ -218,7 +251,7 @@ fn command_origin(command: &SelectedCommand, execution: &RecordedExecution) -> O
     manifests.sort_by_key(|file| rank(spec, &file.path));
     let manifest = manifests.first();
     Origin {
-        tool: spec.id,
+        tool: command.name.clone(),
         spec,
         from: if directory.is_empty() { "the root".to_owned() } else { directory.clone() },
         file: match manifest {
@@ -267,7 +300,7 @@ fn command_audit(selection: &Selection, recorded: &RecordedCommand) -> Option<Ex
         tool_version: recorded.tool_version.clone(),
         stdout_normalized_sha256: recorded.stdout.normalized_sha256.clone(),
         stderr_normalized_sha256: recorded.stderr.normalized_sha256.clone(),
-        capped: command_output(recorded).capped,
+        capped: is_capped(recorded),
     })
 }
 

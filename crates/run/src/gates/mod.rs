@@ -21,7 +21,9 @@ use pictures::captions;
 pub use pictures::{Caption, screenshots};
 use scope::{Looks, ReportScope};
 
-pub use record::{CommittedFile, HeadCommit, ReportFile, Reports, record_path, record_reports};
+pub use record::{
+    CommittedFile, FoundFile, HeadCommit, Reports, matching_files, record_path, record_reports,
+};
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
@@ -36,8 +38,8 @@ use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
-    Diagnostic, DiagnosticSeverity, ImportEnd, Outcome, Output, Places, Report, ReportError, ReportFormat,
-    Source, TestCase, ToolSpec,
+    Diagnostic, DiagnosticSeverity, ImportEnd, Outcome, Output, Places, Report, ReportError, ReportFile,
+    ReportFormat, Source, TestCase, ToolSpec,
 };
 use qa_gates::judge::{Judged, judge};
 
@@ -107,7 +109,8 @@ impl GateError {
 
 /// Tool that reports findings, and the file that they name where the tool names none.
 struct Origin {
-    tool: &'static str,
+    /// Name of the tool.
+    tool: String,
     spec: &'static ToolSpec,
     /// Path of the report, or directory of the command.
     from: String,
@@ -124,7 +127,7 @@ pub(crate) struct GateReport {
 pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
     let mut outcome = GateOutcome { passed: true, ..GateOutcome::default() };
     let all = outcome.judge_all(gate, plan_ordinal, evidence);
-    if gate != GateName::StoryValidation {
+    if !gate.runs_tests() {
         outcome.check_scope(gate, &all, evidence);
     }
     if gate == GateName::StoryValidation && outcome.errors.is_empty() {
@@ -177,34 +180,40 @@ fn path_at_head(change_set: &ChangeSet, path: RepoPath) -> RepoPath {
 /// Parses and judges a recorded report. A report that names a commit must name one of `commits`, unless that list is
 /// empty.
 fn judge_report(
+    gate: GateName,
     declared: &PolicyReport,
     recorded: Option<&RecordedReport>,
     commits: &[&CommitId],
 ) -> Result<Judged, GateError> {
     let Some(recorded) = recorded else { return Err(not_recorded(declared)) };
-    let Some(text) = &recorded.text else {
+    if recorded.files.is_empty() {
         let problem = recorded.problem.clone().unwrap_or_default();
         return Err(GateError::new(recorded.code.unwrap_or(Code::GateReportMissing), problem));
-    };
-    let Some(tool) = qa_gates::find(&declared.tool) else { return Err(not_recorded(declared)) };
-    let format = match &declared.format {
-        Some(name) => ReportFormat::parse(name).ok_or_else(|| not_recorded(declared))?,
-        None => tool.spec().formats[0],
+    }
+    let Some((tool, format)) = qa_gates::declared_reader(&declared.tool, declared.format.as_deref()) else {
+        return Err(not_recorded(declared));
     };
     let directory = declared.directory.as_deref().unwrap_or("");
+    let files: Vec<ReportFile<'_>> = recorded
+        .files
+        .iter()
+        .map(|file| ReportFile { path: &file.path, bytes: file.text.as_bytes() })
+        .collect();
     let output = Output {
-        source: Source::Import { format, report: text.as_bytes(), end: import_end(recorded) },
+        gate,
+        source: Source::Import { format, reports: &files, end: import_end(recorded) },
         places: Places { roots: &[], directory, module: declared.module.as_deref().unwrap_or("") },
     };
     let judged = judge(tool, &output).map_err(|error| {
-        let problem = format!("failed to read the result of {} in {}: {error}", declared.tool, recorded.path);
+        let problem =
+            format!("failed to read the result of {} in {}: {error}", declared.writer(), recorded.path);
         GateError::new(code_of(&error), harmless(&problem))
     })?;
     if recorded.side == Side::Head && judged.passed && is_hidden(declared, tool.spec(), format, recorded) {
         let problem = format!(
             "{} does not show every failure of {}; run it by `qa-skill record`, which keeps its exit status",
             format.as_str(),
-            declared.tool
+            declared.writer()
         );
         return Err(GateError::new(Code::GateReportIncomplete, problem));
     }
@@ -307,13 +316,17 @@ impl GateOutcome {
         let recorded = &evidence.reports.reports;
         let mut all = Vec::new();
         for declared in reports {
-            let Some(origin) = Origin::from_report(declared) else {
+            let head_report = find_report(recorded, gate, &declared.path, Side::Head);
+            let Some(origin) = Origin::from_report(declared, head_report) else {
                 self.fail(&declared.tool, Code::InternalError, "there is no such tool");
                 continue;
             };
-            let head_report = find_report(recorded, gate, &declared.path, Side::Head);
-            self.digests.push(head_report.and_then(|report| report.sha256.clone()));
-            match judge_report(declared, head_report, &[&change_set.head_sha]) {
+            let files = head_report.map(|report| report.files.as_slice()).unwrap_or_default();
+            match files {
+                [] => self.digests.push(None),
+                files => self.digests.extend(files.iter().map(|file| Some(file.sha256.clone()))),
+            }
+            match judge_report(gate, declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
                     let may_be_excused = self.add_head_report(gate, &origin, &judged);
                     self.summary.push(describe_end(&declared.path, head_report));
@@ -324,11 +337,11 @@ impl GateOutcome {
                         continue;
                     }
                 }
-                Err(error) => self.fail(origin.tool, error.code, &error.problem),
+                Err(error) => self.fail(&origin.tool, error.code, &error.problem),
             }
             let Some(base) = &declared.base else { continue };
             let commits = [&change_set.base_sha, change_set.measured_from()];
-            match judge_report(declared, find_report(recorded, gate, base, Side::Base), &commits) {
+            match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
                 Ok(judged) => self.add_base_report(gate, &origin, &judged.report, change_set),
                 Err(error) => self.warn_without_base(error),
             }
@@ -357,7 +370,7 @@ impl GateOutcome {
         let has_failure = statements.iter().any(|statement| failing_rules.contains(&statement.rule_id));
         self.passed &= judged.passed;
         if !judged.passed && !has_failure {
-            self.fail(origin.tool, Code::GateReportIncomplete, "it fails and lists no failure");
+            self.fail(&origin.tool, Code::GateReportIncomplete, "it fails and lists no failure");
         }
         self.statements.extend(statements);
         judged.report.partial.is_none()
@@ -411,13 +424,18 @@ fn describe_end(path: &str, recorded: Option<&RecordedReport>) -> String {
 }
 
 impl Origin {
-    fn from_report(declared: &PolicyReport) -> Option<Self> {
-        let spec = qa_gates::find(&declared.tool)?.spec();
+    /// Returns the origin of a report's findings. Those that name no file are about the report, or its first file.
+    fn from_report(declared: &PolicyReport, recorded: Option<&RecordedReport>) -> Option<Self> {
+        let first = recorded.and_then(|recorded| recorded.files.first());
+        let file = match first {
+            Some(first) => &first.path,
+            None => &declared.path,
+        };
         Some(Self {
-            tool: spec.id,
-            spec,
+            tool: declared.writer().to_owned(),
+            spec: qa_gates::find(&declared.tool)?.spec(),
             from: declared.path.clone(),
-            file: RepoPath::from_bytes(declared.path.as_bytes()).ok()?,
+            file: RepoPath::from_bytes(file.as_bytes()).ok()?,
         })
     }
 }
@@ -535,7 +553,7 @@ fn empty_statement(
         summary: String::new(),
         detail: BTreeMap::from([
             ("report".to_owned(), origin.from.clone().into()),
-            ("tool".to_owned(), origin.tool.into()),
+            ("tool".to_owned(), origin.tool.clone().into()),
         ]),
         doubt: None,
     }

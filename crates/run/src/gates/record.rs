@@ -8,13 +8,14 @@ use super::pictures::Album;
 use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{CommitId, Sha256Hex};
+use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedStep,
-    RecordedStory, Side,
+    ChangeSet, GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedReportFile,
+    RecordedStep, RecordedStory, ReportDigest, Side,
 };
 use qa_contracts::{schema, strict_json};
+use qa_core::classify::{PathSet, glob_directory, is_glob};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_core::{canonical, secrets};
@@ -23,11 +24,32 @@ use qa_gates::report::Totals;
 /// Source of reports. Called once for each report and picture.
 pub trait Reports {
     /// Reads a path below the workspace.
-    fn read_report(&self, path: &str) -> ReportFile;
+    fn read_report(&self, path: &str) -> FoundFile;
+
+    /// Returns the paths of the regular files in a directory and below it, links left alone. Fails if there are too many.
+    fn list_files(&self, directory: &str) -> Result<Vec<String>, String>;
+}
+
+/// Maximum number of files of one report.
+pub(super) const MAX_REPORT_FILES: usize = 5_000;
+
+/// Returns the files of `listed` that a glob of the policy matches, sorted. The glob was checked when the policy was read.
+pub fn matching_files(glob: &str, listed: Vec<String>) -> Result<Vec<String>, String> {
+    let set = PathSet::new([glob]).expect("the policy has valid globs");
+    let record = record_path(glob);
+    let mut files = listed;
+    files.retain(|path| {
+        *path != record && RepoPath::from_bytes(path.as_bytes()).is_ok_and(|path| set.matches(&path))
+    });
+    files.sort();
+    match files.len() {
+        many if many > MAX_REPORT_FILES => Err(format!("{glob} matches more than {MAX_REPORT_FILES} files")),
+        _ => Ok(files),
+    }
 }
 
 /// Content at a report's path.
-pub enum ReportFile {
+pub enum FoundFile {
     Missing,
     /// Not accepted, with the reason.
     Refused(String),
@@ -86,45 +108,12 @@ pub fn record_reports(
     head: &HeadCommit<'_>,
 ) -> Result<RecordedGates, PortError> {
     let mut recorded = RecordedGates::default();
-    let mut room = MAX_REPORT_BYTES;
-    let mut album = Album::default();
+    let mut intake = Intake { reports, head, room: MAX_REPORT_BYTES, album: Album::default() };
     for (gate, wanted) in &policy.gates {
         for report in &wanted.reports {
-            let sides = [(Side::Head, Some(&report.path)), (Side::Base, report.base.as_ref())];
-            for (side, path) in sides {
-                let Some(path) = path else { continue };
-                let found = read_record(path, side, reports, head);
-                let step = found.as_ref().ok().and_then(Option::as_ref);
-                let bytes = if (head.is_committed)(path)? {
-                    let problem = format!("{path} is committed, so the change could have written it");
-                    Err(GateError::new(Code::GateReportRefused, problem))
-                } else {
-                    // The base's report may come from a cache, and be as old as the base. A record names its commit, so
-                    // that no clock decides.
-                    let is_dated = side == Side::Head && step.is_none();
-                    let since = if is_dated { head.time } else { i64::MIN };
-                    accept_report(path, reports.read_report(path), since, head.now, &mut room)
-                };
-                let bytes = match &found {
-                    Ok(Some(step)) => bytes.and_then(|bytes| step.check(path, bytes)),
-                    Ok(None) => bytes,
-                    Err(error) => bytes.and(Err(error.clone())),
-                };
-                let mut empty = empty_record(*gate, path, side);
-                empty.step = found.ok().flatten().map(|found| found.step);
-                let mut record = match bytes.and_then(|bytes| report_text(path, bytes)) {
-                    Ok(text) => with_text(empty, report, text, head.root),
-                    Err(error) => with_error(empty, error),
-                };
-                if side == Side::Head
-                    && let Ok(judged) = super::judge_report(report, Some(&record), &[])
-                {
-                    let since = if record.step.is_none() { head.time } else { i64::MIN };
-                    record.pictures = album.take(&judged.report, |path| {
-                        accept_picture(reports.read_report(&path.to_text()), since)
-                    });
-                }
-                recorded.reports.push(record);
+            recorded.reports.push(intake.record(*gate, report, &report.path, Side::Head)?);
+            if let Some(base) = &report.base {
+                recorded.reports.push(intake.record(*gate, report, base, Side::Base)?);
             }
         }
     }
@@ -146,26 +135,135 @@ pub fn record_reports(
     Ok(recorded)
 }
 
-/// Returns the path of the record of a report.
+/// Returns the path of the record of a report: beside it, or in the directory of those that a glob matches.
 pub fn record_path(report: &str) -> String {
-    format!("{report}.record.json")
+    if !is_glob(report) {
+        return format!("{report}.record.json");
+    }
+    let directory = glob_directory(report);
+    let rest = report[directory.len()..].trim_start_matches('/');
+    let name: String = rest
+        .chars()
+        .map(|part| if part.is_alphanumeric() || part == '.' || part == '_' { part } else { '-' })
+        .collect();
+    if directory.is_empty() {
+        format!("{name}.record.json")
+    } else {
+        format!("{directory}/{name}.record.json")
+    }
 }
 
-/// The record of a report's command, with the digest that the report had.
+/// Reads reports until there is no room for more.
+struct Intake<'a> {
+    reports: &'a dyn Reports,
+    head: &'a HeadCommit<'a>,
+    /// Remaining bytes.
+    room: usize,
+    album: Album,
+}
+
+impl Intake<'_> {
+    /// Reads a report of the policy about one side, by its path or glob.
+    fn record(
+        &mut self,
+        gate: GateName,
+        declared: &PolicyReport,
+        path: &str,
+        side: Side,
+    ) -> Result<RecordedReport, PortError> {
+        let found = read_record(path, side, self.reports, self.head);
+        let files = match &found {
+            Ok(record) => self.files(path, side, record.as_ref())?,
+            Err(error) => Err(error.clone()),
+        };
+        let mut empty = empty_record(gate, path, side);
+        empty.step = found.ok().flatten().map(|found| found.step);
+        let mut record = match files {
+            Ok(files) => with_files(empty, declared, files, self.head.root),
+            Err(error) => with_error(empty, error),
+        };
+        if side == Side::Head
+            && let Ok(judged) = super::judge_report(gate, declared, Some(&record), &[])
+        {
+            let reports = self.reports;
+            // A record names its commit, so that no clock decides.
+            let since = if record.step.is_none() { self.head.time } else { i64::MIN };
+            record.pictures = self
+                .album
+                .take(&judged.report, |path| accept_picture(reports.read_report(&path.to_text()), since));
+        }
+        Ok(record)
+    }
+
+    /// Returns the files of a report with their texts, if they can be what its command left.
+    fn files(
+        &mut self,
+        path: &str,
+        side: Side,
+        record: Option<&FoundRecord>,
+    ) -> Result<Result<Vec<(String, String)>, GateError>, PortError> {
+        let paths = match report_paths(path, self.reports) {
+            Ok(paths) => paths,
+            Err(error) => return Ok(Err(error)),
+        };
+        for path in &paths {
+            if (self.head.is_committed)(path)? {
+                let problem = format!("{path} is committed, so the change could have written it");
+                return Ok(Err(GateError::new(Code::GateReportRefused, problem)));
+            }
+        }
+        Ok(self.read_files(path, paths, side, record))
+    }
+
+    fn read_files(
+        &mut self,
+        report: &str,
+        paths: Vec<String>,
+        side: Side,
+        record: Option<&FoundRecord>,
+    ) -> Result<Vec<(String, String)>, GateError> {
+        // The base's report may come from a cache, and be as old as the base. A record names its commit, so that no clock
+        // decides.
+        let is_dated = side == Side::Head && record.is_none();
+        let since = if is_dated { self.head.time } else { i64::MIN };
+        let mut digests = Vec::new();
+        let mut files = Vec::new();
+        for path in paths {
+            let file = self.reports.read_report(&path);
+            let bytes = accept_report(&path, file, since, self.head.now, &mut self.room)?;
+            digests.push(ReportDigest { path: path.clone(), sha256: canonical::sha256(&bytes) });
+            files.push((path.clone(), report_text(&path, bytes)?));
+        }
+        match record {
+            Some(record) if record.reports != digests => {
+                let problem = format!("{report} is not the report that {} is about", record_path(report));
+                Err(GateError::new(Code::GateReportStale, problem))
+            }
+            Some(_) | None => Ok(files),
+        }
+    }
+}
+
+/// Returns the paths of a report's files.
+fn report_paths(path: &str, reports: &dyn Reports) -> Result<Vec<String>, GateError> {
+    if !is_glob(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let listed = reports.list_files(glob_directory(path));
+    let files = listed.and_then(|listed| matching_files(path, listed));
+    match files {
+        Ok(files) if files.is_empty() => {
+            Err(GateError::new(Code::GateReportMissing, format!("no file matches {path}")))
+        }
+        Ok(files) => Ok(files),
+        Err(problem) => Err(GateError::new(Code::GateReportRefused, problem)),
+    }
+}
+
+/// The record of a report's command, with the digests that its files had.
 struct FoundRecord {
     step: RecordedStep,
-    report_sha256: Sha256Hex,
-}
-
-impl FoundRecord {
-    /// Returns the bytes of the report if the record is about them.
-    fn check(&self, path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, GateError> {
-        if canonical::sha256(&bytes) == self.report_sha256 {
-            return Ok(bytes);
-        }
-        let problem = format!("{path} is not the report that {} is about", record_path(path));
-        Err(GateError::new(Code::GateReportStale, problem))
-    }
+    reports: Vec<ReportDigest>,
 }
 
 /// Reads the record of a report; `None` if there is none. A record that cannot be read is an error: its command may have
@@ -178,9 +276,9 @@ fn read_record(
 ) -> Result<Option<FoundRecord>, GateError> {
     let path = record_path(report);
     let bytes = match reports.read_report(&path) {
-        ReportFile::Missing => return Ok(None),
-        ReportFile::Refused(problem) => return Err(GateError::new(Code::GateReportRefused, problem)),
-        ReportFile::Content { bytes, .. } => bytes,
+        FoundFile::Missing => return Ok(None),
+        FoundFile::Refused(problem) => return Err(GateError::new(Code::GateReportRefused, problem)),
+        FoundFile::Content { bytes, .. } => bytes,
     };
     match (head.is_committed)(&path) {
         Ok(false) => {}
@@ -208,7 +306,7 @@ fn read_record(
         tool_version: record.tool_version.map(secrets::masked),
         commits,
     };
-    Ok(Some(FoundRecord { step, report_sha256: record.report_sha256 }))
+    Ok(Some(FoundRecord { step, reports: record.reports }))
 }
 
 fn parse_record(bytes: &[u8]) -> Result<GateRecord, String> {
@@ -223,15 +321,15 @@ fn parse_record(bytes: &[u8]) -> Result<GateRecord, String> {
 /// Returns the bytes of a report that is not older than `since` and fits into `room`, the remaining bytes.
 fn accept_report(
     path: &str,
-    file: ReportFile,
+    file: FoundFile,
     since: i64,
     now: i64,
     room: &mut usize,
 ) -> Result<Vec<u8>, GateError> {
     match file {
-        ReportFile::Missing => Err(GateError::new(Code::GateReportMissing, format!("{path} is not there"))),
-        ReportFile::Refused(problem) => Err(GateError::new(Code::GateReportRefused, problem)),
-        ReportFile::Content { modified, .. } if modified < since && now < since => {
+        FoundFile::Missing => Err(GateError::new(Code::GateReportMissing, format!("{path} is not there"))),
+        FoundFile::Refused(problem) => Err(GateError::new(Code::GateReportRefused, problem)),
+        FoundFile::Content { modified, .. } if modified < since && now < since => {
             let problem = format!(
                 "{path} is older than the date of the commit, which is {} s ahead of this machine's clock; \
                  run its command by `qa-skill record`, whose record names the commit",
@@ -239,16 +337,16 @@ fn accept_report(
             );
             Err(GateError::new(Code::GateReportStale, problem))
         }
-        ReportFile::Content { modified, .. } if modified < since => {
+        FoundFile::Content { modified, .. } if modified < since => {
             let age = since - modified;
             let problem = format!("{path} was written {age} s before the commit that is judged");
             Err(GateError::new(Code::GateReportStale, problem))
         }
-        ReportFile::Content { bytes, .. } if bytes.len() > *room => {
+        FoundFile::Content { bytes, .. } if bytes.len() > *room => {
             let problem = format!("all reports together have more than {MAX_REPORT_BYTES} bytes");
             Err(GateError::new(Code::GateReportRefused, problem))
         }
-        ReportFile::Content { bytes, .. } => {
+        FoundFile::Content { bytes, .. } => {
             *room -= bytes.len();
             Ok(bytes)
         }
@@ -256,14 +354,14 @@ fn accept_report(
 }
 
 /// Returns the bytes of a picture that a report names, unless it is older than `since`.
-fn accept_picture(file: ReportFile, since: i64) -> Result<Vec<u8>, String> {
+fn accept_picture(file: FoundFile, since: i64) -> Result<Vec<u8>, String> {
     match file {
-        ReportFile::Missing => Err("it is not there".to_owned()),
-        ReportFile::Refused(problem) => Err(problem),
-        ReportFile::Content { modified, .. } if modified < since => {
+        FoundFile::Missing => Err("it is not there".to_owned()),
+        FoundFile::Refused(problem) => Err(problem),
+        FoundFile::Content { modified, .. } if modified < since => {
             Err("it was written before the commit that is judged".to_owned())
         }
-        ReportFile::Content { bytes, .. } => Ok(bytes),
+        FoundFile::Content { bytes, .. } => Ok(bytes),
     }
 }
 
@@ -277,8 +375,7 @@ fn empty_record(gate: GateName, path: &str, side: Side) -> RecordedReport {
         gate,
         path: path.to_owned(),
         side,
-        sha256: None,
-        text: None,
+        files: Vec::new(),
         code: None,
         problem: None,
         step: None,
@@ -286,25 +383,27 @@ fn empty_record(gate: GateName, path: &str, side: Side) -> RecordedReport {
     }
 }
 
-/// Adds a report's text to its record. Secrets are masked before anything else uses the text, since a test may print its
-/// environment. If masking changes the result, the report is refused: otherwise output could be crafted to hide faults.
-fn with_text(
+/// Adds the texts of a report's files to its record. Secrets are masked before anything else uses them, since a test may
+/// print its environment. If masking changes the result, the report is refused: otherwise output could be crafted to hide
+/// faults.
+fn with_files(
     mut record: RecordedReport,
     declared: &PolicyReport,
-    text: String,
+    files: Vec<(String, String)>,
     root: &str,
 ) -> RecordedReport {
-    let text = with_placeholder(text, root);
-    record.sha256 = Some(canonical::sha256(text.as_bytes()));
-    let masked = secrets::masked(text.clone());
-    let is_clean = masked == text;
-    record.text = Some(masked);
-    if is_clean {
-        return record;
+    let mut unmasked = record.clone();
+    for (path, text) in files {
+        let text = with_placeholder(text, root);
+        let sha256 = canonical::sha256(text.as_bytes());
+        unmasked.files.push(RecordedReportFile { path, sha256, text });
     }
-    let unmasked = RecordedReport { text: Some(text), ..record.clone() };
-    if verdict(declared, &record) != verdict(declared, &unmasked) {
-        record.text = None;
+    record.files = unmasked.files.clone();
+    for file in &mut record.files {
+        file.text = secrets::masked(std::mem::take(&mut file.text));
+    }
+    if record != unmasked && verdict(declared, &record) != verdict(declared, &unmasked) {
+        record.files.clear();
         record.code = Some(Code::GateReportRefused);
         record.problem =
             Some(format!("{} has another result once the secrets in it are masked", record.path));
@@ -319,7 +418,7 @@ fn with_error(mut record: RecordedReport, error: GateError) -> RecordedReport {
 }
 
 fn verdict(declared: &PolicyReport, report: &RecordedReport) -> Result<(bool, Totals), Code> {
-    match super::judge_report(declared, Some(report), &[]) {
+    match super::judge_report(report.gate, declared, Some(report), &[]) {
         Ok(judged) => Ok((judged.passed, judged.report.totals)),
         Err(error) => Err(error.code),
     }

@@ -30,13 +30,12 @@ impl ReportScope {
         Self { tool, directory: directory.to_owned(), covers }
     }
 
-    /// Returns whether the tool is for a file, where it ran.
+    /// Returns whether the tool is for a file, where it ran. Of a tool that is not known the policy says it.
     fn is_for(&self, path: &RepoPath) -> bool {
-        let is_below = match self.directory.as_str() {
-            "" => true,
-            directory => path.to_text().strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')),
-        };
-        is_below && self.tool.is_for(path)
+        if self.tool.is_generic() {
+            return self.covers.as_ref().is_some_and(|covers| covers.matches(path));
+        }
+        path.is_below(&self.directory) && self.tool.is_for(path)
     }
 }
 
