@@ -6,6 +6,7 @@ pub mod contract;
 #[cfg(test)]
 mod corpus;
 mod eslint;
+mod generic;
 mod go_test;
 mod go_vet;
 mod jest;
@@ -34,15 +35,19 @@ use contract::{ReportFormat, Tool};
 /// Registry of tools, sorted by id.
 pub static ALL: &[&dyn Tool] = &[
     &cargo_test::CargoTest,
+    &generic::CHECKSTYLE,
     &clippy::Clippy,
     &eslint::Eslint,
     &go_test::GoTest,
     &go_vet::GoVet,
     &jest::Jest,
+    &generic::JUNIT,
     &mypy::Mypy,
     &playwright::Playwright,
     &pytest::Pytest,
     &ruff::Ruff,
+    &generic::SARIF,
+    &generic::TAP,
     &tsc::Tsc,
     &vitest::Vitest,
 ];
