@@ -32,6 +32,7 @@ mod fake_github;
 mod faults;
 mod features;
 mod gates;
+mod gates_command;
 mod gates_features;
 mod gates_languages;
 #[cfg(target_os = "linux")]
