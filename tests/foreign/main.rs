@@ -7,6 +7,7 @@
 
 mod artifact_client;
 mod documents;
+mod hiding;
 mod openapi;
 mod providers;
 mod sarif;

@@ -6,7 +6,7 @@ use crate::support::{Files, Outcome, Repo, qa_skill};
 
 pub(crate) const POLICY: &str = "\
 [gates.story_validation]
-reports = [{ path = \"reports/junit.xml\", tool = \"pytest\" }]
+reports = [{ path = \"reports/junit.xml\", tool = \"pytest\", record = \"optional\" }]
 ";
 
 pub(crate) fn features(passes: bool) -> String {

@@ -17,7 +17,8 @@ impl Tool for Playwright {
             language: Language::Node,
             about: "Tests in a browser",
             formats: &[ReportFormat::PlaywrightJson, ReportFormat::Junit],
-            hiding: &[],
+            // An error of the global setup or teardown stands in the JSON alone.
+            hiding: &[ReportFormat::Junit],
             files: &[],
             stream: Stream::Stdout,
             exits: &[(0, ExitMeaning::Clean), (1, ExitMeaning::Faults)],

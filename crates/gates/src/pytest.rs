@@ -19,7 +19,8 @@ impl Tool for Pytest {
             language: Language::Python,
             about: "Tests of Python",
             formats: &[ReportFormat::Junit],
-            hiding: &[],
+            // A plugin such as pytest-cov, or a hook, fails the session without a trace in the report.
+            hiding: &[ReportFormat::Junit],
             files: &[],
             stream: Stream::File,
             // 2 is an interrupted run, also caused by files that fail to load; 3 and 4 are pytest's internal errors.
