@@ -128,6 +128,7 @@ impl Failing {
             for (path, text) in self.files {
                 std::fs::write(repo.path().join(path), text).unwrap();
             }
+            std::fs::create_dir(repo.path().join("reports")).unwrap();
             if programs.ends_with(".bin") {
                 let packages = programs.parent().unwrap();
                 std::os::unix::fs::symlink(packages, repo.path().join("node_modules")).unwrap();

@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ const COMMAND: &str = r#"
 [[gates.unit_tests.command]]
 run = ["runner", "test", "all"]
 report = "target/reports/*.xml"
-format = "junit"
+format = 'junit'
 name = "runner"
 "#;
 
@@ -106,6 +107,9 @@ impl Scene {
         run_dir.json("recordings/execution.json")["commands"].as_array().unwrap().clone()
     }
 }
+
+/// What becomes of report files after their command, by a name.
+type Change = (&'static str, fn(&Path));
 
 fn policy(gate: &str) -> String {
     format!("{EXECUTION}\n{gate}")
@@ -230,10 +234,10 @@ fn a_known_tool_runs_by_a_command_of_the_policy() {
 [[gates.unit_tests.command]]
 run = ["runner", "test", "all"]
 tool = "pytest"
-report = "out/junit.xml"
+report = "out/report.xml"
 "#;
     let report = suite("a", &[("adds", true)]);
-    let says = |status: i32| format!("mkdir out; echo '{report}' > out/junit.xml; exit {status}");
+    let says = |status: i32| format!("mkdir out; echo '{report}' > out/report.xml; exit {status}");
     // Of pytest's statuses 5 means that nothing ran, and 3 that it broke.
     for (status, exit) in [(0, 0), (1, 1), (3, 3), (5, 3)] {
         let Some(scene) = Scene::new(&policy(gate), &says(0), &says(status)) else { return };
@@ -366,7 +370,7 @@ fn reports_of_a_tool_that_nobody_described_need_the_end_of_its_command() {
     }
 
     // A file that came, went or changed after the command.
-    let changes: [(&str, fn(&std::path::Path)); 3] = [
+    let changes: [Change; 3] = [
         ("came", |reports| fs::write(reports.join("3.xml"), "<testsuite/>").unwrap()),
         ("went", |reports| fs::remove_file(reports.join("2.xml")).unwrap()),
         ("changed", |reports| fs::write(reports.join("2.xml"), suite("two", &[("other", true)])).unwrap()),
