@@ -255,7 +255,7 @@ fn a_stored_run_that_does_not_follow_from_its_inputs_gets_no_verdict() {
         log.push(byte[0]);
     }
     let filler = std::thread::spawn(move || writer.write_all(&[b'.'; PIPE_BYTES]));
-    while !(waits_to_log(child.id()) && !runs_in(&repo.beside("out")).is_empty()) {
+    while !waits_to_log(child.id()) || runs_in(&repo.beside("out")).is_empty() {
         std::thread::yield_now();
     }
     tamper(&repo.run_dir(), "final-verdict.json", "/conclusion", json!("pass"));
