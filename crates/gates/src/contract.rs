@@ -108,6 +108,7 @@ impl ToolSpec {
             Language::Python => super::manifests::PYTHON,
             Language::Rust => &["Cargo.toml"],
             Language::Go => &["go.mod"],
+            Language::Any => &[],
         }
     }
 
