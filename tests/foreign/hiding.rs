@@ -69,6 +69,17 @@ const NODE: &[Failing] = &[
         hides: false,
     },
     Failing {
+        tool: "jest",
+        format: "jest-json",
+        gate: "unit_tests",
+        files: &[
+            ("package.json", "{}"),
+            ("a.test.js", "test('adds', () => { setTimeout(() => { throw new Error('late'); }, 0); });\n"),
+        ],
+        command: &["jest", "--ci", "--json", "--outputFile=reports/report"],
+        hides: true,
+    },
+    Failing {
         tool: "playwright",
         format: "playwright-json",
         gate: "browser_tests",

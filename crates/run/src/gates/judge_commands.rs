@@ -137,7 +137,8 @@ impl GateOutcome {
 /// Returns whether the output or the report of an attempt shows a refused socket.
 fn show_refused_socket(attempts: &[&RecordedCommand]) -> bool {
     attempts.iter().any(|attempt| {
-        let outputs = [&attempt.stdout, &attempt.stderr].into_iter().chain(&attempt.report);
+        let reports = attempt.reports.iter().map(|report| &report.output);
+        let outputs = [&attempt.stdout, &attempt.stderr].into_iter().chain(reports);
         outputs.into_iter().any(|output| sockets::shows_refused_socket(&output.text))
     })
 }
