@@ -1,6 +1,7 @@
 //! The command line: what goes to which stream, which exit codes, and that no one else's text gets through raw.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
@@ -181,15 +182,16 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
     assert_eq!(preset.split_whitespace().collect::<Vec<_>>(), ["preset", "guarded", "policy"]);
     let file = repo.beside("draft.toml");
     std::fs::write(&file, "mode = \"strict\"\nblocking-polcy = \"mixed\"\n").unwrap();
-    let outcome = check().arg("--file").arg(&file).run().expect_code(2, "POLICY_INVALID");
+    let check = |file: &Path| qa_skill(["policy-check", "--file"]).arg(file);
+    let outcome = check(&file).run().expect_code(2, "POLICY_INVALID");
     assert!(
         outcome.stderr.contains("line 2") && outcome.stderr.contains("did you mean `blocking-policy`?"),
         "{}",
         outcome.stderr
     );
     std::fs::write(&file, "mode = \"best_effort\"\n").unwrap();
-    assert!(check().arg("--file").arg(&file).run().expect(0).text().contains("best_effort"));
-    check().args(["--file", "/does/not/exist"]).run().expect_code(2, "POLICY_INVALID");
+    assert!(check(&file).run().expect(0).text().contains("best_effort"));
+    check(Path::new("/does/not/exist")).run().expect_code(2, "POLICY_INVALID");
 }
 
 #[test]
