@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs a container: with docker where its engine answers and the image is not an archive, else with podman and runc.
+# Runs a container: with docker where its engine answers and has built the image, else with podman and runc.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [[ " $* " != *" oci-archive:"* ]] && docker info > /dev/null 2>&1; then
+if [[ " $* " != *" localhost/qa-skill-by-buildah:"* ]] && docker info > /dev/null 2>&1; then
     exec docker run --rm --network host "$@"
 fi
 root=$PWD/target/image/podman/root

@@ -40,7 +40,7 @@ echo "the image has $size bytes compressed"
 # The whole workspace, as scripts/test.sh builds it: a package alone has other features, and half of it is compiled again.
 tests=$("$cargo" test "${flags[@]}" --workspace --test it --no-run --message-format json |
     sed -n '/"kind":\["test"\]/s/.*"executable":"\([^"]*\)".*/\1/p')
-# One at a time: each unpacks the image. A container outlives whoever kills its client, so killing is tested without;
+# A container outlives whoever kills its client, so killing is tested without;
 # and waits for the network are as long without.
-"${as_root[@]}" env QA_SKILL_BINARY="$PWD/scripts/as-runner.sh" "$tests" --test-threads 1 \
+"${as_root[@]}" env QA_SKILL_BINARY="$PWD/scripts/as-runner.sh" "$tests" --test-threads "$((2 * $(nproc)))" \
     action:: action_publish:: rehearsal:: --skip killed --skip no_fault_of_the_network

@@ -50,6 +50,8 @@ if [ "${STAND_IN:-}" = "" ] && docker info > /dev/null 2>&1; then
 fi
 
 scripts/install-tools.sh buildah || unavailable "buildah cannot be installed"
+# Tells scripts/container-run.sh that docker does not have it.
+name=${name/qa-skill/qa-skill-by-buildah}
 buildah=(buildah --storage-driver vfs)
 is_pulled() {
     [ "${STAND_IN:-}" = "" ] && timeout 300 "${buildah[@]}" pull --quiet --policy always "$1" > /dev/null 2>&1
@@ -117,14 +119,12 @@ fi
 ! $stands_in || options+=(--volume "$certificates:$certificates:ro")
 "${buildah[@]}" build --isolation chroot --pull-never --layers=false --timestamp "$epoch" \
     "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" "${options[@]}" --tag "$name" .
+# To where scripts/container-run.sh has its containers: an archive of it would be unpacked for each of them.
+store=$PWD/target/image/podman
+"${buildah[@]}" push --quiet "$name" "containers-storage:[vfs@$store/root+/run/qa-skill-$(cksum <<< "$PWD" | cut -d ' ' -f 1)]$name"
 echo "$name" > "$name_file"
-if [ -z "$archive" ]; then
-    # To where scripts/container-run.sh has its containers: an archive of it would be unpacked for each of them.
-    store=$PWD/target/image/podman
-    "${buildah[@]}" push --quiet "$name" "containers-storage:[vfs@$store/root+/run/qa-skill-$(cksum <<< "$PWD" | cut -d ' ' -f 1)]$name"
-    "${buildah[@]}" rmi "$name" > /dev/null
-else
+if [ -n "$archive" ]; then
     "${buildah[@]}" push --quiet "$name" "oci-archive:$archive:latest"
-    echo "oci-archive:$(realpath "$archive")" > "$name_file"
     ls -l "$archive"
 fi
+"${buildah[@]}" rmi "$name" > /dev/null
