@@ -245,6 +245,50 @@ report = "out/report.xml"
     }
 }
 
+/// A script that prints what `go test -json` prints of one test.
+fn go_test(passes: bool) -> String {
+    let action = if passes { "pass" } else { "fail" };
+    let mut events = vec![json!({"Action": "start"}), json!({"Action": "run", "Test": "TestAdd"})];
+    if !passes {
+        let output = "    calc_test.go:2: sum is 2\n";
+        events.push(json!({"Action": "output", "Test": "TestAdd", "Output": output}));
+    }
+    events.extend([json!({"Action": action, "Test": "TestAdd"}), json!({"Action": action})]);
+    let mut says = "cat <<'END'\n".to_owned();
+    for mut event in events {
+        event["Package"] = json!("example.com/sum/calc");
+        says.push_str(&format!("{event}\n"));
+    }
+    format!("{says}END\nexit {}\n", u8::from(!passes))
+}
+
+/// A change of a package in a directory, where alone the tool finds what to do.
+fn below_a_directory(policy: &str, file: &str, passes: bool) -> Files {
+    Files::from_texts(&[
+        (POLICY, policy),
+        (".gitignore", "/stubs\n/.qa-skill/runs\n"),
+        ("services/sum/says", &go_test(passes)),
+        (file, if passes { "package calc\n" } else { "package calc\n// sums\n" }),
+    ])
+}
+
+#[test]
+fn a_command_runs_in_its_directory_and_its_module_is_there() {
+    for (module, file) in [
+        ("example.com/sum", "services/sum/calc/calc_test.go"),
+        ("example.com", "services/sum/sum/calc/calc_test.go"),
+    ] {
+        let policy = policy(&format!(
+            "[[gates.unit_tests.command]]\nrun = [\"runner\", \"test\", \"all\"]\ntool = \"go-test\"\n\
+             directory = \"services/sum\"\nmodule = \"{module}\"\n"
+        ));
+        let (base, head) = (below_a_directory(&policy, file, true), below_a_directory(&policy, file, false));
+        let Some(scene) = Scene::from_files(&base, &head) else { return };
+        scene.judge().expect(1);
+        assert_eq!(scene.repo.run_dir().findings(), [format!("unit_tests/failure {file}:2")]);
+    }
+}
+
 #[test]
 fn the_plan_lists_the_commands_of_the_policy() {
     let passes = leaves(&[], 0);

@@ -1,6 +1,7 @@
 //! A run by its document: the same run as by options, no other run, and the drift that a run looks for itself.
 
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -26,6 +27,13 @@ fn run_document(repo: &Repo, document: &Value) -> Program {
         .arg(repo.path())
         .arg("--out")
         .arg(repo.beside("out"))
+}
+
+/// Joins the parts that a document's shards left, and verifies the run.
+fn joined(repo: &Repo, document: &Path) -> Program {
+    let program =
+        qa_skill(["aggregate", "--verify-drift", "--input"]).arg(document).arg("--repo").arg(repo.path());
+    program.arg("--parts").arg(repo.beside("out")).arg("--out").arg(repo.beside("joined"))
 }
 
 #[test]
@@ -127,6 +135,19 @@ fn a_shard_is_held_to_the_document_too() {
     run_document(&repo, &document).arg("--shard=1/1").run().expect(0);
     document["runMode"] = json!("best_effort");
     run_document(&repo, &document).arg("--shard=1/1").run().expect_code(4, "EXPECTATION_UNMET");
+}
+
+#[test]
+fn joined_parts_are_held_to_the_document_and_verified() {
+    let repo = repository();
+    let mut document = planned(&repo, &[]);
+    let path = repo.beside("input.json");
+    run_document(&repo, &document).arg("--shard=1/1").run().expect(0);
+    let outcome = joined(&repo, &path).run().expect(1);
+    assert!(outcome.stderr.contains("no drift: "), "{}", outcome.stderr);
+    document["runMode"] = json!("best_effort");
+    std::fs::write(&path, document.to_string()).unwrap();
+    joined(&repo, &path).run().expect_code(4, "EXPECTATION_UNMET");
 }
 
 #[test]

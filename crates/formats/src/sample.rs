@@ -330,9 +330,8 @@ fn hostile() -> Finding {
     let mut finding = finding("debug-leftover/dbg", HOSTILE_PATH, 1, (3, 20), &line[2..19]);
     finding.evidence.insert("quote".into(), json!(line));
     finding.evidence.insert("importedBy".into(), json!([HOSTILE, HOSTILE_PATH]));
-    finding
-        .evidence
-        .insert("message".into(), json!(format!("said {HOSTILE}\n::error::{HOSTILE}\n  {HOSTILE}")));
+    let message = format!("said {HOSTILE}\n::error::{HOSTILE}\n  {HOSTILE}");
+    finding.evidence.insert("message".into(), json!(message));
     finding.summary = format!("text from a file: {HOSTILE}");
     finding.fix = format!("Remove {HOSTILE}");
     finding
