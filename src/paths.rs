@@ -39,8 +39,9 @@ fn is_checkout(directory: &Path) -> bool {
 /// Maximum number of entries of a listing.
 const MAX_LISTED: usize = 500_000;
 
-/// Returns the paths, from `root`, of the regular files in a directory of it and below, without following links and
-/// without git's own directory. Names that are not UTF-8 are left out; a directory that does not exist has none.
+/// Returns the paths, from `root`, of what is no directory in a directory of it and below, without following links and
+/// without git's own directory. Links are among them and names that are not UTF-8, which nobody can read as a report, so
+/// that they are refused and not passed over. A directory that does not exist has none.
 pub(crate) fn list_files(root: &Path, directory: &str) -> std::io::Result<Vec<String>> {
     let mut full = root.to_owned();
     for part in directory.split('/').filter(|part| !part.is_empty()) {
@@ -62,13 +63,12 @@ pub(crate) fn list_files(root: &Path, directory: &str) -> std::io::Result<Vec<St
             if seen > MAX_LISTED {
                 return Err(std::io::Error::other(format!("there are more than {MAX_LISTED}")));
             }
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let name = entry.file_name().to_string_lossy().into_owned();
             let path = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
-            let kind = entry.file_type()?;
-            if kind.is_dir() && name != ".git" {
-                open.push((entry.path(), path));
-            } else if kind.is_file() {
+            if !entry.file_type()?.is_dir() {
                 files.push(path);
+            } else if name != ".git" {
+                open.push((entry.path(), path));
             }
         }
     }

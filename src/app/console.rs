@@ -53,10 +53,11 @@ pub(crate) fn formats_help() -> String {
     format!("Formats:\n{}", lines.join("\n"))
 }
 
-/// Fails if more than one format goes to standard output, which holds one document, or if a file of one cannot be written.
+/// Fails if more than one format goes to standard output, which holds one document, or if the directory of a
+/// file is missing.
 pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     for path in outputs.iter().filter_map(|output| output.path.as_deref()) {
-        check_writable(path)?;
+        check_directory(path)?;
     }
     if outputs.iter().filter(|output| output.path.is_none()).count() > 1 {
         return Err(Failure::usage(
@@ -68,7 +69,7 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
 }
 
 /// Fails if the directory of a file is not there, before anything is judged for it.
-fn check_writable(path: &Path) -> Result<(), Failure> {
+fn check_directory(path: &Path) -> Result<(), Failure> {
     let shown = visible(&path.display().to_string());
     if path.is_dir() {
         return Err(Failure::usage(format!("{shown} is a directory"), "name a file after `=`"));
@@ -161,7 +162,7 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
 pub(crate) fn write_failure(path: &str, error: &std::io::Error) -> Failure {
     let message = format!("failed to write {}: {error}", visible(path));
     let failure = Failure::with_code(qa_contracts::codes::Code::ArtifactWriteFailed, message);
-    let hint = "check that the place is there, has room and may be written to; a run that was judged before is stored";
+    let hint = "check that the directory exists, has room and may be written to; a run that was already judged is stored";
     Failure { hint: hint.to_owned(), ..failure }
 }
 

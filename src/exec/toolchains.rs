@@ -163,8 +163,8 @@ impl Provided {
         check_enterable(source)?;
         self.readable.push(source.to_owned());
         let paths = base.into_iter().flat_map(BaseInstallation::paths);
-        let missing = paths.filter(|path| !is_of_system(path) && closed_directory(path).is_none());
-        self.readable.extend(missing.cloned());
+        let enterable = paths.filter(|path| !is_of_system(path) && closed_directory(path).is_none());
+        self.readable.extend(enterable.cloned());
         Ok(())
     }
 
@@ -299,11 +299,11 @@ fn is_of_system(path: &Path) -> bool {
 
 /// Copies a directory, with links as links, readable for everybody.
 fn copy(source: &Path, place: &Path) -> io::Result<()> {
-    copy_except(source, place, "")
+    copy_except(source, place, None)
 }
 
-/// As [`copy`], without directories of a name.
-pub(super) fn copy_except(source: &Path, place: &Path, left_out: &str) -> io::Result<()> {
+/// Copies a directory like [`copy`], except directories named `left_out`, at any depth.
+pub(super) fn copy_except(source: &Path, place: &Path, left_out: Option<&str>) -> io::Result<()> {
     let mut pending = vec![(source.to_owned(), place.to_owned())];
     while let Some((from, to)) = pending.pop() {
         fs::DirBuilder::new().mode(0o755).create(&to)?;
@@ -311,7 +311,7 @@ pub(super) fn copy_except(source: &Path, place: &Path, left_out: &str) -> io::Re
             let entry = entry?;
             let (kind, from, to) = (entry.file_type()?, entry.path(), to.join(entry.file_name()));
             if kind.is_dir() {
-                if from.file_name() != Some(left_out.as_ref()) {
+                if left_out.is_none_or(|name| from.file_name() != Some(name.as_ref())) {
                     pending.push((from, to));
                 }
             } else if kind.is_symlink() {

@@ -67,7 +67,7 @@ impl BaseInstallation {
         fs::DirBuilder::new().mode(0o755).recursive(true).create(&bin)?;
         let executable = bin.join(self.executable.file_name().unwrap_or("python".as_ref()));
         fs::copy(&self.executable, &executable)?;
-        let left_out = if self.has_site_packages { "" } else { SITE_PACKAGES };
+        let left_out = (!self.has_site_packages).then_some(SITE_PACKAGES);
         for library in &self.libraries {
             let place = directory.join(library.file_name().unwrap_or("lib".as_ref()));
             if !place.exists() {

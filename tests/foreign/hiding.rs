@@ -15,7 +15,7 @@ struct Failing {
     gate: &'static str,
     files: &'static [(&'static str, &'static str)],
     command: &'static [&'static str],
-    /// Whether the report hides the failure.
+    /// True if the report hides the failure.
     hides: bool,
 }
 

@@ -42,7 +42,7 @@ fn suite(name: &str, cases: &[(&str, bool)]) -> String {
     format!("<testsuite name=\"{name}\">{cases}</testsuite>")
 }
 
-/// What the tool does to leave report files, before it ends with a status.
+/// Script by which the tool leaves report files and ends with a status.
 fn leaves(files: &[(&str, &str)], status: i32) -> String {
     let mut says = "mkdir -p target/reports\n".to_owned();
     for (path, text) in files {
@@ -108,7 +108,7 @@ impl Scene {
     }
 }
 
-/// What becomes of report files after their command, by a name.
+/// Change of report files after their command, by a name.
 type Change = (&'static str, fn(&Path));
 
 fn policy(gate: &str) -> String {
@@ -162,7 +162,7 @@ fn a_command_of_the_policy_never_passes_without_its_whole_report() {
         (leaves(&[("1.xml", &one), ("2.xml", "")], 0), 3, "GATE_REPORT_INCOMPLETE"),
         (leaves(&[("1.xml", "1..1\nok 1\n")], 0), 3, "GATE_REPORT_INCOMPLETE"),
         (leaves(&[("1.xml", "<testsuite/>")], 0), 3, "GATE_NOTHING_RAN"),
-        (link.to_owned(), 3, "GATE_REPORT_INCOMPLETE"),
+        (link.to_owned(), 3, "GATE_REPORT_REFUSED"),
         // The report and the status contradict each other, either way round.
         (leaves(&[("1.xml", &one)], 1), 1, ""),
         (leaves(&[("1.xml", &bad)], 0), 1, ""),
@@ -314,6 +314,14 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
             "there is no tool of gate lint `checkstile`; there are checkstyle, clippy, eslint, go-vet, junit, ruff, sarif, tap; did you mean `checkstyle`?",
         ),
         (
+            lint("name = \"shellcheck\"\ncovers = [\"*\"]\nmodule = \"m\""),
+            "`module` is for tools of Go, and checkstyle is none; remove `module`",
+        ),
+        (
+            "[gates.story_validation]\nrun = [\"pytest\"]".to_owned(),
+            "there is no tool that gate story_validation runs `pytest`",
+        ),
+        (
             lint("name = \"eslint\"\ncovers = [\"*\"]"),
             "`eslint` has a reader of its own; set `tool = \"eslint\"`",
         ),
@@ -392,7 +400,7 @@ fn reports_of_a_tool_that_nobody_described_need_the_end_of_its_command() {
         fs::create_dir_all(repo.path().join("target/reports")).unwrap();
         fs::write(repo.path().join("target/reports/1.xml"), &one).unwrap();
         let said = repo.judge().run().expect(exit);
-        assert!(exit == 0 || said.text().contains("junit does not show every failure of maven"));
+        assert!(exit == 0 || said.text().contains("nothing shows that maven wrote all of its files"));
         repo.run_dir().verify().run().expect(0);
     }
 
@@ -427,6 +435,14 @@ fn reports_of_a_tool_that_nobody_described_need_the_end_of_its_command() {
         assert!(codes(&repo).contains("GATE_REPORT_STALE"), "{name}: {}", codes(&repo));
         repo.run_dir().verify().run().expect(0);
     }
+
+    // A link, whatever it leads to, is not passed over.
+    let repo = under(&gate(""));
+    let link =
+        leaves(&[("1.xml", &one)], 0).replace("exit 0", "ln -s ../../says target/reports/2.xml\nexit 0");
+    record(&repo, &link).expect(0);
+    let linked = repo.judge().run().expect(3);
+    assert!(codes(&repo).contains("GATE_REPORT"), "{}", linked.text());
 
     // No file at all, and one of the commit.
     let repo = under(&gate(""));

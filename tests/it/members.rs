@@ -41,6 +41,8 @@ const SOURCES: &[&str] = &[
     "gates::a_report_about_the_base_that_names_another_commit_excuses_nothing_and_is_told",
     "gates::a_warning_is_told_and_blocks_nothing",
     "gates::without_the_report_of_an_optional_gate_only_best_effort_passes",
+    "gates_command::a_command_of_the_policy_decides_by_all_of_its_reports",
+    "gates_features::a_label_names_the_feature_and_a_replay_needs_no_event",
     "gates_limits::a_command_over_a_limit_of_the_policy_is_stopped_and_proves_nothing",
     "gates_limits::a_command_starts_no_more_processes_than_the_policy_lets_it",
     "gates_limits::fixes_are_three_of_a_gate_and_ten_in_all",

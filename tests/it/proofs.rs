@@ -76,7 +76,7 @@ fn items(source: &str) -> Vec<Item<'_>> {
     items
 }
 
-/// Where each line begins, and the end.
+/// Offsets at which each line begins, and the end.
 fn line_starts(source: &str) -> Vec<usize> {
     let ends = source.split_inclusive('\n').scan(0, |end, line| {
         *end += line.len();

@@ -263,7 +263,7 @@ fn an_output_that_cannot_be_written_is_known_before_anything_is_judged() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = within(&repo.path(), arguments).command().stdout(full).output().unwrap();
         let outcome = Outcome::from_output(&output).expect_code(3, "ARTIFACT_WRITE_FAILED");
-        says(&outcome, &["standard output", "a run that was judged before is stored"]);
+        says(&outcome, &["standard output", "a run that was already judged is stored"]);
     }
     assert_eq!(runs_in(&repo.path().join(".qa-skill")).len(), 1);
 }

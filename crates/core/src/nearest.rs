@@ -1,6 +1,7 @@
 //! Finds the known word that a mistyped one was meant to be.
 
-/// Returns the known word nearest to another one, unless a third of it or more differs.
+/// Returns the known word nearest to another one, or `None` if more than a third of the longer one
+/// differs.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let by_distance = known.into_iter().map(|known| (strsim::damerau_levenshtein(word, known), known));
     let near = by_distance.filter(|(distance, known)| *distance <= word.len().max(known.len()) / 3);

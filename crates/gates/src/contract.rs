@@ -96,6 +96,11 @@ impl ToolSpec {
             || gate == GateName::StoryValidation && self.gates.iter().any(|gate| gate.runs_tests())
     }
 
+    /// Returns whether its reports name packages of Go, whose directories follow from the module's path.
+    pub fn names_packages(&self) -> bool {
+        self.language == Language::Go
+    }
+
     /// Returns whether the tool stands for every one that writes its format, so that the policy has to name that.
     pub fn is_generic(&self) -> bool {
         self.language == Language::Any

@@ -127,7 +127,7 @@ impl Case {
     }
 }
 
-/// What a case has of a tool: files to import, or what its command left.
+/// Output of a tool in a case: files to import, or what its command left.
 pub(super) struct CaseOutput<'a> {
     pub(super) import: Option<ReportFormat>,
     pub(super) reports: Vec<&'a [u8]>,

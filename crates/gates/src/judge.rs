@@ -48,7 +48,7 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
     }
 }
 
-/// Reads the files of a report. One that nothing ran for says nothing beside others.
+/// Reads the files of a report. A file in which nothing ran is skipped, unless it is the same with all of them.
 fn read_files(
     tool: &dyn Tool,
     format: ReportFormat,
@@ -91,7 +91,7 @@ fn with_likely_format(
     if spec.formats.contains(&likely) {
         return ReportError::unreadable(format!("{looks}; set `format = \"{}\"`", likely.as_str()));
     }
-    // Another reader of a tool that has its own may be one that hides failures of it.
+    // Only generic tools are sent to another reader: for a known tool, that reader may hide failures.
     let readers: Vec<String> = ALL
         .iter()
         .map(|tool| tool.spec())
@@ -192,7 +192,7 @@ impl Judge {
         if command.capped {
             return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
         }
-        // A report says nothing about itself.
+        // A report on standard output explains nothing; only other output is quoted.
         let is_report =
             command.format.is_some() && command.reports.iter().any(|it| it.bytes == command.stdout);
         let printed = if is_report { b"" } else { command.stdout };

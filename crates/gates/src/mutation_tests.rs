@@ -193,7 +193,7 @@ fn nothing_and_anything_else_never_passes() {
     }
 }
 
-/// What a command leaves that does nothing and ends well.
+/// Leavings of a command that does nothing and ends well.
 fn nothing() -> CaseOutput<'static> {
     CaseOutput {
         import: None,

@@ -8,9 +8,9 @@ const SOCKET_WORDS: &[&str] = &["socket", "listen", "connect", "bind", "tcp", "u
 const UNRESOLVED: &[&str] =
     &["Temporary failure in name resolution", "EAI_AGAIN", "server misbehaving", "failed to lookup address"];
 /// Maximum distance of a word from a message, in bytes.
-const NEAR: usize = 400;
+const MAX_DISTANCE: usize = 400;
 /// Maximum number of messages that are looked at.
-const MOST_MESSAGES: usize = 100;
+const MAX_MESSAGES: usize = 100;
 
 /// Returns whether a text has a message that a refused socket causes.
 pub fn mentions_refusal(text: &str) -> bool {
@@ -18,11 +18,11 @@ pub fn mentions_refusal(text: &str) -> bool {
 }
 
 /// Returns whether a text shows that a socket was refused: such a message with a word of network programs near it.
-pub fn shows_refused_socket(text: &str) -> bool {
+pub fn suggests_refused_socket(text: &str) -> bool {
     if UNRESOLVED.iter().any(|message| text.contains(message)) {
         return true;
     }
-    let messages = REFUSED.iter().flat_map(|message| text.match_indices(message).take(MOST_MESSAGES));
+    let messages = REFUSED.iter().flat_map(|message| text.match_indices(message).take(MAX_MESSAGES));
     messages.map(|(at, _)| around(text, at)).any(|near| {
         let near = near.to_ascii_lowercase();
         SOCKET_WORDS.iter().any(|word| near.contains(word))
@@ -31,8 +31,8 @@ pub fn shows_refused_socket(text: &str) -> bool {
 
 /// Returns the text near a position.
 fn around(text: &str, at: usize) -> &str {
-    let start = text.floor_char_boundary(at.saturating_sub(NEAR));
-    &text[start..text.floor_char_boundary(at.saturating_add(NEAR))]
+    let start = text.floor_char_boundary(at.saturating_sub(MAX_DISTANCE));
+    &text[start..text.floor_char_boundary(at.saturating_add(MAX_DISTANCE))]
 }
 
 #[cfg(test)]
@@ -50,13 +50,13 @@ mod tests {
             "getaddrinfo EAI_AGAIN example.com",
             "socket.gaierror: [Errno -3] Temporary failure in name resolution",
         ] {
-            assert!(shows_refused_socket(text) && mentions_refusal(text), "{text}");
+            assert!(suggests_refused_socket(text) && mentions_refusal(text), "{text}");
         }
-        let far = format!("Operation not permitted{}socket", " ".repeat(NEAR));
+        let far = format!("Operation not permitted{}socket", " ".repeat(MAX_DISTANCE));
         for text in
             ["EPERM: operation not permitted, chown '/etc/passwd'", "expected 1 to be 2", "socket", &far]
         {
-            assert!(!shows_refused_socket(text), "{text}");
+            assert!(!suggests_refused_socket(text), "{text}");
         }
     }
 }

@@ -46,13 +46,13 @@ pub(crate) fn tail(stdout: &[u8], stderr: &[u8], places: &Places<'_>) -> String 
         lines.iter().map(String::as_str).filter(|line| !line.is_empty() && !is_stack_frame(line)).collect();
     let last = useful.len().saturating_sub(MOST_LINES);
     let error = useful.iter().rposition(|line| names_error(line));
-    let mut told: Vec<&str> = error.map(|position| useful[position]).into_iter().collect();
+    let mut shown: Vec<&str> = error.map(|position| useful[position]).into_iter().collect();
     for (position, line) in useful.iter().enumerate().skip(error.unwrap_or(last).min(last)).take(MOST_LINES) {
         if Some(position) != error {
-            told.push(line);
+            shown.push(line);
         }
     }
-    let last = told.join("\n");
+    let last = shown.join("\n");
     if last.is_empty() { "it printed nothing".to_owned() } else { message(&last, places) }
 }
 

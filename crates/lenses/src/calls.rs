@@ -302,13 +302,14 @@ fn shown_lines(packet: &Packet<'_>) -> String {
 /// where calls say `verify=VERIFY`.
 fn switch_set_in(line: &str) -> Option<&str> {
     let (name, value) = line.split_once('=')?;
-    let value = value.trim().trim_end_matches(';').trim_matches(['"', '\'']);
-    if !matches!(value, "False" | "false" | "True" | "true" | "0" | "1" | "None" | "null") {
+    let value = value.trim_start_matches([' ', '\t', '"', '\'', '(']);
+    let word = value.split(|next: char| !next.is_alphanumeric() && next != '_').next()?;
+    if !matches!(word, "False" | "false" | "True" | "true" | "0" | "1" | "None" | "null") {
         return None;
     }
     let name = name.split_once(':').map_or(name, |(name, _)| name).trim_end_matches([':', ' ']);
-    let is_part = |character: char| character.is_alphanumeric() || "_$".contains(character);
-    let name = name.rsplit(|character| !is_part(character)).next()?;
+    let name =
+        name.rsplit(|character: char| !character.is_alphanumeric() && !"_$".contains(character)).next()?;
     (!name.is_empty()).then_some(name)
 }
 

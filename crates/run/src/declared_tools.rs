@@ -20,6 +20,7 @@ struct Declared<'a> {
     format: Option<&'a str>,
     name: Option<&'a str>,
     covers: &'a [String],
+    has_module: bool,
     is_command: bool,
 }
 
@@ -53,6 +54,7 @@ impl<'a> Declared<'a> {
             format: report.format.as_deref(),
             name: report.name.as_deref(),
             covers: &report.covers,
+            has_module: report.module.is_some(),
             is_command: false,
         }
     }
@@ -65,6 +67,7 @@ impl<'a> Declared<'a> {
             format: command.format.as_deref(),
             name: command.name.as_deref(),
             covers: &command.covers,
+            has_module: command.module.is_some(),
             is_command: true,
         }
     }
@@ -103,7 +106,8 @@ impl<'a> Declared<'a> {
             }
             Some(name) if !is_name(name) => {
                 let shown = sanitize_cut(name, 80);
-                let message = "is not 1 to 40 letters, digits, `.`, `_`, `+` and `-`";
+                let message =
+                    "is not 1 to 40 letters, digits, `.`, `_`, `+` and `-` that begin with a letter or digit";
                 return Some(format!("the name `{shown}` {message}"));
             }
             Some(_) if !spec.is_generic() => {
@@ -113,6 +117,9 @@ impl<'a> Declared<'a> {
                 return Some(format!("`{name}` has a reader of its own; set `tool = \"{name}\"`"));
             }
             Some(_) | None => {}
+        }
+        if self.has_module && !spec.names_packages() {
+            return Some(format!("`module` is for tools of Go, and {tool} is none; remove `module`"));
         }
         let has_covers = !self.covers.is_empty();
         if gate.runs_tests() && has_covers && !self.is_command {
@@ -130,8 +137,7 @@ impl<'a> Declared<'a> {
 }
 
 fn is_name(name: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     name.len() <= MAX_NAME
         && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
-        && name.bytes().all(is_part)
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte))
 }

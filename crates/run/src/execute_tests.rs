@@ -329,9 +329,9 @@ fn a_required_plan_that_leaves_hunks_out_is_degraded_unless_the_policy_allows_it
     assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::DiffTooLarge]));
 }
 
-/// No input makes the cross-check panic, so what it reads quotes with does.
+/// The port that reads lines panics here, since no input makes the cross-check itself panic.
 #[test]
-fn a_cross_check_that_panics_is_told_and_counts_as_failed() {
+fn a_cross_check_that_panics_is_reported_and_counts_as_failed() {
     let marker = format!("{} HEAD\n", "<".repeat(7));
     let conflict = format!("{marker}a\n{}\nb\n{} topic\n", "=".repeat(7), ">".repeat(7));
     let (change_set, texts) = change_of(&[("a.toml", "x\n", &conflict)]);

@@ -52,14 +52,17 @@ fn compile_glob(glob: &str) -> Result<Glob, String> {
     GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| error.kind().to_string())
 }
 
+/// Characters that make a path of the policy a glob.
+const GLOB_SIGNS: [char; 4] = ['*', '?', '[', '{'];
+
 /// Returns whether a path of the policy is a glob, and not one file.
 pub fn is_glob(path: &str) -> bool {
-    path.contains(['*', '?', '[', '{'])
+    path.contains(GLOB_SIGNS)
 }
 
 /// Returns the directory below which everything lies that a glob matches; empty for the root.
 pub fn glob_directory(glob: &str) -> &str {
-    let end = glob.find(['*', '?', '[', '{', '\\']).unwrap_or(glob.len());
+    let end = glob.find(GLOB_SIGNS).unwrap_or(glob.len());
     match glob[..end].rfind('/') {
         Some(slash) => &glob[..slash],
         None => "",

@@ -129,7 +129,7 @@ pub fn check_known(
         return Ok(());
     }
     let mut message = format!("there is no {kind} `{}`", sanitize_cut(name, 80));
-    if names.len() <= MAX_LISTED {
+    if (1..=MAX_LISTED).contains(&names.len()) {
         let known: Vec<&str> = names.iter().copied().collect();
         message.push_str(&format!("; there are {}", known.join(", ")));
     }

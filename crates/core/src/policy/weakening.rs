@@ -153,7 +153,13 @@ fn fewer_commands(gate: GateName, base: &[PolicyCommand], head: &Policy) -> Opti
 }
 
 fn command_lines(commands: &[PolicyCommand]) -> Vec<String> {
-    commands.iter().map(|command| command.run.join(" ")).collect()
+    let lines = commands.iter().map(|command| {
+        let report = command.report.as_deref().unwrap_or("on standard output");
+        let covers =
+            if command.covers.is_empty() { "everything".to_owned() } else { command.covers.join(" ") };
+        format!("{} (report {report}, covers {covers})", command.run.join(" "))
+    });
+    lines.collect()
 }
 
 /// Returns a gate's setting if the gate stays and reads fewer or other reports.
@@ -171,9 +177,13 @@ fn fewer_features(gate: GateName, base: &[PolicyFeature], head: &Policy) -> Opti
     let head = &head.gates.get(&gate)?.features;
     base.iter().any(|feature| !head.contains(feature)).then(|| WeakenedSetting {
         name: format!("gates.{gate}.features"),
-        base: join(base.iter().flat_map(|feature| &feature.paths)),
-        head: join(head.iter().flat_map(|feature| &feature.paths)),
+        base: join(&feature_lines(base)),
+        head: join(&feature_lines(head)),
     })
+}
+
+fn feature_lines(features: &[PolicyFeature]) -> Vec<String> {
+    features.iter().map(|feature| format!("{}: {}", feature.id, feature.paths.join(" "))).collect()
 }
 
 /// Returns the waivers that head adds.

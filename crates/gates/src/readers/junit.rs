@@ -298,8 +298,8 @@ fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoP
     Some((Some(path.clone()), Some(*line)))
 }
 
-/// Where a failure of Bats says that it is: `(in test file test/sum.bats, line 7)`, also behind the functions that were
-/// called.
+/// Returns the place that a failure of Bats states: `(in test file test/sum.bats, line 7)`, also behind the functions that
+/// were called.
 fn place_in_words(said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
     let (_, named) = text::head(said, MAX_SEARCHED).split_once("in test file ")?;
     let (path, rest) = named.split_once(", line ")?;

@@ -28,15 +28,18 @@ pub(crate) fn likely_format(report: &[u8]) -> Option<ReportFormat> {
     is_tap.then_some(ReportFormat::Tap)
 }
 
+fn has_all(document: &Value, members: &[&str]) -> bool {
+    members.iter().all(|member| document.get(*member).is_some())
+}
+
 fn document_format(document: &Value) -> Option<ReportFormat> {
-    let has = |keys: &[&str]| keys.iter().all(|key| document.get(*key).is_some());
-    if has(&["version", "runs"]) {
+    if has_all(document, &["version", "runs"]) {
         return Some(ReportFormat::Sarif);
     }
-    if has(&["numTotalTests", "testResults"]) {
+    if has_all(document, &["numTotalTests", "testResults"]) {
         return Some(ReportFormat::JestJson);
     }
-    if has(&["config", "suites", "stats"]) {
+    if has_all(document, &["config", "suites", "stats"]) {
         return Some(ReportFormat::PlaywrightJson);
     }
     let first = document.as_array().and_then(|entries| entries.first());

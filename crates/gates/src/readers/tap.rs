@@ -216,7 +216,8 @@ impl<'a> Level<'a> {
     /// Adds the comments behind a failed test to it.
     fn describe_failure(&mut self, context: &Context<'_>) {
         let Some(Failure { index, comments }) = self.failure.take() else { return };
-        describe(&mut self.tests[index], &comments.join("\n"), &comments.join("\n"), context);
+        let text = comments.join("\n");
+        describe(&mut self.tests[index], &text, &text, context);
     }
 
     /// Adds the block of YAML behind a failed test to it.

@@ -167,7 +167,10 @@ impl CommandRunner<'_> {
         if let Some(ReportFiles::Matching(_)) = template.report_files
             && let Some(path) = report_paths(workspace.as_ref(), template)?.first()
         {
-            return Ok(command.with_committed_report(attempt, path));
+            let problem = format!(
+                "{path} is committed, so the change could have written it; narrow `report`, or remove the file"
+            );
+            return Ok(command.with_refused_report(attempt, &problem));
         }
         let limits = self.limits();
         let started = Instant::now();
@@ -178,7 +181,19 @@ impl CommandRunner<'_> {
         }
         let mut reports = Vec::new();
         for path in report_paths(workspace.as_ref(), template)? {
-            if let Some(report) = workspace.read_output_file(&path, MAX_REPORT_BYTES as u64)? {
+            let report = workspace.read_output_file(&path, MAX_REPORT_BYTES as u64);
+            if matches!(template.report_files, Some(ReportFiles::Matching(_))) {
+                match report {
+                    Ok(Some(report)) => reports.push((path, report)),
+                    Ok(None) => {
+                        let problem = format!("{path} is not a file that can be read");
+                        return Ok(command.with_refused_report(attempt, &problem));
+                    }
+                    Err(error) => {
+                        return Ok(command.with_refused_report(attempt, &format!("{path}: {error}")));
+                    }
+                }
+            } else if let Some(report) = report? {
                 reports.push((path, report));
             }
         }
@@ -305,17 +320,12 @@ impl Command<'_> {
             ..self.empty_record(attempt)
         }
     }
-}
 
-impl Command<'_> {
-    /// Returns the record of a command that was not started, since its report is in the commit.
-    fn with_committed_report(&self, attempt: u64, path: &str) -> RecordedCommand {
-        let problem = format!(
-            "{path} is committed, so the change could have written it; narrow `report`, or remove the file"
-        );
+    /// Returns the record of a command with a report file that no report can be.
+    fn with_refused_report(&self, attempt: u64, problem: &str) -> RecordedCommand {
         RecordedCommand {
             code: Some(Code::GateReportRefused),
-            problem: Some(sanitize_cut(&problem, 1000)),
+            problem: Some(sanitize_cut(problem, 1000)),
             ..self.empty_record(attempt)
         }
     }

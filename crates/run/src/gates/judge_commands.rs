@@ -65,7 +65,7 @@ impl GateOutcome {
 
     /// Judges a gate whose tools are used by no project of the change.
     fn judge_untouched(&mut self, tools: &str, untouched: EmptyChange) {
-        let problem = "no file of the change belongs to a project that uses it, or is one that it is for";
+        let problem = "the change touches no project of these tools and no file of these commands";
         match untouched {
             EmptyChange::CouldNotComplete => self.fail(tools, Code::GateNothingRan, problem),
             EmptyChange::Pass => self.summary.push(format!("{tools}: {problem}")),
@@ -102,7 +102,7 @@ impl GateOutcome {
                         }
                         Err(error) => self.fail(&origin.tool, error.code, &error.problem),
                     }
-                    if !passed && !evidence.policy.execution.network() && show_refused_socket(&attempts) {
+                    if !passed && !evidence.policy.execution.network() && has_refused_socket(&attempts) {
                         self.explain_refused_sockets(&origin.tool, earlier);
                     }
                 }
@@ -130,16 +130,16 @@ impl GateOutcome {
                 NO_SOCKETS.clone_into(&mut statement.fix);
             }
         }
-        self.summary.push(format!("{tool}: a socket was refused; {NO_SOCKETS}"));
+        self.summary.push(format!("{tool}: a socket was refused, it seems; {NO_SOCKETS}"));
     }
 }
 
 /// Returns whether the output or the report of an attempt shows a refused socket.
-fn show_refused_socket(attempts: &[&RecordedCommand]) -> bool {
+fn has_refused_socket(attempts: &[&RecordedCommand]) -> bool {
     attempts.iter().any(|attempt| {
         let reports = attempt.reports.iter().map(|report| &report.output);
         let outputs = [&attempt.stdout, &attempt.stderr].into_iter().chain(reports);
-        outputs.into_iter().any(|output| sockets::shows_refused_socket(&output.text))
+        outputs.into_iter().any(|output| sockets::suggests_refused_socket(&output.text))
     })
 }
 

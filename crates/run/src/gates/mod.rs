@@ -31,6 +31,7 @@ use qa_contracts::v1::{
     ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordUse, RecordedExecution, RecordedGates,
     RecordedReport, RecordedStep, RunMode, Scope, Side,
 };
+use qa_core::classify::is_glob;
 use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
 use qa_core::findings::{MovedCounts, MovedText, Statement};
@@ -210,11 +211,11 @@ fn judge_report(
         GateError::new(code_of(&error), harmless(&problem))
     })?;
     if recorded.side == Side::Head && judged.passed && is_hidden(declared, tool.spec(), format, recorded) {
-        let problem = format!(
-            "{} does not show every failure of {}; run it by `qa-skill record`, which keeps its exit status",
-            format.as_str(),
-            declared.writer()
-        );
+        let reason = match is_glob(&declared.path) {
+            true => format!("nothing shows that {} wrote all of its files", declared.writer()),
+            false => format!("{} does not show every failure of {}", format.as_str(), declared.writer()),
+        };
+        let problem = format!("{reason}; run it by `qa-skill record`, which keeps its exit status");
         return Err(GateError::new(Code::GateReportIncomplete, problem));
     }
     match &judged.report.commit {
@@ -244,7 +245,8 @@ fn is_hidden(
     let is_needed = match declared.record {
         Some(RecordUse::Required) => true,
         Some(RecordUse::Optional) => false,
-        None => spec.hiding.contains(&format),
+        // Without the end of its command nothing shows that every file was written.
+        None => spec.hiding.contains(&format) || is_glob(&declared.path),
     };
     is_needed && recorded.step.is_none()
 }

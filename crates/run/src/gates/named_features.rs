@@ -45,15 +45,15 @@ impl FeatureEvidence<'_> {
         }
         let by_state = self.by_state()?;
         let by_paths = self.by_paths(passing);
-        let is_in_paths = |named: &&NamedFeature| by_paths.iter().any(|other| other.id == named.id);
         let current = match (declared.first(), by_paths.as_slice()) {
-            (Some(declared), [first, ..]) if !is_in_paths(&declared) => {
+            (Some(declared), [first, ..]) if !is_among(declared, &by_paths) => {
                 return Err(conflict(declared, first));
             }
             (Some(declared), _) => Some(declared),
             (None, []) => by_state.as_ref(),
             (None, [only]) => Some(only),
-            (None, [first, second, ..]) => match by_state.as_ref().filter(is_in_paths) {
+            (None, [first, second, ..]) => match by_state.as_ref().filter(|named| is_among(named, &by_paths))
+            {
                 Some(by_state) => Some(by_state),
                 None => return Err(conflict(first, second)),
             },
@@ -108,6 +108,10 @@ impl FeatureEvidence<'_> {
         let source = format!("{WORKFLOW_STATE} of the base");
         Ok(state.current_feature_id.map(|id| NamedFeature { id, source }))
     }
+}
+
+fn is_among(feature: &NamedFeature, others: &[NamedFeature]) -> bool {
+    others.iter().any(|other| other.id == feature.id)
 }
 
 fn conflict(first: &NamedFeature, second: &NamedFeature) -> GateError {

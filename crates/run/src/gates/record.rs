@@ -186,7 +186,7 @@ impl Intake<'_> {
             && let Ok(judged) = super::judge_report(gate, declared, Some(&record), &[])
         {
             let reports = self.reports;
-            // A record names its commit, so that no clock decides.
+            // A record shows that its command ran at this commit, so its pictures are not dated.
             let since = if record.step.is_none() { self.head.time } else { i64::MIN };
             record.pictures = self
                 .album
