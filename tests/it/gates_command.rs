@@ -184,6 +184,19 @@ fn a_command_of_the_policy_never_passes_without_its_whole_report() {
 }
 
 #[test]
+fn tests_that_fail_in_turns_are_no_pass_of_a_command_that_never_succeeds() {
+    let one = leaves(&[("1.xml", &suite("one", &[("adds", false), ("takes", true)]))], 3);
+    let other = leaves(&[("1.xml", &suite("one", &[("adds", true), ("takes", false)]))], 3);
+    let passes = leaves(&[("1.xml", &suite("one", &[("adds", true), ("takes", true)]))], 0);
+    // Attempts share nothing that could count them, so chance has to do.
+    let says = format!("case $(cat /proc/sys/kernel/random/uuid) in [0-7]*)\n{one};; esac\n{other}");
+    for _ in 0..3 {
+        let Some(scene) = Scene::new(&policy(COMMAND), &passes, &says) else { return };
+        scene.judge().expect(1);
+    }
+}
+
+#[test]
 fn a_committed_report_is_refused() {
     let passes = leaves(&[("1.xml", &suite("one", &[("adds", true)]))], 0);
     let forged =
@@ -324,6 +337,10 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
         (
             lint("name = \"eslint\"\ncovers = [\"*\"]"),
             "`eslint` has a reader of its own; set `tool = \"eslint\"`",
+        ),
+        (
+            lint("name = \"ESLint\"\ncovers = [\"*\"]"),
+            "`ESLint` has a reader of its own; set `tool = \"eslint\"`",
         ),
         (lint("name = \"x\"").replace("checkstyle", "ruff"), "`ruff` has its own name; remove `name`"),
         (

@@ -1,6 +1,6 @@
 //! Decides whether a gate passed, from its exit status and its report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALL;
 use super::contract::{
@@ -108,8 +108,9 @@ fn with_likely_format(
 
 /// Judges several attempts at one command, each made because a test failed in the one before (C-15).
 ///
-/// A test that passed in one attempt and failed in another is flaky. Diagnostics are those of the last attempt. An
-/// attempt that cannot be judged makes the whole an error.
+/// A test that passed in one attempt and failed in another is flaky. If no attempt passed as a whole, what fails in the
+/// last one stands: tests that fail in turns could hide a command that never succeeds. Diagnostics are those of the last
+/// attempt. An attempt that cannot be judged makes the whole an error.
 pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged, ReportError> {
     let mut judged = Vec::with_capacity(attempts.len());
     for attempt in attempts {
@@ -120,10 +121,17 @@ pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged
     if judged.is_empty() || last.report.totals.errors > 0 {
         return Ok(last);
     }
+    let has_passed = last.passed || judged.iter().any(|earlier| earlier.passed);
+    let failing: BTreeSet<String> = match has_passed {
+        true => BTreeSet::new(),
+        false => failing_tests(&last.report).map(|test| test.id.clone()).collect(),
+    };
     let mut tests: BTreeMap<String, TestCase> = BTreeMap::new();
     for mut test in judged.into_iter().flat_map(|earlier| earlier.report.tests).chain(last.report.tests) {
         let earlier = tests.remove(&test.id);
-        if let Some(earlier) = &earlier {
+        if let Some(earlier) = &earlier
+            && !(test.outcome.fails() && failing.contains(&test.id))
+        {
             test.outcome = merge_outcomes(earlier.outcome, test.outcome);
         }
         if test.outcome.fails() || test.outcome == Outcome::Flaky {
@@ -140,6 +148,10 @@ pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged
     // Tests over the limit are only counted, and may be among those that fail.
     last.passed = (last.passed || left_out == 0) && !last.report.totals.has_faults();
     Ok(last)
+}
+
+fn failing_tests(report: &Report) -> impl Iterator<Item = &TestCase> {
+    report.tests.iter().filter(|test| test.outcome.fails())
 }
 
 /// Returns the outcome of a test over two attempts.

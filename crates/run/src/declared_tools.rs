@@ -113,10 +113,13 @@ impl<'a> Declared<'a> {
             Some(_) if !spec.is_generic() => {
                 return Some(format!("`{tool}` has its own name; remove `name`"));
             }
-            Some(name) if specs().any(|spec| spec.id == name && spec.serves(gate) && !spec.is_generic()) => {
-                return Some(format!("`{name}` has a reader of its own; set `tool = \"{name}\"`"));
+            Some(name) => {
+                let mut own = specs().filter(|spec| spec.serves(gate) && !spec.is_generic());
+                if let Some(spec) = own.find(|spec| spec.id.eq_ignore_ascii_case(name)) {
+                    return Some(format!("`{name}` has a reader of its own; set `tool = \"{}\"`", spec.id));
+                }
             }
-            Some(_) | None => {}
+            None => {}
         }
         if self.has_module && !spec.names_packages() {
             return Some(format!("`module` is for tools of Go, and {tool} is none; remove `module`"));
