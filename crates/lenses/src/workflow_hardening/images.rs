@@ -36,7 +36,7 @@ pub(super) fn image(value: &str) -> Option<Image> {
 fn images<'d>(model: &Model<'d>) -> Vec<(Value<'d>, Image)> {
     let mut values = Vec::new();
     match model {
-        Model::Workflow(_) => {
+        Model::Workflow(_) | Model::Agentic(_) => {
             for job in model.groups().iter().filter_map(|group| group.job) {
                 let services = job.services.iter().map(|service| service.container);
                 values.extend(job.container.into_iter().chain(services).filter_map(|own| own.image));

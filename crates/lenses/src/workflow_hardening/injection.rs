@@ -107,13 +107,21 @@ fn injected(script: Value<'_>, scope: &Scope<'_, '_>, found: &mut Vec<Found>) {
     let template = script.template().unwrap_or_default();
     for embedded in &template.expressions {
         let Some(expression) = &embedded.expression else { continue };
-        let mut sources = scope.sources(expression);
-        let whole = calls(expression, "tojson");
-        sources.retain(|path| chosen(path, whole).is_some());
-        if let Some(path) = sources.first() {
+        if let Some(path) = chosen_source(expression, scope) {
             push_injection(script, &template, embedded, path.to_string(), found);
         }
     }
+}
+
+/// Returns the path to a chosen text that an expression takes its value from.
+pub(super) fn chosen_source(expression: &Expression, scope: &Scope<'_, '_>) -> Option<Path> {
+    let whole = calls(expression, "tojson");
+    scope.sources(expression).into_iter().find(|path| chosen(path, whole).is_some())
+}
+
+/// Returns whether a path names a chosen text, or an object with one in it.
+pub(super) fn is_chosen(path: &Path) -> bool {
+    chosen(path, true).is_some()
 }
 
 fn push_injection(

@@ -1,5 +1,7 @@
 //! Workflows that run untrusted code or expose secrets.
 
+mod actors;
+mod agents;
 mod caches;
 mod images;
 mod injection;
@@ -15,11 +17,15 @@ use qa_contracts::v1::{
     ChangeKind, ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
-use qa_reading::documents::{Document, Format, ReadError};
+use qa_reading::documents::{Document, ReadError};
 
-use model::Model;
+use model::{Kind, Model};
 use place::{Changes, Found, new_ones};
 
+const AGENT_OPEN: &str = "workflow-hardening/agent-open-to-anyone";
+const AGENT_OUTPUT: &str = "workflow-hardening/agent-output-executed";
+const AGENT_PROMPT: &str = "workflow-hardening/agent-prompt-injection";
+const AGENT_TOOLS: &str = "workflow-hardening/agent-unrestricted-tools";
 const CACHE: &str = "workflow-hardening/cache-poisoning";
 const CREDENTIALS: &str = "workflow-hardening/credentials-in-artifact";
 const ENVIRONMENT: &str = "workflow-hardening/environment-injection";
@@ -44,17 +50,53 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
 const WHERE_KEPT: PresetStrengths = presets(RATCHET, RATCHET);
 const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
+/// An agentic workflow is a Markdown file.
+const AGENTS: PresetStrengths = presets(ADVISE, ScopeStrengths { docs: Strength::Block, ..BLOCK });
 const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
-    triggers: &[".github/workflows/*.yml", ".github/workflows/*.yaml", "**/action.yml", "**/action.yaml"],
+    triggers: &[
+        ".github/workflows/*.yml",
+        ".github/workflows/*.yaml",
+        ".github/workflows/*.md",
+        "**/action.yml",
+        "**/action.yaml",
+    ],
     page: include_str!("../../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
+        text_rule(
+            AGENT_OPEN,
+            "Anyone can start an agent that holds secrets",
+            Severity::High,
+            AGENTS,
+            "Name the users who may start it, or check for write permission first.",
+        ),
+        text_rule(
+            AGENT_OUTPUT,
+            "Output of an agent is executed or lands without a review",
+            Severity::High,
+            AGENTS,
+            "Pass the output as an environment variable to a program that checks it, and let a person merge.",
+        ),
+        text_rule(
+            AGENT_PROMPT,
+            "Untrusted event data is part of an agent's instructions",
+            Severity::High,
+            AGENTS,
+            "Give the agent the number, and let it read the text by a tool; or check who wrote it first.",
+        ),
+        text_rule(
+            AGENT_TOOLS,
+            "Agent that reads untrusted text may run any command",
+            Severity::High,
+            AGENTS,
+            "Allow the commands that it needs by name, and keep its sandbox and its approvals.",
+        ),
         text_rule(
             CACHE,
             "Published artifact is built from a shared cache",
@@ -163,15 +205,6 @@ static SPEC: LensSpec = LensSpec {
     ],
 };
 
-fn is_workflow(path: &RepoPath) -> bool {
-    let Some(name) = path.as_bytes().strip_prefix(b".github/workflows/") else { return false };
-    !name.contains(&b'/') && (name.ends_with(b".yml") || name.ends_with(b".yaml"))
-}
-
-fn is_workflow_or_action(path: &RepoPath) -> bool {
-    is_workflow(path) || matches!(path.file_name(), b"action.yml" | b"action.yaml")
-}
-
 /// Returns all findings of a file; the base shows what is new about names and pins.
 fn audit(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
     let mut found = Vec::new();
@@ -181,16 +214,19 @@ fn audit(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
     network::audit(head, &mut found);
     jobs::audit(head, &mut found);
     caches::audit(head, &mut found);
+    agents::audit(head, &mut found);
     found
 }
 
 /// Reads a file that the platform executes.
 fn parse_model<'d>(
-    path: &RepoPath,
+    kind: Kind,
     document: &'d Result<Document<'d>, ReadError>,
 ) -> Result<Model<'d>, ReadError> {
     match document {
-        Ok(document) => Model::parse(is_workflow(path), document),
+        Ok(document) => Model::parse(kind, document),
+        // A note beside workflows may begin with anything.
+        Err(_) if kind == Kind::Agentic => Ok(Model::Unrelated),
         Err(error) => Err(error.clone()),
     }
 }
@@ -222,20 +258,22 @@ impl Lens for WorkflowHardening {
 
     /// The job and the events around a line decide its meaning.
     fn need(&self, file: &ChangedFile) -> Need {
-        let looks = file.kind != ChangeKind::Deleted && is_workflow_or_action(&file.path);
+        let looks = file.kind != ChangeKind::Deleted && Kind::of(&file.path).is_some();
         if looks { Need::WholeFile } else { Need::Nothing }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let Some(head_kind) = Kind::of(packet.path()) else { return Inspection::default() };
         let Some(head_text) = packet.text.full_head.as_deref() else { return Inspection::default() };
         let changes = Changes::new(packet, head_text);
         let base_path = packet.file.old_path.as_ref().unwrap_or(&packet.file.path);
-        let base_text = packet.text.full_base.as_deref().filter(|_| is_workflow_or_action(base_path));
-        let base_document = base_text.map(|text| Document::parse(Format::Yaml, text));
-        let base = base_document.as_ref().map(|document| parse_model(base_path, document));
-        let head_document = Document::parse(Format::Yaml, head_text);
+        let base_kind = Kind::of(base_path);
+        let base_document =
+            base_kind.zip(packet.text.full_base.as_deref()).map(|(kind, text)| kind.document(text));
+        let base = base_kind.zip(base_document.as_ref()).map(|(kind, document)| parse_model(kind, document));
+        let head_document = head_kind.document(head_text);
         let was_action = matches!(base, Some(Ok(Model::Action(_))));
-        let head = match parse_model(packet.path(), &head_document) {
+        let head = match parse_model(head_kind, &head_document) {
             Ok(Model::Unrelated) if was_action => {
                 let message = "the action has no `runs.using`".to_owned();
                 Err(ReadError::Syntax { message, at: 0 })
@@ -247,7 +285,7 @@ impl Lens for WorkflowHardening {
             Err(error) => {
                 let was_readable = base.is_none_or(|base| base.is_ok());
                 // Other files are called action.yml too, templates among them.
-                let is_executed = was_action || is_workflow(packet.path()) || head_text.contains("using:");
+                let is_executed = was_action || head_kind == Kind::Workflow || head_text.contains("using:");
                 let draft =
                     if was_readable && is_executed { changes.unreadable(UNREADABLE, &error) } else { None };
                 return Inspection { drafts: draft.into_iter().collect(), facts: Vec::new() };
@@ -269,11 +307,11 @@ impl Lens for WorkflowHardening {
 
     /// A repository has a handful of workflows, so what they use and run is counted one by one.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
-        if !is_workflow(file) || !matches!(rule, UNPINNED | IMAGE | FROM_NETWORK) {
+        if Kind::of(file) != Some(Kind::Workflow) || !matches!(rule, UNPINNED | IMAGE | FROM_NETWORK) {
             return Census::default();
         }
-        let document = Document::parse(Format::Yaml, text);
-        let Ok(model) = parse_model(file, &document) else { return Census::default() };
+        let document = Kind::Workflow.document(text);
+        let Ok(model) = parse_model(Kind::Workflow, &document) else { return Census::default() };
         match rule {
             UNPINNED => uses::census(&model).collect(),
             // Images are few, so whoever pins the actions beside them is asked to pin these too.

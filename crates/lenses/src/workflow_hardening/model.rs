@@ -1,16 +1,70 @@
 //! A workflow or an action as the rules see it: the steps that can run, with the variables around them.
 
-use qa_reading::documents::{Document, ReadError};
+use qa_contracts::ids::RepoPath;
+use qa_reading::documents::{Document, Format, ReadError};
 use qa_reading::shell::{Command, Surrounding, Word};
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{
     Action, Condition, Expression, Job, Member, ParsedRun, Path, Run, Step, Template, Value, Workflow,
 };
 
+/// What the platform makes of a file, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Workflow,
+    Agentic,
+    Action,
+}
+
+impl Kind {
+    pub(super) fn of(path: &RepoPath) -> Option<Self> {
+        if matches!(path.file_name(), b"action.yml" | b"action.yaml") && !is_beside_workflows(path) {
+            return Some(Self::Action);
+        }
+        let name = path.file_name();
+        match is_beside_workflows(path) {
+            true if name.ends_with(b".yml") || name.ends_with(b".yaml") => Some(Self::Workflow),
+            true if name.ends_with(b".md") => Some(Self::Agentic),
+            true | false => None,
+        }
+    }
+
+    /// Returns the part of a file that is YAML.
+    pub(super) fn document(self, text: &str) -> Result<Document<'_>, ReadError> {
+        let end = match self {
+            Self::Workflow | Self::Action => text.len(),
+            Self::Agentic => front_matter(text),
+        };
+        Document::parse(Format::Yaml, &text[..end])
+    }
+}
+
+fn is_beside_workflows(path: &RepoPath) -> bool {
+    path.as_bytes().strip_prefix(b".github/workflows/").is_some_and(|name| !name.contains(&b'/'))
+}
+
+/// Length of the front matter of a Markdown file, without the line that ends it; 0 for a file that has none.
+fn front_matter(text: &str) -> usize {
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_mark = line.trim_end() == "---";
+        match number {
+            0 if !is_mark => return 0,
+            0 => {}
+            _ if is_mark => return at,
+            _ => {}
+        }
+        at += line.len();
+    }
+    0
+}
+
 /// A file that the platform executes.
 #[derive(Debug)]
 pub(super) enum Model<'d> {
     Workflow(Workflow<'d>),
+    /// Front matter of a Markdown file that is compiled to a workflow.
+    Agentic(Workflow<'d>),
     Action(Action<'d>),
     /// An `action.yml` of something else.
     Unrelated,
@@ -42,13 +96,12 @@ impl<'d> Model<'d> {
     ///
     /// # Errors
     /// Returns an error for a file that GitHub refuses.
-    pub(super) fn parse(is_workflow: bool, document: &'d Document<'d>) -> Result<Self, ReadError> {
-        let model = if is_workflow {
-            Self::Workflow(Workflow::parse(document)?)
-        } else if let Some(action) = Action::parse(document)? {
-            Self::Action(action)
-        } else {
-            Self::Unrelated
+    pub(super) fn parse(kind: Kind, document: &'d Document<'d>) -> Result<Self, ReadError> {
+        let model = match kind {
+            Kind::Workflow => Self::Workflow(Workflow::parse(document)?),
+            // Other notes lie beside workflows, and what the compiler refuses never runs.
+            Kind::Agentic => Workflow::parse_agentic(document).map_or(Self::Unrelated, Self::Agentic),
+            Kind::Action => Action::parse(document)?.map_or(Self::Unrelated, Self::Action),
         };
         let has_merge_keys = document.text().contains("<<:");
         match document.shadowed().first() {
@@ -63,7 +116,7 @@ impl<'d> Model<'d> {
 
     pub(super) fn workflow(&self) -> Option<&Workflow<'d>> {
         match self {
-            Self::Workflow(workflow) => Some(workflow),
+            Self::Workflow(workflow) | Self::Agentic(workflow) => Some(workflow),
             Self::Action(_) | Self::Unrelated => None,
         }
     }
@@ -71,7 +124,7 @@ impl<'d> Model<'d> {
     /// Returns the jobs and steps that no constant condition switches off.
     pub(super) fn groups(&self) -> Vec<Group<'_, 'd>> {
         match self {
-            Self::Workflow(workflow) => {
+            Self::Workflow(workflow) | Self::Agentic(workflow) => {
                 let jobs = workflow.jobs.iter().filter(|job| can_run(job.condition));
                 jobs.map(|job| Group {
                     job: Some(job),

@@ -335,6 +335,7 @@ fn by_text(run: &Run<'_>, known: &[Found]) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workflow_hardening::model::Kind;
     use qa_reading::documents::{Document, Format};
 
     fn count(scripts: &[&str]) -> usize {
@@ -347,7 +348,7 @@ mod tests {
             .collect();
         let text = format!("on: push\njobs:\n  a:\n    steps:\n{steps}");
         let document = Document::parse(Format::Yaml, &text).expect("it is YAML");
-        let model = Model::parse(true, &document).expect("it is a workflow");
+        let model = Model::parse(Kind::Workflow, &document).expect("it is a workflow");
         let mut found = Vec::new();
         audit(&model, &mut found);
         found.len()

@@ -182,10 +182,23 @@ impl<'d> Workflow<'d> {
     /// # Errors
     /// A file that GitHub refuses because jobs or steps are none, or in which aliases stand for too much.
     pub fn parse(document: &'d Document<'d>) -> Result<Self, ReadError> {
-        let mut reader = Reader::default();
         let root = single_root(document)?;
-        let defaults = Defaults::new(root);
         let jobs = root.get("jobs").ok_or_else(|| error(root, "the workflow has no `jobs`"))?;
+        Self::parse_members(root, Some(jobs))
+    }
+
+    /// Reads the front matter of an agentic workflow, whose jobs are only those beside the agent's.
+    ///
+    /// # Errors
+    /// Front matter in which jobs or steps are none, or in which aliases stand for too much.
+    pub fn parse_agentic(document: &'d Document<'d>) -> Result<Self, ReadError> {
+        let root = single_root(document)?;
+        Self::parse_members(root, root.get("jobs"))
+    }
+
+    fn parse_members(root: Value<'d>, jobs: Option<Value<'d>>) -> Result<Self, ReadError> {
+        let mut reader = Reader::default();
+        let defaults = Defaults::new(root);
         Ok(Self {
             value: root,
             name: root.get("name"),
@@ -194,7 +207,7 @@ impl<'d> Workflow<'d> {
             env: reader.members(root, "env")?,
             defaults,
             concurrency: root.get("concurrency"),
-            jobs: reader.jobs(jobs, defaults)?,
+            jobs: jobs.map(|jobs| reader.jobs(jobs, defaults)).transpose()?.unwrap_or_default(),
         })
     }
 
