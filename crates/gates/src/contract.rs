@@ -286,7 +286,10 @@ impl<'a> CommandOutput<'a> {
     }
 }
 
-/// Returns the report if it is neither too large nor empty.
+/// Bytes with which writers on Windows begin a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns the report without a byte order mark, if it is neither too large nor empty.
 pub(crate) fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
     if report.len() > MAX_REPORT_BYTES {
         return Err(ReportError::TooLarge(format!(
@@ -294,5 +297,6 @@ pub(crate) fn checked(report: &[u8]) -> Result<&[u8], ReportError> {
             report.len()
         )));
     }
+    let report = report.strip_prefix(BYTE_ORDER_MARK).unwrap_or(report);
     if report.trim_ascii().is_empty() { Err(ReportError::Empty) } else { Ok(report) }
 }

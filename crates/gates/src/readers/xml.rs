@@ -44,7 +44,7 @@ fn unreadable(error: impl std::fmt::Display) -> ReportError {
 /// Reads one document.
 pub(crate) fn parse(report: &[u8]) -> Result<Element, ReportError> {
     let text = std::str::from_utf8(report).map_err(|_| ReportError::unreadable("it is not UTF-8"))?;
-    let mut reader = Reader::from_str(text.trim_start_matches('\u{feff}'));
+    let mut reader = Reader::from_str(text);
     // The element at the bottom stands for the document.
     let mut open = vec![Element::default()];
     let mut elements = 0;
