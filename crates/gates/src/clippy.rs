@@ -11,7 +11,7 @@ impl Tool for Clippy {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "clippy",
-            version: "1",
+            version: "2",
             gates: &[GateName::Lint],
             language: Language::Rust,
             about: "Likely mistakes in Rust",

@@ -12,7 +12,7 @@ impl Tool for Eslint {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "eslint",
-            version: "2",
+            version: "3",
             gates: &[GateName::Lint],
             language: Language::Node,
             about: "Likely mistakes and style in JavaScript and TypeScript",

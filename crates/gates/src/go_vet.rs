@@ -11,7 +11,7 @@ impl Tool for GoVet {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "go-vet",
-            version: "1",
+            version: "2",
             gates: &[GateName::Lint],
             language: Language::Go,
             about: "Likely mistakes in Go",

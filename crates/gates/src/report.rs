@@ -224,6 +224,15 @@ impl Report {
         Ok(joined)
     }
 
+    /// Adds a commit that the report states. A report of two commits cannot be said to be of one.
+    pub(crate) fn add_commit(&mut self, commit: CommitId) -> Result<(), ReportError> {
+        if self.commit.as_ref().is_some_and(|known| *known != commit) {
+            return Err(ReportError::Inconsistent("it names two commits".to_owned()));
+        }
+        self.commit = Some(commit);
+        Ok(())
+    }
+
     /// Sorts the report, numbers equal ids, counts, and drops what is over the limit.
     pub(crate) fn finish(mut self) -> Self {
         self.diagnostics.sort();

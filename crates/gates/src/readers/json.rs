@@ -86,6 +86,17 @@ pub(crate) fn flag_or_false(value: &Value, key: &str) -> Result<bool, ReportErro
     if member(value, key).is_none() { Ok(false) } else { flag(value, key) }
 }
 
+/// A position in a list that may be absent; writers of SARIF also state it as -1.
+pub(crate) fn optional_index(value: &Value, key: &str) -> Result<Option<usize>, ReportError> {
+    match member(value, key) {
+        None => Ok(None),
+        Some(found) => {
+            let index = found.as_i64().ok_or_else(|| wrong(key, "position"))?;
+            Ok(usize::try_from(index).ok())
+        }
+    }
+}
+
 /// A line or a column; tools write 0 or a negative number, or leave it out, when there is none.
 pub(crate) fn position(value: &Value, key: &str) -> Result<Option<u32>, ReportError> {
     match member(value, key) {

@@ -15,6 +15,7 @@ mod mypy;
 mod playwright_json;
 mod ruff_json;
 mod sarif;
+mod sarif_levels;
 mod tap;
 mod tsc_text;
 mod xml;

@@ -1,10 +1,11 @@
 //! SARIF 2.1.0: results of static analysis, from any tool that writes it.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
-use super::json::{child, document, flag, list, list_or_empty, object, optional_string, position, string};
+use super::json::{
+    child, document, flag, list, list_or_empty, object, optional_index, optional_string, position, string,
+};
+use super::sarif_levels::{Descriptors, NOTIFICATIONS, Position, RULES, severity};
 use crate::report::ToolVersion;
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
@@ -14,6 +15,42 @@ use qa_contracts::ids::CommitId;
 const MAX_BASES: usize = 8;
 /// How many arguments of a message are put in.
 const MAX_ARGUMENTS: usize = 16;
+/// Members of an invocation that are absent unless the tool failed.
+const FAILURES: &[&str] = &["exitSignalName", "exitSignalNumber", "processStartFailureMessage"];
+
+/// Members that a result may have.
+const RESULT: &[&str] = &[
+    "analysisTarget",
+    "attachments",
+    "baselineState",
+    "codeFlows",
+    "correlationGuid",
+    "fingerprints",
+    "fixes",
+    "graphTraversals",
+    "graphs",
+    "guid",
+    "hostedViewerUri",
+    "kind",
+    "level",
+    "locations",
+    "message",
+    "occurrenceCount",
+    "partialFingerprints",
+    "properties",
+    "provenance",
+    "rank",
+    "relatedLocations",
+    "rule",
+    "ruleId",
+    "ruleIndex",
+    "stacks",
+    "suppressions",
+    "taxa",
+    "webRequest",
+    "webResponse",
+    "workItemUris",
+];
 
 /// Reads a report.
 pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
@@ -22,6 +59,9 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     match string(&value, "version")? {
         "2.1.0" => {}
         other => return Err(ReportError::unreadable(format!("it is SARIF {other:?} and not 2.1.0"))),
+    }
+    if !list_or_empty(&value, "inlineExternalProperties")?.is_empty() {
+        return Err(ReportError::Unfinished("parts of its runs stand outside of them".to_owned()));
     }
     let mut read = Report::default();
     let runs = list(&value, "runs")?;
@@ -36,11 +76,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
 
 fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
     let driver = child(child(run, "tool")?, "driver")?;
-    for invocation in list_or_empty(run, "invocations")? {
-        if !flag(invocation, "executionSuccessful")? {
-            return Err(ReportError::Unfinished("`executionSuccessful` is false".to_owned()));
-        }
-    }
+    check_invocations(run, places, read)?;
     if run.get("externalPropertyFileReferences").is_some() {
         return Err(ReportError::Unfinished("parts of it are in other files".to_owned()));
     }
@@ -53,12 +89,17 @@ fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), R
         version: version.map(|version| clean::name(version, places)),
     });
     for control in list_or_empty(run, "versionControlProvenance")? {
-        read.commit = optional_string(control, "revisionId")?
-            .and_then(|id| CommitId::parse(id).ok())
-            .or(read.commit.take());
+        let revision = optional_string(object(control, "a revision")?, "revisionId")?;
+        if let Some(id) = revision.filter(|id| !id.is_empty()) {
+            let commit = CommitId::parse(id).map_err(|_| {
+                ReportError::unreadable(format!("`revisionId` is {id:?}, which is no full id of a commit"))
+            })?;
+            read.add_commit(commit)?;
+        }
     }
-    let rules = Rules::new(driver)?;
+    let rules = Descriptors::new(run, &RULES)?;
     for result in list(run, "results")? {
+        read.doubt = read.doubt.take().or_else(|| unknown_severity(result));
         if let Some(diagnostic) = read_result(object(result, "a result")?, &rules, run, places)? {
             read.diagnostics.push(diagnostic);
         }
@@ -66,34 +107,113 @@ fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), R
     Ok(())
 }
 
+/// Checks that every invocation, and that of a converter, did its work.
+fn check_invocations(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
+    let notifications = Descriptors::new(run, &NOTIFICATIONS)?;
+    for (position, invocation) in list_or_empty(run, "invocations")?.iter().enumerate() {
+        for kind in ["toolExecutionNotifications", "toolConfigurationNotifications"] {
+            for notification in list_or_empty(invocation, kind)? {
+                let descriptor = notifications.find_descriptor(object(notification, "a notification")?)?;
+                let severity = notifications.severity(notification, descriptor, Some(position))?;
+                if severity == DiagnosticSeverity::Error {
+                    let descriptor = descriptor.map(|position| notifications.get(position));
+                    let said = said(child(notification, "message")?, descriptor)?;
+                    return Err(ReportError::Unfinished(clean::message(&said, places)));
+                }
+            }
+        }
+        check_end(invocation, read)?;
+    }
+    match run.get("conversion").and_then(|conversion| conversion.get("invocation")) {
+        Some(invocation) => check_end(invocation, read),
+        None => Ok(()),
+    }
+}
+
+fn check_end(invocation: &Value, read: &mut Report) -> Result<(), ReportError> {
+    if !flag(invocation, "executionSuccessful")? {
+        return Err(ReportError::Unfinished("`executionSuccessful` is false".to_owned()));
+    }
+    for member in FAILURES {
+        if invocation.get(member).is_some_and(|stated| !stated.is_null()) {
+            return Err(ReportError::Unfinished(format!("an invocation has `{member}`")));
+        }
+    }
+    // Each tool has statuses of its own, which a record of the command is judged by.
+    match invocation.get("exitCode").filter(|code| !code.is_null()).map(|code| (code, code.as_i64())) {
+        None | Some((_, Some(0))) => {}
+        Some((code, _)) => read.doubt = Some(format!("an invocation ended with `exitCode` {code}")),
+    }
+    Ok(())
+}
+
+/// Returns a doubt about a result that has no level and has another member instead, which may be its severity.
+fn unknown_severity(result: &Value) -> Option<String> {
+    let members = result.as_object().filter(|members| !members.contains_key("level"))?;
+    let unknown = members.keys().find(|key| !RESULT.contains(&key.as_str()))?;
+    let unknown = clean::head(unknown, clean::MAX_NAME);
+    Some(format!("a result has no `level`, and has `{unknown}`, which is not of SARIF"))
+}
+
 fn read_result(
     result: &Value,
-    rules: &Rules<'_>,
+    rules: &Descriptors<'_>,
     run: &Value,
     places: &Places<'_>,
 ) -> Result<Option<Diagnostic>, ReportError> {
-    let is_fault = optional_string(result, "kind")?.is_none_or(|kind| kind == "fail");
-    let is_gone = optional_string(result, "baselineState")? == Some("absent");
-    if !is_fault || is_gone || is_suppressed(result)? {
+    let position = rules.find_rule(result)?;
+    let is_gone = match optional_string(result, "baselineState")? {
+        Some("absent") => true,
+        None | Some("new" | "unchanged" | "updated") => false,
+        Some(other) => return Err(ReportError::unreadable(format!("`baselineState` is {other:?}"))),
+    };
+    let severity = result_severity(result, rules, position)?;
+    let Some(severity) = severity.filter(|_| !is_gone) else { return Ok(None) };
+    if is_suppressed(result)? {
         return Ok(None);
     }
-    let rule = rules.find(result)?;
-    let level = optional_string(result, "level")?
-        .or_else(|| rule?.get("defaultConfiguration")?.get("level")?.as_str());
-    let severity = match level.unwrap_or("warning") {
-        "error" => DiagnosticSeverity::Error,
-        "warning" | "note" | "none" => DiagnosticSeverity::Warning,
-        other => return Err(ReportError::unreadable(format!("`level` is {other:?}"))),
-    };
+    let rule = position.map(|position| rules.get(position));
     let id = match optional_string(result, "ruleId")? {
         Some(id) => Some(id),
         None => rule.map(|rule| string(rule, "id")).transpose()?,
     };
+    diagnostic(result, rule, id, severity, run, places).map(Some)
+}
+
+/// Returns the severity of a result; `None` for one that is no problem.
+fn result_severity(
+    result: &Value,
+    rules: &Descriptors<'_>,
+    rule: Option<Position>,
+) -> Result<Option<DiagnosticSeverity>, ReportError> {
+    let own = optional_string(result, "level")?.map(severity).transpose()?;
+    match optional_string(result, "kind")? {
+        None | Some("fail") => {
+            let provenance = result.get("provenance").unwrap_or(&Value::Null);
+            rules.severity(result, rule, optional_index(provenance, "invocationIndex")?).map(Some)
+        }
+        // A level beside another kind contradicts it.
+        Some("pass" | "informational" | "notApplicable") => {
+            Ok(own.filter(|&level| level == DiagnosticSeverity::Error))
+        }
+        Some("open" | "review") => Ok(own.or(Some(DiagnosticSeverity::Warning))),
+        Some(other) => Err(ReportError::unreadable(format!("`kind` is {other:?}"))),
+    }
+}
+
+fn diagnostic(
+    result: &Value,
+    rule: Option<&Value>,
+    id: Option<&str>,
+    severity: DiagnosticSeverity,
+    run: &Value,
+    places: &Places<'_>,
+) -> Result<Diagnostic, ReportError> {
     let place =
         list_or_empty(result, "locations")?.first().and_then(|location| location.get("physicalLocation"));
     let region = place.and_then(|place| place.get("region")).unwrap_or(&Value::Null);
     let artifact = place.and_then(|place| place.get("artifactLocation")).unwrap_or(&Value::Null);
-    Ok(Some(Diagnostic {
+    Ok(Diagnostic {
         path: address(artifact, run, places)?,
         line: position(region, "startLine")?,
         column: position(region, "startColumn")?,
@@ -102,42 +222,22 @@ fn read_result(
         severity,
         end_line: position(region, "endLine")?,
         end_column: position(region, "endColumn")?,
-    }))
+    })
 }
 
-/// A suppression counts unless it waits for a decision or was rejected.
+/// Returns whether a result is suppressed: not by a suppression that waits for a decision or was rejected.
 fn is_suppressed(result: &Value) -> Result<bool, ReportError> {
     let suppressions = list_or_empty(result, "suppressions")?;
-    let decided: Vec<bool> = suppressions.iter().map(is_accepted).collect::<Result<_, _>>()?;
-    Ok(!decided.is_empty() && decided.into_iter().all(|accepted| accepted))
-}
-
-fn is_accepted(suppression: &Value) -> Result<bool, ReportError> {
-    Ok(optional_string(suppression, "status")?.is_none_or(|status| status == "accepted"))
-}
-
-/// The rules of a run, by place and by id.
-struct Rules<'a> {
-    listed: &'a [Value],
-    named: BTreeMap<&'a str, &'a Value>,
-}
-
-impl<'a> Rules<'a> {
-    fn new(driver: &'a Value) -> Result<Self, ReportError> {
-        let listed = list_or_empty(driver, "rules")?;
-        let named = listed.iter().filter_map(|rule| Some((rule.get("id")?.as_str()?, rule))).collect();
-        Ok(Self { listed, named })
-    }
-
-    fn find(&self, result: &Value) -> Result<Option<&'a Value>, ReportError> {
-        let reference = result.get("rule").unwrap_or(&Value::Null);
-        let index = result.get("ruleIndex").or(reference.get("index")).and_then(Value::as_u64);
-        if let Some(found) = index.and_then(|index| self.listed.get(usize::try_from(index).ok()?)) {
-            return Ok(Some(found));
+    for suppression in suppressions {
+        let kind = string(suppression, "kind")?;
+        if !matches!(kind, "inSource" | "external") {
+            return Err(ReportError::unreadable(format!("`kind` of a suppression is {kind:?}")));
         }
-        let id = optional_string(result, "ruleId")?.or(optional_string(reference, "id")?);
-        Ok(id.and_then(|id| self.named.get(id).copied()))
+        if optional_string(suppression, "status")?.is_some_and(|status| status != "accepted") {
+            return Ok(false);
+        }
     }
+    Ok(!suppressions.is_empty())
 }
 
 fn said(message: &Value, rule: Option<&Value>) -> Result<String, ReportError> {
@@ -207,7 +307,7 @@ mod tests {
     }
 
     fn result(members: &str) -> Result<String, &'static str> {
-        let driver = r#"{"name":"x","rules":[{"id":"R1","defaultConfiguration":{"level":"error"},"messageStrings":{"m":{"text":"about {0}"}}}]}"#;
+        let driver = r#"{"name":"x","rules":[{"id":"R1","defaultConfiguration":{"level":"error"},"messageStrings":{"m":{"text":"about {0}"}}},{"id":"R3"}]}"#;
         shown(&format!(
             r#"{{"tool":{{"driver":{driver}}},"results":[{{"message":{{"text":"t"}},{members}}}]}}"#
         ))
@@ -219,16 +319,18 @@ mod tests {
             (r#""ruleId":"R1""#, Ok("error - R1 t")),
             (r#""ruleIndex":0"#, Ok("error - R1 t")),
             (r#""rule":{"index":0},"level":"note""#, Ok("warning - R1 t")),
-            (r#""ruleId":"R2""#, Ok("warning - R2 t")),
-            (r#""ruleId":"R1","kind":"pass""#, Ok("")),
-            (r#""ruleId":"R1","baselineState":"absent""#, Ok("")),
-            (r#""ruleId":"R1","suppressions":[{"kind":"inSource"}]"#, Ok("")),
-            (
-                r#""ruleId":"R1","suppressions":[{"kind":"external","status":"underReview"}]"#,
-                Ok("error - R1 t"),
-            ),
+            (r#""ruleId":"R3""#, Ok("warning - R3 t")),
             (r#""ruleId":"R1","level":"fatal""#, Err("unreadable")),
             (r#""ruleId":"R1","message":{"id":"m","arguments":["it"]}"#, Err("unreadable")),
+            (r#""ruleId":"R1","kind":"pass""#, Ok("")),
+            (r#""ruleId":"R1","kind":"notApplicable","level":"none""#, Ok("")),
+            (r#""ruleId":"R1","kind":"informational","level":"error""#, Ok("error - R1 t")),
+            (r#""ruleId":"R1","kind":"open""#, Ok("warning - R1 t")),
+            (r#""ruleId":"R1","kind":"review","level":"error""#, Ok("error - R1 t")),
+            (r#""ruleId":"R1","kind":"passed""#, Err("unreadable")),
+            (r#""ruleId":"R1","baselineState":"absent""#, Ok("")),
+            (r#""ruleId":"R1","baselineState":"unchanged""#, Ok("error - R1 t")),
+            (r#""ruleId":"R1","baselineState":"gone""#, Err("unreadable")),
         ];
         for (members, expected) in cases {
             assert_eq!(result(members).as_deref(), expected.as_deref(), "{members}");
@@ -236,8 +338,160 @@ mod tests {
     }
 
     #[test]
+    fn a_suppression_counts_once_it_is_accepted() {
+        let cases = [
+            (r#"[]"#, Ok("error - R1 t")),
+            (r#"[{"kind":"inSource"}]"#, Ok("")),
+            (r#"[{"kind":"external","status":"accepted"}]"#, Ok("")),
+            (r#"[{"kind":"external","status":"underReview"}]"#, Ok("error - R1 t")),
+            (r#"[{"kind":"external","status":"rejected"}]"#, Ok("error - R1 t")),
+            (r#"[{"kind":"external","status":"Accepted"}]"#, Ok("error - R1 t")),
+            (r#"[{"kind":"inSource"},{"kind":"external","status":"rejected"}]"#, Ok("error - R1 t")),
+            (r#"[{"kind":"somewhere"}]"#, Err("unreadable")),
+            (r#"[null]"#, Err("unreadable")),
+        ];
+        for (suppressions, expected) in cases {
+            let members = format!(r#""ruleId":"R1","suppressions":{suppressions}"#);
+            assert_eq!(result(&members).as_deref(), expected.as_deref(), "{members}");
+        }
+    }
+
+    /// Shows a result of the rules `A`, an error by default, and `B`, of an extension with an error and a warning.
+    fn resolved(members: &str, invocations: &str) -> Result<String, &'static str> {
+        let error = r#""defaultConfiguration":{"level":"error"}"#;
+        let driver = format!(r#"{{"name":"x","rules":[{{"id":"A","guid":"g1",{error}}},{{"id":"W"}}]}}"#);
+        let extension = format!(
+            r#"{{"name":"e","guid":"g2","rules":[{{"id":"W"}},{{"id":"B",{error}}},{{"id":"D"}},{{"id":"D"}}]}}"#
+        );
+        shown(&format!(
+            r#"{{"tool":{{"driver":{driver},"extensions":[{extension}]}},"invocations":[{invocations}],"results":[{{"message":{{"text":"t"}},{members}}}]}}"#
+        ))
+    }
+
+    #[test]
+    fn a_rule_is_found_wherever_it_is_described() {
+        let cases = [
+            (r#""ruleId":"W""#, Ok("warning - W t")),
+            (r#""ruleId":"W","ruleIndex":-1"#, Ok("warning - W t")),
+            (r#""ruleId":"A/1/2""#, Ok("error - A/1/2 t")),
+            (r#""rule":{"guid":"g1"}"#, Ok("error - A t")),
+            (r#""ruleId":"B","ruleIndex":1,"rule":{"toolComponent":{"index":0}}"#, Ok("error - B t")),
+            (r#""ruleId":"B","rule":{"toolComponent":{"guid":"g2"}}"#, Ok("error - B t")),
+            (r#""ruleId":"B/1","rule":{"toolComponent":{"name":"e"}}"#, Ok("error - B/1 t")),
+            (r#""ruleId":"W","rule":{"index":0,"toolComponent":{"index":0}}"#, Ok("warning - W t")),
+            // None of these is described, is described once, or is what its reference says.
+            (r#""ruleId":"X""#, Ok("error - X t")),
+            (r#""ruleId":"WX""#, Ok("error - WX t")),
+            (r#""ruleId":"B""#, Ok("error - B t")),
+            (r#""ruleId":"W","ruleIndex":7"#, Ok("error - W t")),
+            (r#""ruleId":"A","ruleIndex":1"#, Ok("error - A t")),
+            (r#""ruleId":"W","rule":{"id":"A"}"#, Ok("error - W t")),
+            (r#""ruleId":"W","ruleIndex":1,"rule":{"index":0}"#, Ok("error - W t")),
+            (r#""ruleId":"W","rule":{"guid":"g9"}"#, Ok("error - W t")),
+            (r#""ruleId":"W","rule":{"toolComponent":{"index":1}}"#, Ok("error - W t")),
+            (r#""ruleId":"W","rule":{"toolComponent":{"guid":"g9"}}"#, Ok("error - W t")),
+            (r#""ruleId":"W","rule":{"toolComponent":{"name":"y"}}"#, Ok("error - W t")),
+            (r#""ruleId":"D","rule":{"toolComponent":{"index":0}}"#, Ok("error - D t")),
+            (r#""rank":1"#, Ok("error - - t")),
+            (r#""ruleId":"W","ruleIndex":"1""#, Err("unreadable")),
+            (r#""ruleId":"W","ruleIndex":0.5"#, Err("unreadable")),
+        ];
+        for (members, expected) in cases {
+            assert_eq!(resolved(members, "").as_deref(), expected.as_deref(), "{members}");
+        }
+    }
+
+    #[test]
+    fn an_invocation_overrides_the_level_of_a_rule() {
+        let one = |descriptor: &str, level: &str| {
+            format!(
+                r#"{{"executionSuccessful":true,"ruleConfigurationOverrides":[{{"descriptor":{descriptor},"configuration":{{"level":"{level}"}}}}]}}"#
+            )
+        };
+        let warned = r#""ruleId":"W""#;
+        let placed = r#""ruleId":"W","provenance":{"invocationIndex":0}"#;
+        let lowered = r#""ruleId":"A","provenance":{"invocationIndex":0}"#;
+        let cases = [
+            (warned, one(r#"{"index":1}"#, "error"), Ok("error - W t")),
+            (placed, one(r#"{"index":1}"#, "error"), Ok("error - W t")),
+            (placed, one(r#"{"id":"W"}"#, "error"), Ok("error - W t")),
+            // It is that of the extension.
+            (placed, one(r#"{"index":0,"toolComponent":{"index":0}}"#, "error"), Ok("warning - W t")),
+            (lowered, one(r#"{"id":"A"}"#, "note"), Ok("warning - A t")),
+            // Without the number of its invocation a result counts by the strictest level.
+            (r#""ruleId":"A""#, one(r#"{"id":"A"}"#, "note"), Ok("error - A t")),
+            (
+                r#""ruleId":"A","provenance":{"invocationIndex":1}"#,
+                one(r#"{"id":"A"}"#, "note"),
+                Ok("error - A t"),
+            ),
+            // Nobody knows which rule it is about.
+            (placed, one(r#"{"id":"Y"}"#, "error"), Ok("error - W t")),
+            (placed, one(r#"{"id":"Y"}"#, "note"), Ok("warning - W t")),
+            (r#""ruleId":"W","level":"note""#, one(r#"{"id":"Y"}"#, "error"), Ok("warning - W t")),
+            (placed, one(r#"{"id":"W"}"#, "fatal"), Err("unreadable")),
+            (placed, one("null", "error"), Err("unreadable")),
+        ];
+        for (members, invocation, expected) in cases {
+            let found = resolved(members, &invocation);
+            assert_eq!(found.as_deref(), expected.as_deref(), "{members}, {invocation}");
+        }
+    }
+
+    #[test]
+    fn an_invocation_that_failed_is_no_result() {
+        let level = r#""message":{"text":"no config"}"#;
+        let cases = [
+            (r#""exitCode":0,"exitSignalName":null"#.to_owned(), Ok("")),
+            (r#""exitSignalName":"SIGKILL""#.to_owned(), Err("unfinished")),
+            (r#""exitSignalNumber":9"#.to_owned(), Err("unfinished")),
+            (r#""processStartFailureMessage":"not found""#.to_owned(), Err("unfinished")),
+            (format!(r#""toolExecutionNotifications":[{{"level":"error",{level}}}]"#), Err("unfinished")),
+            (format!(r#""toolConfigurationNotifications":[{{"level":"error",{level}}}]"#), Err("unfinished")),
+            (format!(r#""toolExecutionNotifications":[{{"level":"warning",{level}}}]"#), Ok("")),
+            (format!(r#""toolExecutionNotifications":[{{"level":"fatal",{level}}}]"#), Err("unreadable")),
+            // Its descriptor has the level.
+            (
+                format!(r#""toolExecutionNotifications":[{{"descriptor":{{"id":"N"}},{level}}}]"#),
+                Err("unfinished"),
+            ),
+            (format!(r#""toolExecutionNotifications":[{{"descriptor":{{"id":"M"}},{level}}}]"#), Ok("")),
+            (r#""toolExecutionNotifications":{}"#.to_owned(), Err("unreadable")),
+        ];
+        for (members, expected) in cases {
+            let driver = r#"{"name":"x","notifications":[{"id":"N","defaultConfiguration":{"level":"error"}},{"id":"M"}]}"#;
+            let ended = format!(r#"{{"executionSuccessful":true,{members}}}"#);
+            let run = format!(r#"{{"tool":{{"driver":{driver}}},"results":[],"invocations":[{ended}]}}"#);
+            assert_eq!(shown(&run).as_deref(), expected.as_deref(), "{members}");
+        }
+        let converted = r#"{"tool":{"driver":{"name":"x"}},"results":[],"conversion":{"invocation":{"executionSuccessful":false}}}"#;
+        assert_eq!(shown(converted), Err("unfinished"));
+    }
+
+    #[test]
+    fn what_another_convention_may_mean_is_in_doubt() {
+        let note = r#""ruleId":"W","message":{"text":"t"}"#;
+        for (code, result, doubts) in [
+            ("0", "", false),
+            ("null", "", false),
+            ("1", "", true),
+            ("\"0\"", "", true),
+            ("0", &format!("{{{note}}}"), false),
+            ("0", &format!(r#"{{{note},"severity":"error"}}"#), true),
+            ("0", &format!(r#"{{{note},"severity":"error","level":"note"}}"#), false),
+        ] {
+            let report = format!(
+                r#"{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"x","rules":[{{"id":"W"}}]}}}},"results":[{result}],"invocations":[{{"executionSuccessful":true,"exitCode":{code}}}]}}]}}"#
+            );
+            let places = Places { roots: &[], directory: "", module: "" };
+            let read = read_report(report.as_bytes(), &places).unwrap();
+            assert_eq!(read.doubt.is_some(), doubts, "{code}, {result}");
+        }
+    }
+
+    #[test]
     fn a_place_is_found_through_its_bases() {
-        let run = r#"{"tool":{"driver":{"name":"x"}},"originalUriBaseIds":{"ROOT":{"uri":"file:///github/workspace/"},"SRC":{"uri":"src","uriBaseId":"ROOT"}},"artifacts":[{"location":{"uri":"b.ts","uriBaseId":"SRC"}}],"results":[{"message":{"text":"t"},"locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]}]}"#;
+        let run = r#"{"tool":{"driver":{"name":"x"}},"originalUriBaseIds":{"ROOT":{"uri":"file:///github/workspace/"},"SRC":{"uri":"src","uriBaseId":"ROOT"}},"artifacts":[{"location":{"uri":"b.ts","uriBaseId":"SRC"}}],"results":[{"level":"note","message":{"text":"t"},"locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]}]}"#;
         assert_eq!(shown(run).unwrap(), "warning src/b.ts - t");
         let outside = run.replace("file:///github/workspace/", "file:///etc/");
         assert_eq!(shown(&outside).unwrap(), "warning - - t");
@@ -261,11 +515,27 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_is_the_one_the_run_names() {
+    fn the_commit_is_the_one_that_all_runs_name() {
         let places = Places { roots: &[], directory: "", module: "" };
-        let report = br#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x","semanticVersion":"1.2.3"}},"results":[],"versionControlProvenance":[{"repositoryUri":"https://example.com","revisionId":"0123456789abcdef0123456789abcdef01234567"}]}]}"#;
-        let read = read_report(report, &places).unwrap();
-        assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
+        let named = |ids: &[&str]| {
+            let controls = ids.iter().map(|id| format!(r#"{{"revisionId":"{id}"}}"#));
+            let runs = controls.map(|control| {
+                format!(
+                    r#"{{"tool":{{"driver":{{"name":"x","semanticVersion":"1.2.3"}}}},"results":[],"versionControlProvenance":[{control}]}}"#
+                )
+            });
+            let runs: Vec<String> = runs.collect();
+            let report = format!(r#"{{"version":"2.1.0","runs":[{}]}}"#, runs.join(","));
+            read_report(report.as_bytes(), &places)
+        };
+        let (one, other) = ("01".repeat(20), "23".repeat(20));
+        let read = named(&[&one, "", &one]).unwrap();
+        assert_eq!(read.commit.unwrap().as_str(), one);
         assert_eq!(read.tool.unwrap().version.as_deref(), Some("1.2.3"));
+        assert_eq!(named(&[""]).unwrap().commit, None);
+        assert_eq!(named(&[&one, &other]).unwrap_err().kind(), "inconsistent");
+        assert_eq!(named(&["main"]).unwrap_err().kind(), "unreadable");
+        let inline = br#"{"version":"2.1.0","inlineExternalProperties":[{"results":[]}],"runs":[{"tool":{"driver":{"name":"x"}},"results":[]}]}"#;
+        assert_eq!(read_report(inline, &places).unwrap_err().kind(), "unfinished");
     }
 }
