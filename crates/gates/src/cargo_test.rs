@@ -13,7 +13,7 @@ impl Tool for CargoTest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "cargo-test",
-            version: "2",
+            version: "3",
             gates: &[GateName::UnitTests],
             language: Language::Rust,
             about: "Tests of Rust",

@@ -13,7 +13,7 @@ impl Tool for GoTest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "go-test",
-            version: "2",
+            version: "3",
             gates: &[GateName::UnitTests],
             language: Language::Go,
             about: "Tests of Go",

@@ -14,7 +14,7 @@ impl Tool for Mypy {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "mypy",
-            version: "2",
+            version: "3",
             gates: &[GateName::TypeCheck],
             language: Language::Python,
             about: "Types of Python",

@@ -12,7 +12,7 @@ impl Tool for Playwright {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "playwright",
-            version: "2",
+            version: "3",
             gates: &[GateName::BrowserTests],
             language: Language::Node,
             about: "Tests in a browser",

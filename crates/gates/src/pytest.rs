@@ -14,7 +14,7 @@ impl Tool for Pytest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "pytest",
-            version: "3",
+            version: "4",
             gates: &[GateName::UnitTests],
             language: Language::Python,
             about: "Tests of Python",

@@ -13,7 +13,7 @@ impl Tool for Ruff {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "ruff",
-            version: "2",
+            version: "3",
             gates: &[GateName::Lint],
             language: Language::Python,
             about: "Likely mistakes and style in Python",

@@ -32,6 +32,13 @@ pub(crate) fn name(text: &str, places: &Places<'_>) -> String {
     mask_and_truncate(&without_addresses(&without_roots(&visible(&words.join(" ")), places)), MAX_NAME)
 }
 
+/// Returns whether a name is the path of a file in JavaScript or TypeScript.
+pub(crate) fn is_script(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let known = ["js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts"];
+    known.contains(&extension) && !name.contains(' ')
+}
+
 /// Maximum number of lines that explain a missing result.
 const MOST_LINES: usize = 10;
 

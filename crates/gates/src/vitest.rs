@@ -12,7 +12,7 @@ impl Tool for Vitest {
     fn spec(&self) -> &'static ToolSpec {
         &ToolSpec {
             id: "vitest",
-            version: "2",
+            version: "3",
             gates: &[GateName::UnitTests],
             language: Language::Node,
             about: "Tests of JavaScript and TypeScript",

@@ -44,7 +44,10 @@ fn diagnostic(element: &Element, file: Option<&str>, places: &Places<'_>) -> Res
             let file = text::name(file.unwrap_or("it"), places);
             return Err(ReportError::Unfinished(format!("{file} could not be checked")));
         }
-        other => return Err(ReportError::unreadable(format!("`{other}` is no element of Checkstyle"))),
+        other => return Err(not_of_checkstyle(other)),
+    }
+    if let Some(child) = element.children.first() {
+        return Err(not_of_checkstyle(&child.name));
     }
     let severity = match element.attribute("severity").unwrap_or("error").to_ascii_lowercase().as_str() {
         "error" => DiagnosticSeverity::Error,
@@ -67,6 +70,10 @@ fn diagnostic(element: &Element, file: Option<&str>, places: &Places<'_>) -> Res
         end_line: None,
         end_column: None,
     })
+}
+
+fn not_of_checkstyle(name: &str) -> ReportError {
+    ReportError::unreadable(format!("`{name}` is no element of Checkstyle at its place"))
 }
 
 /// Returns a line or column; writers state 0, or nothing, when there is none.
@@ -121,6 +128,16 @@ mod tests {
             ("<file name='a.sh'><exception>stack</exception></file>", Err("unfinished")),
             ("<exception>stack</exception>", Err("unfinished")),
             ("<file name='a.sh'><warning message='no'/></file>", Err("unreadable")),
+            (
+                "<file name='a.sh'><error severity='info' message='no'><error message='no'/></error></file>",
+                Err("unreadable"),
+            ),
+            ("<file name='a.sh'><file name='b.sh'><error message='no'/></file></file>", Err("unreadable")),
+            (
+                "<file xmlns:n='n' name='a.sh'><error n:severity='info' severity='error' message='no'/></file>",
+                Ok("error a.sh:0 - no"),
+            ),
+            ("<file xmlns:n='n' name='a.sh'><n:exception/></file>", Err("unfinished")),
         ];
         for (inside, expected) in cases {
             assert_eq!(shown(inside).as_deref(), expected.as_deref(), "{inside}");

@@ -2,25 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use super::junit_outcome::{is_attempt, outcome, reason, words};
 use super::libtest::panic;
 use super::xml::{Element, parse};
 use crate::report::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
 use crate::tags::{StoryReader, stories};
-use crate::text;
+use crate::text::{self, is_script};
 use qa_contracts::ids::{CommitId, RepoPath};
 
-/// Attempts that did not decide: they failed, and the test was tried again.
-const RETRIED: &[&str] = &["flakyFailure", "flakyError", "rerunFailure", "rerunError"];
+/// Elements that say nothing about the outcome of their test or suite.
+const NEUTRAL: &[&str] = &["properties", "system-out", "system-err"];
+/// Elements that say how tests ended.
+const RESULTS: &[&str] = &["testsuites", "testsuite", "testcase", "failure", "error"];
 /// How much of the text of a failure is searched for its place, in bytes.
 const MAX_SEARCHED: usize = 64 << 10;
 /// How many places in it are looked at.
 const MAX_PLACES: usize = 64;
 /// Names under which writers state the commit.
 const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
-/// What the message of a failure is when the writer has none.
-const NO_MESSAGE: &[&str] =
-    &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
-
 /// Writer of a report, where writers differ in meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -81,6 +80,7 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
                 return Err(ReportError::Unfinished(problem.to_owned()));
             }
             "testcase" => {
+                check_children(child, read)?;
                 let case = test_case(child, &inner);
                 let faults = match inner.dialect {
                     // Each subtest that fails is a failure of its test's case.
@@ -94,11 +94,13 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
                 read.tests.push(suite_fault(&inner, &reason(child)));
                 Seen { tests: 0, faults: 1 }
             }
-            "properties" => {
-                read.commit = read.commit.take().or_else(|| commit(child));
+            _ => {
+                check_other(child, read)?;
+                for commit in commits(child) {
+                    read.add_commit(commit)?;
+                }
                 Seen::default()
             }
-            _ => Seen::default(),
         };
         seen.tests += part.tests;
         seen.faults += part.faults;
@@ -126,6 +128,32 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         seen.faults = stated;
     }
     Ok(seen)
+}
+
+/// Checks that everything in a test case is known to its reader.
+fn check_children(case: &Element, read: &mut Report) -> Result<(), ReportError> {
+    for child in &case.children {
+        let name = child.name.as_str();
+        if !(["failure", "error", "skipped"].contains(&name) || is_attempt(child)) {
+            check_other(child, read)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an element that hides results. Any other that JUnit XML does not have may say that something failed.
+fn check_other(element: &Element, read: &mut Report) -> Result<(), ReportError> {
+    let name = text::head(&element.name, text::MAX_NAME);
+    if let Some(hidden) = element.find(RESULTS) {
+        let hidden = &hidden.name;
+        return Err(ReportError::unreadable(format!(
+            "`{hidden}` stands in or as `{name}`, which has no results"
+        )));
+    }
+    if !NEUTRAL.contains(&name) {
+        read.doubt.get_or_insert_with(|| format!("it has an element `{name}`, whose meaning is not known"));
+    }
+    Ok(())
 }
 
 /// Returns the number of children of a name.
@@ -184,8 +212,8 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let places = context.places;
     let class = element.attribute("classname").filter(|class| !class.is_empty()).unwrap_or(context.name);
     let name = element.attribute("name").unwrap_or("");
-    let retried = element.children.iter().filter(|child| RETRIED.contains(&child.name.as_str())).count();
-    let (outcome, fault) = outcome(element, retried);
+    let retried = element.children.iter().filter(|child| is_attempt(child)).count();
+    let (outcome, fault) = outcome(element);
     let path = place_of(element.attribute("file").or(context.file), class, context);
     let stated: Option<u32> = element.attribute("line").and_then(|line| line.parse().ok());
     let line = stated
@@ -206,15 +234,19 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
         }),
     };
     let (path, line) = failed_at.unwrap_or((path, line));
+    let message = match (panic, fault) {
+        (Some((_, _, said)), _) => Some(said.to_owned()),
+        (None, Some(fault)) => Some(reason(fault)),
+        (None, None) => {
+            Some(outcome).filter(|&outcome| outcome == Outcome::Errored).and_then(|_| words(element))
+        }
+    };
     TestCase {
         id: text::name(&joined(class, name), places),
         outcome,
         path,
         line,
-        message: fault.map(|fault| match panic {
-            Some((_, _, said)) => text::message(said, places),
-            None => text::message(&reason(fault), places),
-        }),
+        message: message.map(|message| text::message(&message, places)),
         attempts: u32::try_from(retried).unwrap_or(u32::MAX).saturating_add(1),
         stories: shown(element, context.name, class, name),
         attachments: attachments(element, places),
@@ -229,43 +261,6 @@ fn joined(class: &str, name: &str) -> String {
         None => false,
     };
     if class.is_empty() || is_repeated { name.to_owned() } else { format!("{class}::{name}") }
-}
-
-fn outcome(element: &Element, retried: usize) -> (Outcome, Option<&Element>) {
-    if let Some(error) = element.child("error") {
-        return (Outcome::Errored, Some(error));
-    }
-    if let Some(failure) = element.child("failure") {
-        return (Outcome::Failed, Some(failure));
-    }
-    if let Some(skipped) = element.child("skipped") {
-        return (Outcome::Skipped, Some(skipped).filter(|skipped| !reason(skipped).is_empty()));
-    }
-    let stated =
-        element.attribute("status").or(element.attribute("result")).unwrap_or("").to_ascii_lowercase();
-    match stated.as_str() {
-        "fail" | "failed" | "failure" => (Outcome::Failed, None),
-        "error" | "errored" | "broken" | "aborted" | "timeout" | "timedout" => (Outcome::Errored, None),
-        "notrun" | "skip" | "skipped" | "disabled" | "suppressed" | "ignored" | "pending" | "todo" => {
-            (Outcome::Skipped, None)
-        }
-        _ if retried > 0 => {
-            (Outcome::Flaky, element.children.iter().find(|child| RETRIED.contains(&child.name.as_str())))
-        }
-        _ => (Outcome::Passed, None),
-    }
-}
-
-/// What a failure says: its message, or its text where that is all there is. Of pytest's listings only the lines that
-/// state the error are kept, as the others show code of pytest.
-fn reason(element: &Element) -> String {
-    let message = element.attribute("message").unwrap_or("").trim();
-    let text = element.text.trim();
-    if !NO_MESSAGE.contains(&message) || text.is_empty() {
-        return message.to_owned();
-    }
-    let stated: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("E  ")).map(str::trim).collect();
-    if stated.is_empty() { text.to_owned() } else { stated.join("\n") }
 }
 
 /// Returns the files that a dotted class name of Python may stand for, without its last names one after the other:
@@ -317,11 +312,8 @@ fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<
 
 fn is_like_file(text: &str) -> bool {
     let extension = text.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let known = [
-        "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "py", "rs", "go", "java", "rb", "php", "bats",
-        "cs", "dart", "exs", "kt", "scala", "swift",
-    ];
-    known.contains(&extension) && !text.contains(' ')
+    let known = ["py", "rs", "go", "java", "rb", "php", "bats", "cs", "dart", "exs", "kt", "scala", "swift"];
+    is_script(text) || known.contains(&extension) && !text.contains(' ')
 }
 
 fn properties(element: &Element) -> impl Iterator<Item = (&str, &str)> {
@@ -346,11 +338,13 @@ fn shown(element: &Element, suite: &str, class: &str, name: &str) -> Vec<Story> 
     found
 }
 
-fn commit(list: &Element) -> Option<CommitId> {
-    list.children.iter().find_map(|property| {
-        property.attribute("name").filter(|name| COMMIT.contains(name))?;
-        CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok()
-    })
+/// Returns the commits that the properties of a suite name.
+fn commits(properties: &Element) -> impl Iterator<Item = CommitId> + '_ {
+    let named = properties.children.iter().filter(|property| {
+        properties.name == "properties"
+            && property.attribute("name").is_some_and(|name| COMMIT.contains(&name))
+    });
+    named.filter_map(|property| CommitId::parse(property.attribute("value").unwrap_or("").trim()).ok())
 }
 
 /// `[[ATTACHMENT|path]]` in what a test printed.
@@ -409,8 +403,38 @@ mod tests {
             ),
             // GoogleTest and CTest: words in attributes.
             (
-                r#"<testsuite name="g"><testcase name="a" status="run" result="completed"/><testcase name="b" status="notrun"/><testcase name="c" status="fail"/></testsuite>"#,
-                &["failed | g::c | - x1", "passed | g::a | - x1", "skipped | g::b | - x1"],
+                r#"<testsuite name="g"><testcase name="a" status="run" result="completed"/><testcase name="b" status="notrun"/><testcase name="c" status="fail"/><testcase name="d" status="run" result="suppressed"/></testsuite>"#,
+                &[
+                    "failed | g::c | - x1",
+                    "passed | g::a | - x1",
+                    "skipped | g::b | - x1",
+                    "skipped | g::d | - x1",
+                ],
+            ),
+            // A word that nobody knows, and one that contradicts an element.
+            (
+                r#"<testsuite name="g"><testcase name="a" status="Crashed"/><testcase name="b" result="ko" status="run"/><testcase name="c" status="failed"><skipped/></testcase><testcase name="d" status=""/></testsuite>"#,
+                &[
+                    "errored | g::a | `status` is \"Crashed\" x1",
+                    "errored | g::b | `status` is \"run\", `result` is \"ko\" x1",
+                    "failed | g::c | - x1",
+                    "passed | g::d | - x1",
+                ],
+            ),
+            // Attributes of other namespaces.
+            (
+                r#"<testsuite xmlns:n="n" name="g" n:failures="0" failures="1"><testcase name="a" n:status="passed" status="failed"/></testsuite>"#,
+                &["failed | g::a | - x1"],
+            ),
+            // Further attempts without a first one.
+            (
+                r#"<testsuite name="g"><testcase name="a"><rerunFailure message="again"/></testcase></testsuite>"#,
+                &["failed | g::a | again x2"],
+            ),
+            // Node: a file in which there is no test.
+            (
+                r#"<testsuites><testcase name="/github/workspace/a.test.mjs" classname="test"/><testcase name="b" classname="test"/></testsuites>"#,
+                &["passed | test::b | - x1", "skipped | test::a.test.mjs | - x1"],
             ),
             // A name that begins like its class, and one that repeats it.
             (
@@ -439,6 +463,30 @@ mod tests {
         let hidden =
             shown(r#"<testsuites failures="1"><testsuite><testcase name="a"/></testsuite></testsuites>"#);
         assert_eq!(hidden.unwrap()[0], "errored | (suite) | the suite states 1 more faults than it shows x1");
+    }
+
+    #[test]
+    fn an_element_that_junit_does_not_have_hides_no_failure() {
+        let places = Places { roots: &[], directory: "", module: "" };
+        let case = "<testcase name=\"a\"/>";
+        for (inside, expected) in [
+            (format!("{case}<system-out>a</system-out><system-err/><properties/>"), Ok(false)),
+            (format!("{case}<crashed/>"), Ok(true)),
+            ("<testcase name=\"a\"><aborted/></testcase>".to_owned(), Ok(true)),
+            (format!("{case}<xi:include xmlns:xi=\"x\" href=\"b.xml\"/>"), Ok(true)),
+            (format!("{case}<group>{case}</group>"), Err("unreadable")),
+            (format!("{case}<group><testsuite/></group>"), Err("unreadable")),
+            (format!("{case}<system-out>{case}</system-out>"), Err("unreadable")),
+            (format!("{case}<TestCase name=\"b\"/>"), Err("unreadable")),
+            ("<testcase name=\"a\"><Failure/></testcase>".to_owned(), Err("unreadable")),
+            ("<testcase name=\"a\"><results><error/></results></testcase>".to_owned(), Err("unreadable")),
+            (format!("<testcase name=\"a\">{case}</testcase>"), Err("unreadable")),
+        ] {
+            let report = format!("<testsuite name=\"s\">{inside}</testsuite>");
+            let read = read_report(report.as_bytes(), &places, Dialect::Other);
+            let found = read.map(|read| read.doubt.is_some()).map_err(|error| error.kind());
+            assert_eq!(found, expected, "{inside}");
+        }
     }
 
     #[test]
@@ -485,5 +533,9 @@ mod tests {
         let read = read_report(report.as_bytes(), &places, Dialect::Other).unwrap();
         assert_eq!(read.commit.unwrap().as_str(), "0123456789abcdef0123456789abcdef01234567");
         assert_eq!(read.tests[0].stories, [Story { feature: 3, step: Some(1) }]);
+        let other = r#"<properties><property name="commit" value="89abcdef0123456789abcdef0123456789abcdef"/></properties></testsuite>"#;
+        let report = report.replace("</testsuite>", other);
+        let read = read_report(report.as_bytes(), &places, Dialect::Other);
+        assert_eq!(read.unwrap_err().kind(), "inconsistent");
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod go;
 mod jest_json;
 mod json;
 pub(crate) mod junit;
+mod junit_outcome;
 pub(crate) mod libtest;
 pub(crate) mod likely;
 mod mypy;

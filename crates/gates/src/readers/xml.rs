@@ -18,6 +18,7 @@ const MAX_ATTRIBUTES: usize = 64;
 pub(crate) struct Element {
     /// The name without its prefix.
     pub(crate) name: String,
+    /// Values by whole name.
     attributes: Vec<(String, String)>,
     /// The text directly in it.
     pub(crate) text: String,
@@ -29,6 +30,14 @@ impl Element {
     /// Returns the first element of a name directly in this one.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
+    }
+
+    /// Returns the first element, this one or one in it, that has one of the names in any case.
+    pub(crate) fn find(&self, names: &[&str]) -> Option<&Self> {
+        if names.iter().any(|name| name.eq_ignore_ascii_case(&self.name)) {
+            return Some(self);
+        }
+        self.children.iter().find_map(|child| child.find(names))
     }
 
     /// Returns the value of an attribute.
@@ -103,7 +112,8 @@ fn element(start: &BytesStart<'_>) -> Result<Element, ReportError> {
         }
         let attribute = attribute.map_err(unreadable)?;
         let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(unreadable)?;
-        attributes.push((attribute.key.local_name().as_ref().to_owned(), value.into_owned()));
+        // The formats have no attribute with a prefix, so that one never stands for the plain one of its name.
+        attributes.push((attribute.key.into_inner().to_owned(), value.into_owned()));
     }
     let name = start.local_name().as_ref().to_owned();
     Ok(Element { name, attributes, ..Element::default() })
@@ -135,6 +145,14 @@ mod tests {
             ("a", Some("1<2"), "b&<c>\n")
         );
         assert_eq!(root.children.iter().filter(|child| child.name == "d").count(), 1);
+    }
+
+    #[test]
+    fn a_prefix_makes_another_attribute_and_the_same_element() {
+        let root = parse(b"<n:a xmlns:n='urn:n' n:x='1' x='2'><n:B n:y='3'/></n:a>").unwrap();
+        assert_eq!((root.name.as_str(), root.attribute("x")), ("a", Some("2")));
+        let inner = root.find(&["c", "b"]).unwrap();
+        assert_eq!((inner.name.as_str(), inner.attribute("y")), ("B", None));
     }
 
     #[test]
