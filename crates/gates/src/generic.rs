@@ -58,7 +58,7 @@ const fn spec(
 ) -> ToolSpec {
     ToolSpec {
         id,
-        version: "1",
+        version: "2",
         gates,
         language: Language::Any,
         about,

@@ -18,6 +18,7 @@ mod ruff_json;
 mod sarif;
 mod sarif_levels;
 mod tap;
+mod tap_point;
 mod tsc_text;
 mod xml;
 

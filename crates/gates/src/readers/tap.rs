@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::matched_position;
+use super::tap_point::Point;
 use crate::report::{Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text;
@@ -28,10 +29,11 @@ static POINT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?<not>not )?ok(?:\s+(?<number>\d+))?(?:\s+(?:-\s+)?(?<rest>.*))?$")
         .expect("a constant pattern")
 });
-static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?i)(?:^|[^\\])#\s*(?<word>skip|todo)(?:[\s:]\s*(?<reason>.*))?$")
-        .expect("a constant pattern")
-});
+static PRAGMA: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^pragma\s+(?<switches>[-+].*)$").expect("a constant pattern"));
+/// A failure of bats, which knows no tests that may fail and prints `#` of their names as it is.
+static BATS_FAILURE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"in test file [^\n]+, line \d+").expect("a constant pattern"));
 /// Places of failures, as bats, Perl and most others write them.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -80,26 +82,29 @@ struct Level<'a> {
     planned: Option<u64>,
     /// True once the plan was found behind a test, where nothing may follow it.
     is_closed: bool,
+    /// True once its version was found.
+    has_version: bool,
     /// True if lines that are not TAP are errors.
     is_strict: bool,
     numbers: BTreeSet<u64>,
     tests: Vec<TestCase>,
     /// Lines of a subtest whose own result has not come yet.
     subtest: Vec<Line<'a>>,
-    /// The last test, if it failed, with what the report says about it.
+    /// The last test, if it is not ok, with what the report says about it.
     failure: Option<Failure<'a>>,
 }
 
-/// Diagnostics of a test that failed.
+/// Diagnostics of a test that is not ok.
 struct Failure<'a> {
     index: usize,
+    /// Its id if what looks like a directive is part of its name.
+    whole_id: String,
     comments: Vec<&'a str>,
 }
 
 impl<'a> Level<'a> {
     fn read_lines(&mut self, lines: &[Line<'a>], context: &Context<'_>) -> Result<(), ReportError> {
         let mut rest = lines.iter().copied().peekable();
-        let mut is_first = true;
         while let Some(line) = rest.next() {
             let shown = line.text.trim_end();
             if shown.is_empty() {
@@ -112,31 +117,57 @@ impl<'a> Level<'a> {
             if let Some(inner) = line.text.strip_prefix(INDENT) {
                 self.subtest.push(Line { text: inner, ..line });
             } else if let Some(version) = VERSION.captures(shown) {
-                check_version(&version[1], is_first, line.number)?;
+                self.read_version(&version[1], line.number)?;
             } else if let Some(plan) = PLAN.captures(shown) {
                 self.read_plan(&plan, line.number)?;
                 self.describe_failure(context);
             } else if let Some(point) = POINT.captures(shown) {
                 self.describe_failure(context);
-                self.read_point(&point, line.number, context)?;
-                if rest.peek().is_some_and(|next| next.text.trim_end() == "  ---") {
-                    let block = yaml_block(&mut rest, line.number)?;
+                let block = match rest.peek() {
+                    Some(next) if next.text.trim_end() == "  ---" => yaml_block(&mut rest, line.number)?,
+                    Some(_) | None => String::new(),
+                };
+                self.read_point(&point, &block, line.number, context)?;
+                if !block.is_empty() {
                     self.describe_by_block(&block, context);
                 }
             } else if let Some(comment) = shown.strip_prefix('#') {
                 self.read_comment(comment.strip_prefix(' ').unwrap_or(comment), context);
-            } else if shown == "pragma +strict" {
-                self.is_strict = true;
-            } else if self.is_strict && !shown.starts_with("pragma ") {
+            } else if let Some(pragma) = PRAGMA.captures(shown) {
+                self.read_pragma(&pragma["switches"]);
+            } else if self.is_strict {
                 return Err(ReportError::unreadable(format!("line {}: it is no TAP", line.number)));
             }
-            is_first = false;
         }
         self.describe_failure(context);
         if self.subtest.iter().any(|line| is_tap(line.text)) {
             return Err(ReportError::Unfinished("a subtest has no result".to_owned()));
         }
         Ok(())
+    }
+
+    /// Reads the version, before which there may be lines that are no TAP: those of the tool that ran the tests.
+    fn read_version(&mut self, version: &str, number: usize) -> Result<(), ReportError> {
+        if self.has_version || self.planned.is_some() || !self.numbers.is_empty() {
+            return Err(ReportError::unreadable(format!(
+                "line {number}: the version stands behind the beginning"
+            )));
+        }
+        self.has_version = true;
+        match version {
+            "12" | "13" | "14" => Ok(()),
+            other => Err(ReportError::unreadable(format!("it is TAP {other:?}, and 12 to 14 are read"))),
+        }
+    }
+
+    fn read_pragma(&mut self, switches: &str) {
+        for switch in switches.split(|character: char| character == ',' || character.is_whitespace()) {
+            match switch {
+                "+strict" => self.is_strict = true,
+                "-strict" => self.is_strict = false,
+                _ => {}
+            }
+        }
     }
 
     fn read_plan(&mut self, plan: &regex::Captures<'_>, number: usize) -> Result<(), ReportError> {
@@ -152,6 +183,7 @@ impl<'a> Level<'a> {
     fn read_point(
         &mut self,
         point: &regex::Captures<'_>,
+        block: &str,
         number: usize,
         context: &Context<'_>,
     ) -> Result<(), ReportError> {
@@ -169,40 +201,58 @@ impl<'a> Level<'a> {
         }
         let described = Point::new(point, stated);
         let inner = self.read_subtest(&described.name, context)?;
+        let is_container =
+            inner.is_some() || is_suite(block) || is_file_without_tests(&described.name, block);
+        let inner = inner.unwrap_or_default();
         let inner_fails = inner.iter().any(|test| test.outcome.fails());
-        if inner_fails && described.outcome == Outcome::Passed {
+        if inner_fails && described.is_ok {
             let name = text::name(&described.name, context.places);
             return Err(ReportError::Inconsistent(format!("{name:?} is ok and has a subtest that is not")));
         }
         let stands_alone = inner.is_empty() || described.outcome == Outcome::Failed && !inner_fails;
+        let excuses = described.outcome == Outcome::Skipped && !is_about_subtests(block);
         for mut test in inner {
-            if described.outcome == Outcome::Skipped {
+            if excuses || described.outcome == Outcome::Skipped && !test.outcome.fails() {
                 test.outcome = Outcome::Skipped;
             }
             self.tests.push(test);
         }
         if stands_alone {
-            if described.outcome.fails() {
-                self.failure = Some(Failure { index: self.tests.len(), comments: Vec::new() });
-            }
-            self.tests.push(described.test_case(context));
+            self.add_point(described, is_container, context);
         }
         Ok(())
     }
 
-    /// Reads the subtest that the test summarizes; it has none if the indented lines are something that a test printed.
-    fn read_subtest(&mut self, name: &str, context: &Context<'_>) -> Result<Vec<TestCase>, ReportError> {
+    /// Adds a test without subtests, or a suite that failed itself. A suite in which there is no test shows nothing.
+    fn add_point(&mut self, point: Point, is_container: bool, context: &Context<'_>) {
+        if !point.is_ok {
+            let whole_id = id(&point.whole_name, context);
+            self.failure = Some(Failure { index: self.tests.len(), whole_id, comments: Vec::new() });
+        }
+        let mut test = test_case(point, context);
+        if is_container && test.outcome == Outcome::Passed {
+            test.outcome = Outcome::Skipped;
+        }
+        self.tests.push(test);
+    }
+
+    /// Reads the subtest that the test summarizes; `None` if the indented lines are something that a test printed.
+    fn read_subtest(
+        &mut self,
+        name: &str,
+        context: &Context<'_>,
+    ) -> Result<Option<Vec<TestCase>>, ReportError> {
         let lines = std::mem::take(&mut self.subtest);
         if !lines.iter().any(|line| is_tap(line.text)) {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let names: Vec<&str> = context.names.iter().copied().chain([name]).collect();
         if names.len() > MAX_DEPTH {
             return Err(ReportError::TooLarge(format!("subtests are nested deeper than {MAX_DEPTH}")));
         }
-        let mut level = Level::default();
+        let mut level = Level { is_strict: self.is_strict, ..Level::default() };
         level.read_lines(&lines, &Context { names: &names, ..*context })?;
-        level.finish()
+        level.finish().map(Some)
     }
 
     fn read_comment(&mut self, comment: &'a str, context: &Context<'_>) {
@@ -213,22 +263,34 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Adds the comments behind a failed test to it.
+    /// Adds the comments behind a test that is not ok to it.
     fn describe_failure(&mut self, context: &Context<'_>) {
-        let Some(Failure { index, comments }) = self.failure.take() else { return };
-        let text = comments.join("\n");
-        describe(&mut self.tests[index], &text, &text, context);
+        let Some(failure) = self.failure.take() else { return };
+        let text = failure.comments.join("\n");
+        self.describe(failure, &text, &text, context);
     }
 
-    /// Adds the block of YAML behind a failed test to it.
+    /// Adds the block of YAML behind a test that is not ok to it.
     fn describe_by_block(&mut self, block: &str, context: &Context<'_>) {
-        let Some(Failure { index, .. }) = self.failure.take() else { return };
-        let document = Document::parse(Format::Yaml, block).ok();
-        let stated = document.as_ref().and_then(|document| {
-            let keys = ["message", "error"].into_iter();
-            keys.filter_map(|key| document.root().get(key)?.text().map(str::to_owned)).next()
-        });
-        describe(&mut self.tests[index], stated.as_deref().unwrap_or(block), block, context);
+        let Some(failure) = self.failure.take() else { return };
+        let stated = member(block, "message").or_else(|| member(block, "error"));
+        self.describe(failure, stated.as_deref().unwrap_or(block), block, context);
+    }
+
+    /// Adds a message to a test that failed, and the first place of the repository that its diagnostics name.
+    fn describe(&mut self, failure: Failure<'_>, message: &str, diagnostics: &str, context: &Context<'_>) {
+        let diagnostics = text::head(diagnostics, MAX_SEARCHED);
+        let case = &mut self.tests[failure.index];
+        if BATS_FAILURE.is_match(diagnostics) {
+            (case.id, case.outcome) = (failure.whole_id, Outcome::Failed);
+        }
+        if !case.outcome.fails() {
+            return;
+        }
+        case.message = Some(text::message(message, context.places)).filter(|message| !message.is_empty());
+        if let Some((path, line)) = place_in(diagnostics, context.places) {
+            (case.path, case.line) = (Some(path), line);
+        }
     }
 
     /// Returns the tests, if they are those of the plan.
@@ -253,59 +315,47 @@ impl<'a> Level<'a> {
     }
 }
 
-/// A test's line.
-struct Point {
-    name: String,
-    outcome: Outcome,
-    /// Reason of a test that was skipped or may fail.
-    reason: Option<String>,
-}
-
-impl Point {
-    fn new(point: &regex::Captures<'_>, number: u64) -> Self {
-        let rest = point.name("rest").map_or("", |rest| rest.as_str());
-        let directive = DIRECTIVE.captures(rest);
-        let end = directive
-            .as_ref()
-            .and_then(|found| found.get(0))
-            .map_or(rest.len(), |found| found.start() + rest[found.start()..].find('#').unwrap_or(0));
-        let name = rest[..end].trim().replace("\\#", "#");
-        let outcome = match (&directive, point.name("not")) {
-            (Some(_), _) => Outcome::Skipped,
-            (None, Some(_)) => Outcome::Failed,
-            (None, None) => Outcome::Passed,
-        };
-        Self {
-            name: if name.is_empty() { format!("test {number}") } else { name },
-            outcome,
-            reason: directive.and_then(|found| Some(found.name("reason")?.as_str().trim().to_owned())),
-        }
-    }
-
-    fn test_case(self, context: &Context<'_>) -> TestCase {
-        let names: Vec<&str> = context.names.iter().copied().chain([self.name.as_str()]).collect();
-        TestCase {
-            id: text::name(&names.join(" > "), context.places),
-            outcome: self.outcome,
-            path: None,
-            line: None,
-            message: self
-                .reason
-                .filter(|reason| !reason.is_empty())
-                .map(|reason| text::message(&reason, context.places)),
-            attempts: 1,
-            stories: stories(names),
-            attachments: Vec::new(),
-        }
+fn test_case(point: Point, context: &Context<'_>) -> TestCase {
+    let names = context.names.iter().copied().chain([point.name.as_str()]);
+    TestCase {
+        id: id(&point.name, context),
+        outcome: point.outcome,
+        path: None,
+        line: None,
+        message: point
+            .reason
+            .filter(|reason| !reason.is_empty())
+            .map(|reason| text::message(&reason, context.places)),
+        attempts: 1,
+        stories: stories(names),
+        attachments: Vec::new(),
     }
 }
 
-/// Adds a message to a failed test, and the first place of the repository that its diagnostics name.
-fn describe(case: &mut TestCase, message: &str, diagnostics: &str, context: &Context<'_>) {
-    case.message = Some(text::message(message, context.places)).filter(|message| !message.is_empty());
-    if let Some((path, line)) = place_in(text::head(diagnostics, MAX_SEARCHED), context.places) {
-        (case.path, case.line) = (Some(path), line);
-    }
+fn id(name: &str, context: &Context<'_>) -> String {
+    let names: Vec<&str> = context.names.iter().copied().chain([name]).collect();
+    text::name(&names.join(" > "), context.places)
+}
+
+/// Returns a text of a block of YAML.
+fn member(block: &str, key: &str) -> Option<String> {
+    let document = Document::parse(Format::Yaml, block).ok()?;
+    document.root().get(key)?.text().map(str::to_owned)
+}
+
+/// Returns whether Node says that a test is a suite.
+fn is_suite(block: &str) -> bool {
+    block.contains("type:") && member(block, "type").as_deref() == Some("suite")
+}
+
+/// Returns whether a test is one that Node writes for a file in which it finds no test.
+fn is_file_without_tests(name: &str, block: &str) -> bool {
+    text::is_script(name) && block.contains("duration_ms:")
+}
+
+/// Returns whether a failure of Node is that of subtests, which their own directives excuse and not that of the test.
+fn is_about_subtests(block: &str) -> bool {
+    block.contains("failureType:") && member(block, "failureType").as_deref() == Some("subtestsFailed")
 }
 
 fn place_in(said: &str, places: &Places<'_>) -> Option<(RepoPath, Option<u32>)> {
@@ -323,20 +373,13 @@ fn yaml_block<'a>(lines: &mut impl Iterator<Item = Line<'a>>, number: usize) -> 
         if line.text.trim_end() == "  ..." {
             return Ok(block);
         }
+        if PLAN.is_match(line.text) || POINT.is_match(line.text) {
+            break;
+        }
         block.push_str(line.text.strip_prefix("  ").unwrap_or(line.text));
         block.push('\n');
     }
     Err(ReportError::Unfinished(format!("the block behind line {number} has no end")))
-}
-
-fn check_version(version: &str, is_first: bool, number: usize) -> Result<(), ReportError> {
-    if !is_first {
-        return Err(ReportError::unreadable(format!("line {number}: the version is not in the first line")));
-    }
-    match version {
-        "12" | "13" | "14" => Ok(()),
-        other => Err(ReportError::unreadable(format!("it is TAP {other:?}, and 12 to 14 are read"))),
-    }
 }
 
 /// Returns the reason if the line, of any subtest, ends all tests.
@@ -389,6 +432,29 @@ mod tests {
             ("1..1\nok 1 - one # TODO\n", &["skipped one"]),
             ("1..1\nnot ok 1 - counts \\# todo items\n", &["failed counts # todo items"]),
             ("1..1\nnot ok 1 - one # skipping lines\n", &["failed one # skipping lines"]),
+            ("1..1\nnot ok 1 - one#todo later\n", &["failed one#todo later"]),
+            ("1..1\nnot ok 1 - one \\\\# todo\n", &["failed one \\# todo"]),
+            ("1..1\nnot ok 1 # SKIP\n", &["skipped test 1"]),
+            // The stem is enough for a test that passes.
+            (
+                "1..3\nok 1 - one # skipped no net\nok 2 two#TODO\nok 3 - \\# skip\n",
+                &["skipped one | no net", "skipped two", "passed # skip"],
+            ),
+            // Of bats, which prints names as they are.
+            (
+                "1..2\nnot ok 1 counts # todo items\n# (in test file a.bats, line 1)\n#   `false' failed\nnot ok 2 skips # skip it\n  ---\n  message: |\n    (in test file a.bats, line 2)\n      `false' failed\n  ...\n",
+                &[
+                    "failed counts # todo items at a.bats:1 | (in test file a.bats, line 1)\n  `false' failed",
+                    "failed skips # skip it at a.bats:2 | (in test file a.bats, line 2)\n  `false' failed",
+                ],
+            ),
+            (
+                "1..1\nnot ok 1 - one # TODO later\n#   Failed (TODO) test 'one'\n#   at t.pl line 5.\n",
+                &["skipped one | later"],
+            ),
+            // What runs the tests prints something first.
+            ("\n> demo@1.0.0 test\n> node --test\n\nTAP version 13\nok 1 - one\n1..1\n", &["passed one"]),
+            ("pragma +strict, -bail\npragma -strict\n1..1\nprinted\nok 1 - one\n", &["passed one"]),
             (
                 "1..1\nnot ok 1 - one\n# (in test file a/sum.bats, line 7)\n#   `[ 3 = 4 ]' failed\n",
                 &["failed one at a/sum.bats:7 | (in test file a/sum.bats, line 7)\n  `[ 3 = 4 ]' failed"],
@@ -420,6 +486,19 @@ mod tests {
             ),
             ("    1..0 # SKIP no net\nok 1 - cart # SKIP no net\n1..1\n", &["skipped cart | no net"]),
             ("    1..1\n    not ok 1 - adds\nnot ok 1 - cart # TODO\n1..1\n", &["skipped cart > adds"]),
+            // Of Node 20, which fails then; later versions mark both.
+            (
+                "    1..2\n    not ok 1 - adds\n    ok 2 - takes\nnot ok 1 - cart # TODO\n  ---\n  failureType: 'subtestsFailed'\n  ...\n1..1\n",
+                &["failed cart > adds", "skipped cart > takes"],
+            ),
+            // There is no test in any of these.
+            ("    1..0\nok 1 - cart\n1..1\n", &["skipped cart"]),
+            ("    1..0 # SKIP no net\nok 1 - cart\n1..1\n", &["skipped cart"]),
+            ("ok 1 - cart\n  ---\n  type: 'suite'\n  ...\n1..1\n", &["skipped cart"]),
+            ("ok 1 - a.test.mjs\n  ---\n  duration_ms: 9\n  ...\n1..1\n", &["skipped a.test.mjs"]),
+            // A linter reports files, and a suite may fail without a test.
+            ("ok 1 - a.js\n1..1\n", &["passed a.js"]),
+            ("not ok 1 - cart\n  ---\n  type: 'suite'\n  ...\n1..1\n", &["failed cart | type: 'suite'"]),
         ];
         for (report, expected) in cases {
             assert_eq!(shown(report).as_deref(), Ok(&expected.map_to_owned()[..]), "{report}");
@@ -455,11 +534,17 @@ mod tests {
             ("1..1\nnot ok 1\n  ---\n  error: x\n", "unfinished"),
             ("TAP version 15\n1..1\nok 1\n", "unreadable"),
             ("TAP version 13\n1..1\nok 1\nTAP version 13\n", "unreadable"),
+            ("TAP version 13\nTAP version 13\n1..1\nok 1\n", "unreadable"),
+            ("ok 1\nTAP version 13\n1..1\n", "unreadable"),
+            ("pragma +bail +strict\n    garbage\n    1..1\n    ok 1\nok 1\n1..1\n", "unreadable"),
+            // The end of a block is missing, and that of the next one is not its own.
+            ("1..1\nok 1\n  ---\n  a: 1\nnot ok 2\n  ---\n  b: 1\n  ...\n", "unfinished"),
             ("pragma +strict\n1..1\nok 1\ngarbage\n", "unreadable"),
             ("1..99999999999999999999\n", "unreadable"),
             // A subtest without a plan, one that contradicts its result, and one without a result.
             ("    ok 1\nok 1\n1..1\n", "unfinished"),
             ("    1..1\n    not ok 1\nok 1\n1..1\n", "inconsistent"),
+            ("    1..1\n    not ok 1\nok 1 # SKIP\n1..1\n", "inconsistent"),
             ("1..1\nok 1\n    1..1\n    not ok 1\n", "unfinished"),
             ("garbage\n", "unfinished"),
         ];
