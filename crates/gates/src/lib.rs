@@ -13,6 +13,8 @@ mod jest;
 pub mod judge;
 pub mod manifests;
 #[cfg(test)]
+mod member_mutation_tests;
+#[cfg(test)]
 mod mutation_tests;
 mod mypy;
 pub mod normalize;

@@ -13,7 +13,7 @@ const WITHOUT_END: &[&str] = &["go-test", "go-vet", "tsc", "cargo-test", "tap"];
 
 impl Case {
     /// The block that holds the report, which is what the mutations change.
-    fn report_block(&self, tool: &dyn Tool) -> Option<usize> {
+    pub(super) fn report_block(&self, tool: &dyn Tool) -> Option<usize> {
         let position = |name: &str| {
             self.blocks.iter().position(|(opening, text)| opening == name && !text.trim().is_empty())
         };
@@ -26,7 +26,7 @@ impl Case {
         import.or(own)
     }
 
-    fn with_report(
+    pub(super) fn with_report(
         &self,
         block: usize,
         report: &[u8],
@@ -103,7 +103,7 @@ fn a_clean_status_never_turns_a_fault_into_a_pass() {
     });
 }
 
-fn is_about_the_status(diagnostic: &Diagnostic) -> bool {
+pub(super) fn is_about_the_status(diagnostic: &Diagnostic) -> bool {
     diagnostic.rule.as_deref() == Some(EXIT_STATUS)
 }
 

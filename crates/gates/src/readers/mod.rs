@@ -20,7 +20,7 @@ mod sarif_levels;
 mod tap;
 mod tap_point;
 mod tsc_text;
-mod xml;
+pub(crate) mod xml;
 
 /// Returns the line or column, from 1, that a group of a pattern matched.
 fn matched_position(found: &regex::Captures<'_>, group: &str) -> Option<u32> {

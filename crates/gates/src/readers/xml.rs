@@ -19,7 +19,7 @@ pub(crate) struct Element {
     /// The name without its prefix.
     pub(crate) name: String,
     /// Values by whole name.
-    attributes: Vec<(String, String)>,
+    pub(crate) attributes: Vec<(String, String)>,
     /// The text directly in it.
     pub(crate) text: String,
     /// The elements directly in it.
