@@ -156,7 +156,7 @@ fn mutant(root: &Element, path: &[usize], change: &str, make: impl FnOnce(&mut E
     }
     make(at);
     let mut report = String::new();
-    write_element(&changed, &mut report);
+    changed.write(&mut report);
     Mutant { change: change.to_owned(), report }
 }
 
@@ -167,16 +167,6 @@ fn rename_element(element: &mut Element) {
 fn wrap_element(element: &mut Element) {
     let inner = copy(element);
     *element = Element { name: "unknown".to_owned(), children: vec![inner], ..Element::default() };
-}
-
-fn write_element(element: &Element, report: &mut String) {
-    report.push_str(&format!("<{}", element.name));
-    for (name, value) in &element.attributes {
-        report.push_str(&format!(" {name}=\"{}\"", quick_xml::escape::escape(value.as_str())));
-    }
-    report.push_str(&format!(">{}", quick_xml::escape::escape(element.text.as_str())));
-    element.children.iter().for_each(|child| write_element(child, report));
-    report.push_str(&format!("</{}>", element.name));
 }
 
 /// Returns a text with each of its lines removed, doubled, moved and changed in turn.

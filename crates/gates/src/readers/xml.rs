@@ -40,6 +40,18 @@ impl Element {
         self.children.iter().find_map(|child| child.find(names))
     }
 
+    /// Writes the element as XML.
+    #[cfg(test)]
+    pub(crate) fn write(&self, report: &mut String) {
+        report.push_str(&format!("<{}", self.name));
+        for (name, value) in &self.attributes {
+            report.push_str(&format!(" {name}=\"{}\"", quick_xml::escape::escape(value.as_str())));
+        }
+        report.push_str(&format!(">{}", quick_xml::escape::escape(self.text.as_str())));
+        self.children.iter().for_each(|child| child.write(report));
+        report.push_str(&format!("</{}>", self.name));
+    }
+
     /// Returns the value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
