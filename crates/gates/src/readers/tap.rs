@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::matched_position;
-use super::tap_point::Point;
+use super::tap_point::{Point, is_about_subtests, is_file_without_tests, is_suite, member};
 use crate::report::{Outcome, Places, Report, ReportError, TestCase};
 use crate::tags::stories;
 use crate::text;
 use qa_contracts::ids::RepoPath;
-use qa_reading::documents::{Document, Format};
 
 /// Maximum nesting of subtests.
 const MAX_DEPTH: usize = 16;
@@ -34,6 +33,9 @@ static PRAGMA: LazyLock<Regex> =
 /// A failure of bats, which knows no tests that may fail and prints `#` of their names as it is.
 static BATS_FAILURE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"in test file [^\n]+, line \d+").expect("a constant pattern"));
+/// Number of failures behind the tests, as Node, tape, AVA and Mocha state it.
+static FAILURES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^fail\s+(\d+)$").expect("a constant pattern"));
 /// Places of failures, as bats, Perl and most others write them.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
@@ -54,9 +56,13 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
         (1..).zip(report.lines()).map(|(number, text)| Line { number, text }).collect();
     let mut level = Level::default();
     level.read_lines(&lines, &Context { places, names: &[] })?;
-    let tests = level.finish()?;
+    let stated = level.stated_failures.saturating_sub(level.bare_todos);
+    let mut tests = level.finish()?;
     if tests.is_empty() {
         return Err(ReportError::Nothing("it has no test".to_owned()));
+    }
+    if stated > 0 && !tests.iter().any(|test| test.outcome.fails()) {
+        tests.push(hidden_failure(stated));
     }
     Ok(Report { tests, ..Report::default() })
 }
@@ -90,6 +96,10 @@ struct Level<'a> {
     tests: Vec<TestCase>,
     /// Lines of a subtest whose own result has not come yet.
     subtest: Vec<Line<'a>>,
+    /// Number of failures that the comments behind the tests state.
+    stated_failures: u64,
+    /// Number of tests that may fail and say nothing about a failure: AVA counts those that are not written yet.
+    bare_todos: u64,
     /// The last test, if it is not ok, with what the report says about it.
     failure: Option<Failure<'a>>,
 }
@@ -218,17 +228,18 @@ impl<'a> Level<'a> {
             self.tests.push(test);
         }
         if stands_alone {
-            self.add_point(described, is_container, context);
+            self.add_point(described, block, is_container, context);
         }
         Ok(())
     }
 
     /// Adds a test without subtests, or a suite that failed itself. A suite in which there is no test shows nothing.
-    fn add_point(&mut self, point: Point, is_container: bool, context: &Context<'_>) {
+    fn add_point(&mut self, point: Point, block: &str, is_container: bool, context: &Context<'_>) {
         if !point.is_ok {
             let whole_id = id(&point.whole_name, context);
             self.failure = Some(Failure { index: self.tests.len(), whole_id, comments: Vec::new() });
         }
+        self.bare_todos += u64::from(!point.is_ok && point.outcome == Outcome::Skipped && block.is_empty());
         let mut test = test_case(point, context);
         if is_container && test.outcome == Outcome::Passed {
             test.outcome = Outcome::Skipped;
@@ -256,7 +267,9 @@ impl<'a> Level<'a> {
     }
 
     fn read_comment(&mut self, comment: &'a str, context: &Context<'_>) {
-        if comment.starts_with("Subtest: ") {
+        if let Some(stated) = FAILURES.captures(comment) {
+            self.stated_failures = stated[1].parse().unwrap_or(u64::MAX);
+        } else if comment.starts_with("Subtest: ") {
             self.describe_failure(context);
         } else if let Some(failure) = &mut self.failure {
             failure.comments.push(comment);
@@ -332,30 +345,23 @@ fn test_case(point: Point, context: &Context<'_>) -> TestCase {
     }
 }
 
+/// Stands for failures that directives excuse and the writer counts: tape and AVA print `#` of names as it is.
+fn hidden_failure(count: u64) -> TestCase {
+    TestCase {
+        id: "(report)".to_owned(),
+        outcome: Outcome::Errored,
+        path: None,
+        line: None,
+        message: Some(format!("it states {count} failures and shows none; a name may look like a directive")),
+        attempts: 1,
+        stories: Vec::new(),
+        attachments: Vec::new(),
+    }
+}
+
 fn id(name: &str, context: &Context<'_>) -> String {
     let names: Vec<&str> = context.names.iter().copied().chain([name]).collect();
     text::name(&names.join(" > "), context.places)
-}
-
-/// Returns a text of a block of YAML.
-fn member(block: &str, key: &str) -> Option<String> {
-    let document = Document::parse(Format::Yaml, block).ok()?;
-    document.root().get(key)?.text().map(str::to_owned)
-}
-
-/// Returns whether Node says that a test is a suite.
-fn is_suite(block: &str) -> bool {
-    block.contains("type:") && member(block, "type").as_deref() == Some("suite")
-}
-
-/// Returns whether a test is one that Node writes for a file in which it finds no test.
-fn is_file_without_tests(name: &str, block: &str) -> bool {
-    text::is_script(name) && block.contains("duration_ms:")
-}
-
-/// Returns whether a failure of Node is that of subtests, which their own directives excuse and not that of the test.
-fn is_about_subtests(block: &str) -> bool {
-    block.contains("failureType:") && member(block, "failureType").as_deref() == Some("subtestsFailed")
 }
 
 fn place_in(said: &str, places: &Places<'_>) -> Option<(RepoPath, Option<u32>)> {
@@ -451,6 +457,23 @@ mod tests {
             (
                 "1..1\nnot ok 1 - one # TODO later\n#   Failed (TODO) test 'one'\n#   at t.pl line 5.\n",
                 &["skipped one | later"],
+            ),
+            // Of tape and AVA, which print names as they are and count failures.
+            (
+                "TAP version 13\n# a\nnot ok 1 eq # todo x\n  ---\n  operator: equal\n  ...\nok 2 b\n1..2\n# tests 2\n# pass  1\n# fail  1\n",
+                &[
+                    "skipped eq | x",
+                    "passed b",
+                    "errored (report) | it states 1 failures and shows none; a name may look like a directive",
+                ],
+            ),
+            (
+                "TAP version 13\nnot ok 1 - later # TODO\nok 2 - one\n1..2\n# tests 1\n# pass 1\n# fail 1\n",
+                &["skipped later", "passed one"],
+            ),
+            (
+                "1..2\nnot ok 1 may fail # TODO\n  ---\n  operator: fail\n  ...\nok 2 b\n# fail 0\n",
+                &["skipped may fail", "passed b"],
             ),
             // What runs the tests prints something first.
             ("\n> demo@1.0.0 test\n> node --test\n\nTAP version 13\nok 1 - one\n1..1\n", &["passed one"]),

@@ -1,10 +1,12 @@
-//! A line of TAP that says how a test ended, with the directive behind its name.
+//! How a test of TAP ended: its line, the directive behind its name, and the block of YAML that follows.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::report::Outcome;
+use crate::text;
+use qa_reading::documents::{Document, Format};
 
 /// A directive as version 14 has it, the one that excuses a failure: behind white space, and a word of its own.
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
@@ -55,4 +57,25 @@ fn point_name(description: &str, number: u64) -> String {
         name if name.is_empty() => format!("test {number}"),
         name => name,
     }
+}
+
+/// Returns a text of a block of YAML.
+pub(super) fn member(block: &str, key: &str) -> Option<String> {
+    let document = Document::parse(Format::Yaml, block).ok()?;
+    document.root().get(key)?.text().map(str::to_owned)
+}
+
+/// Returns whether Node says that a test is a suite.
+pub(super) fn is_suite(block: &str) -> bool {
+    block.contains("type:") && member(block, "type").as_deref() == Some("suite")
+}
+
+/// Returns whether a test is one that Node writes for a file in which it finds no test.
+pub(super) fn is_file_without_tests(name: &str, block: &str) -> bool {
+    text::is_script(name) && block.contains("duration_ms:")
+}
+
+/// Returns whether a failure of Node is that of subtests, which their own directives excuse and not that of the test.
+pub(super) fn is_about_subtests(block: &str) -> bool {
+    block.contains("failureType:") && member(block, "failureType").as_deref() == Some("subtestsFailed")
 }
