@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::junit_outcome::{is_attempt, outcome, reason, words};
+use super::junit_outcome::{is_attempt, outcome, reason, stated_outcome, words};
 use super::libtest::panic;
 use super::xml::{Element, parse};
 use crate::report::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
@@ -126,6 +126,10 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         let hidden = stated - seen.faults;
         read.tests.push(suite_fault(&inner, &format!("the suite states {hidden} more faults than it shows")));
         seen.faults = stated;
+    }
+    if seen.faults == 0 && stated_outcome(element).is_some_and(Outcome::fails) {
+        read.tests.push(suite_fault(&inner, &words(element).unwrap_or_default()));
+        seen.faults = 1;
     }
     Ok(seen)
 }
@@ -420,6 +424,11 @@ mod tests {
                     "failed | g::c | - x1",
                     "passed | g::d | - x1",
                 ],
+            ),
+            // A suite that says it of itself, and one whose case shows it.
+            (
+                r#"<testsuites result="passed"><testsuite name="g" status="aborted"><testcase name="a"/></testsuite><testsuite name="h" status="failed"><testcase name="a"><failure/></testcase></testsuite></testsuites>"#,
+                &["errored | g | `status` is \"aborted\" x1", "failed | h::a |  x1", "passed | g::a | - x1"],
             ),
             // Attributes of other namespaces.
             (

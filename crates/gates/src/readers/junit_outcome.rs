@@ -40,7 +40,7 @@ pub(super) fn outcome(element: &Element) -> (Outcome, Option<&Element>) {
 }
 
 /// Returns the outcome that attributes state, of which a fault counts most and a skipped test more than one that ran.
-fn stated_outcome(element: &Element) -> Option<Outcome> {
+pub(super) fn stated_outcome(element: &Element) -> Option<Outcome> {
     let words = ["status", "result"].into_iter().filter_map(|name| element.attribute(name));
     let stated: Vec<Outcome> = words.filter_map(outcome_of).collect();
     let fault = stated.iter().find(|stated| stated.fails());
