@@ -34,6 +34,7 @@ mod features;
 mod gates;
 mod gates_command;
 mod gates_features;
+mod gates_formats;
 mod gates_languages;
 #[cfg(target_os = "linux")]
 mod gates_limits;
