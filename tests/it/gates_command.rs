@@ -372,6 +372,11 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
             "no prefix of execution.allow has `runner deploy`, so no change could pass",
         ),
         (
+            "[gates.unit_tests]\nexcept = [\"docs/**\"]\nreports = [{ path = \"r\", tool = \"pytest\" }]"
+                .to_owned(),
+            "gate `unit_tests` has tests, which look at no files; remove `except`",
+        ),
+        (
             command(&format!(
                 "{run}format = \"junit\"\nname = \"a\"\n[[gates.unit_tests.command]]\n{run}format = \"tap\"\nname = \"a\""
             )),

@@ -118,6 +118,10 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                 return Err(PolicyTextError::at_line_of(text, "tests-of", message));
             }
         }
+        if name.runs_tests() && !gate.except.is_empty() {
+            let message = format!("gate `{name}` has tests, which look at no files; remove `except`");
+            return Err(PolicyTextError::at_line_of(text, "except", message));
+        }
         if *name != GateName::StoryValidation && !gate.features.is_empty() {
             let message = format!(
                 "gate `{name}` is about no feature; the paths of features are those of `story_validation`"
