@@ -9,7 +9,8 @@ use super::inside::SYSTEM;
 use super::order::{PATH, broken};
 use super::room::Room;
 use super::virtual_environment::{
-    BaseInstallation, CopiedBase, is_virtual_environment, relocate_scripts, script_interpreter,
+    BaseInstallation, CopiedBase, is_virtual_environment, program_of_env, relocate_scripts,
+    script_interpreter,
 };
 use qa_contracts::v1::{PolicyToolchain, ToolchainMode};
 use qa_run::commands::{Identity, SandboxError};
@@ -209,7 +210,26 @@ impl Provided {
         if let Some(interpreter) = script_interpreter(&found) {
             self.check_executable(&found, &interpreter)?;
         }
+        if let Some(interpreter) = program_of_env(&found) {
+            self.check_on_path(&found, &interpreter)?;
+        }
         Ok(found)
+    }
+
+    /// Fails if `interpreter`, which a script looks up by itself, is in no directory of the commands' `PATH`.
+    fn check_on_path(&self, program: &Path, interpreter: &str) -> Result<(), SandboxError> {
+        if self.path.split(':').any(|directory| Path::new(directory).join(interpreter).exists()) {
+            return Ok(());
+        }
+        let is_copied = self.programs.iter().any(|directory| directory.join(interpreter).exists());
+        let way_out = match is_copied {
+            true => "declare its toolchain without provide = \"copy\", whose programs scripts do not find",
+            false => "declare the toolchain that has it under [[execution.toolchains]]",
+        };
+        let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
+        let reason =
+            format!("{program} needs `{interpreter}`, which is not on the PATH of commands; {way_out}");
+        Err(SandboxError::Order(reason))
     }
 
     /// Fails if `path`, a program or its interpreter, does not exist or is where commands may not execute it.

@@ -168,9 +168,21 @@ fn link_shared_libraries(directory: &Path) -> io::Result<Option<PathBuf>> {
 
 /// Returns the interpreter that a script's first line names, or `None` for a program of another kind.
 pub(super) fn script_interpreter(path: &Path) -> Option<PathBuf> {
+    first_line(path)?.split_whitespace().next().map(PathBuf::from)
+}
+
+/// Returns the program that a script has `env` look up on `PATH`, as in `#!/usr/bin/env python3`.
+pub(super) fn program_of_env(path: &Path) -> Option<String> {
+    let line = first_line(path)?;
+    let mut words = line.split_whitespace();
+    let is_env = Path::new(words.next()?).file_name()? == "env";
+    words.find(|word| is_env && !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
+}
+
+/// Returns the first line of a script, without `#!`.
+fn first_line(path: &Path) -> Option<String> {
     let mut first = Vec::new();
     fs::File::open(path).ok()?.take(512).read_to_end(&mut first).ok()?;
     let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = std::str::from_utf8(line).ok()?;
-    line.split_whitespace().next().map(PathBuf::from)
+    String::from_utf8(line.to_vec()).ok()
 }

@@ -197,6 +197,25 @@ fn tests_that_fail_in_turns_are_no_pass_of_a_command_that_never_succeeds() {
 }
 
 #[test]
+fn an_interpreter_that_a_script_cannot_find_is_named() {
+    let passes = leaves(&[("1.xml", &suite("one", &[("adds", true)]))], 0);
+    let Some(scene) = Scene::new(&policy(COMMAND), &passes, &passes) else { return };
+    let program = scene.repo.path().join("stubs/bin/runner");
+    fs::write(&program, "#!/usr/bin/env own-shell\n. ./says\n").unwrap();
+    let text = scene.judge().expect(3).text();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("runner needs `own-shell`, which is not on the PATH of commands"), "{text}");
+    assert!(text.contains("declare the toolchain that has it"), "{text}");
+    assert!(scene.verdict("errorCodes").to_string().contains("EXECUTION_DENIED"));
+    // Programs of a copied toolchain are found by their command, and not by each other.
+    std::os::unix::fs::symlink("/bin/sh", program.with_file_name("own-shell")).unwrap();
+    fs::remove_dir_all(scene.repo.beside("out")).unwrap();
+    let text = scene.judge().expect(3).text();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("declare its toolchain without provide = \"copy\""), "{text}");
+}
+
+#[test]
 fn a_committed_report_is_refused() {
     let passes = leaves(&[("1.xml", &suite("one", &[("adds", true)]))], 0);
     let forged =
