@@ -5,11 +5,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::exit::Failure;
 use super::inputs::{Opened, Request, read_policy};
 use crate::config::Workspace;
+use crate::git::Resolved;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, Landing, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies, Registry,
-    RenameSummary, Side,
+    ChangeSet, GateName, Landing, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies,
+    Registry, RenameSummary, Side,
 };
+use qa_core::features::DeclaredFeatures;
 use qa_core::policy::Policy;
 use qa_run::gates::{self, CommittedFile, HeadCommit, has_commands, record_reports};
 use qa_run::gather::{Gathered, GatheredTexts, Gathering, Texts};
@@ -94,12 +96,17 @@ fn read_reports(
 ) -> Result<RecordedGates, Failure> {
     // The later of both: an author can set the date of a commit.
     let time = opened.resolved.head_time.max(opened.resolved.base_time);
+    let Resolved { base, head, .. } = &opened.resolved;
+    let declared_features = match in_force.policy.gates.contains_key(&GateName::StoryValidation) {
+        true => opened.repository.declared_features(base, head)?,
+        false => DeclaredFeatures::default(),
+    };
     let root = &opened.repository.root;
     let root_path = root.display().to_string();
     let head = HeadCommit {
         is_committed: &|path| is_committed(opened, path),
         text: &|side, path| committed_file(opened, side, path),
-        declared_features: &opened.resolved.declared_features,
+        declared_features: &declared_features,
         label_features: &request.label_features,
         change_set,
         id: &opened.resolved.head,

@@ -12,7 +12,6 @@ use super::refs::{NAME_CHARACTERS, resolve_ref};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, TreeId};
 use qa_contracts::v1::Landing;
-use qa_core::features;
 use qa_core::masking::sanitize_cut;
 use qa_run::landing::Merge;
 
@@ -33,8 +32,6 @@ pub(crate) struct Resolved {
     pub(crate) base_time: i64,
     /// The head commit's committer date, seconds since 1970.
     pub(crate) head_time: i64,
-    /// Features that trailers of the head commit's message name.
-    pub(crate) declared_features: BTreeSet<u64>,
     /// Rule that named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`.
     pub(crate) base_rule: &'static str,
     /// The codes of the fallback chain, in order.
@@ -100,7 +97,6 @@ pub(crate) fn resolve(
         head: commit_id(head_commit.id())?,
         base_time: base_commit.committer().when().seconds(),
         head_time: head_commit.committer().when().seconds(),
-        declared_features: features::declared(&String::from_utf8_lossy(head_commit.message_bytes())),
         base_rule,
         codes,
     })

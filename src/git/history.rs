@@ -1,4 +1,4 @@
-//! Lists merged changes: the first-parent line of a branch, newest first.
+//! Lists merged changes, the first-parent line of a branch, newest first, and reads the messages of a change.
 
 use git2::Oid;
 
@@ -7,7 +7,7 @@ use super::bounded;
 use super::error::GitError;
 use super::open::OpenRepository;
 use qa_contracts::ids::CommitId;
-use qa_core::features;
+use qa_core::features::DeclaredFeatures;
 use qa_core::masking::sanitize_cut;
 use qa_run::landing::Merge;
 
@@ -42,7 +42,6 @@ impl OpenRepository {
                     head: commit_id(commit.id())?,
                     base_time: parent.committer().when().seconds(),
                     head_time: commit.committer().when().seconds(),
-                    declared_features: features::declared(&String::from_utf8_lossy(commit.message_bytes())),
                     base_rule: "configured",
                     codes: Vec::new(),
                 },
@@ -51,6 +50,24 @@ impl OpenRepository {
             commit = parent;
         }
         Ok(changes)
+    }
+
+    /// Returns the features that trailers of the commits of a change name: those of head that the base does not have.
+    pub(crate) fn declared_features(
+        &self,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> Result<DeclaredFeatures, GitError> {
+        let failed = |error: git2::Error| GitError::object(head, &error);
+        let mut walk = self.objects().revwalk().map_err(failed)?;
+        walk.push(Oid::from_str(head.as_str()).map_err(failed)?).map_err(failed)?;
+        walk.hide(Oid::from_str(base.as_str()).map_err(failed)?).map_err(failed)?;
+        let mut declared = DeclaredFeatures::default();
+        for id in walk {
+            let commit = bounded::find_commit(self.objects(), id.map_err(failed)?)?;
+            declared.add(&String::from_utf8_lossy(commit.message_bytes()));
+        }
+        Ok(declared)
     }
 
     /// Returns a commit's own time, in seconds since 1970.

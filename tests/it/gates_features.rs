@@ -105,7 +105,7 @@ fn a_change_about_two_features_has_no_result() {
         "Add\n\nFeature: 42\nFeature: 44",
         &["docs"],
         conflict,
-        "a trailer of the head commit names feature 42, and a trailer of the head commit names feature 44",
+        "a trailer of the change names feature 42, and a trailer of the change names feature 44",
     );
     refused(
         "null",
@@ -122,6 +122,48 @@ fn a_change_about_two_features_has_no_result() {
         "FEATURE_LIST_INVALID",
         "does not have feature 9, which the policy, by gone/new.py, names",
     );
+}
+
+#[test]
+fn a_trailer_that_names_no_feature_by_its_number_is_an_error() {
+    for value in ["42, 44", "login", "-1", "", "42 and 44"] {
+        let message = format!("Add\n\nFeature: {value}\nFeature: 44");
+        let problem = format!("the trailer `{}`, which names no feature", format!("Feature: {value}").trim());
+        refused("42", &message, &["docs"], "FEATURE_TRAILER_INVALID", &problem);
+    }
+    // A subject is no trailer, and without the gate nobody reads one.
+    assert_eq!(feature_of("42", "Feature: add sums", &["docs"]), 42);
+    let repo = Repo::new();
+    let files = Files::from_texts(&[("a.py", "a = 1\n")]);
+    let start = repo.commit(repo.tree(&files), &[]);
+    let tree = repo.tree(&files.with("a.py", "a = 2\n"));
+    repo.reference("refs/heads/main", start);
+    repo.reference("refs/heads/topic", repo.commit_saying("Add\n\nFeature: none", tree, &[start]));
+    repo.judge().run().expect(0);
+}
+
+#[test]
+fn trailers_of_all_commits_of_a_change_count_and_those_of_the_base_do_not() {
+    for (messages, exit, code, expected) in [
+        (["Begin", "Add\n\nFeature: 44", "Mend"], 0, "", json!(44)),
+        (["Begin\n\nFeature: none", "Add", "Mend"], 0, "", json!(42)),
+        (["Begin\n\nFeature: 43", "Add\n\nFeature: 44", "Mend\n\nFeature: 44"], 0, "", json!(44)),
+        (["Begin", "Add\n\nFeature: 42", "Mend\n\nFeature: 44"], 3, "FEATURE_CONFLICT", Value::Null),
+        (["Begin", "Add\n\nFeature: none", "Mend\n\nFeature: 44"], 3, "FEATURE_TRAILER_INVALID", Value::Null),
+    ] {
+        let repo = change("42", "Replaced", touching(&["docs"]), &[42, 43, 44]);
+        let files = base("42");
+        let start = repo.commit_saying(messages[0], repo.tree(&files), &[]);
+        let added = repo.commit_saying(messages[1], repo.tree(&touching(&["docs"])(files.clone())), &[start]);
+        let mended = repo.tree(&touching(&["docs", "more"])(files));
+        repo.reference("refs/heads/main", start);
+        repo.reference("refs/heads/topic", repo.commit_saying(messages[2], mended, &[added]));
+        repo.judge().run().expect(exit);
+        let run = repo.run_dir();
+        assert_eq!(run.json("qa-report.json")["feature_id"], expected, "{messages:?}");
+        assert!(run.json("final-verdict.json")["errorCodes"].to_string().contains(code), "{messages:?}");
+        run.verify().run().expect(0);
+    }
 }
 
 #[test]

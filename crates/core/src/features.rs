@@ -234,25 +234,48 @@ pub fn propose(
     Ok(proposed)
 }
 
-/// Returns the features that the trailers of a commit's message name: lines `Feature: 42` of its last paragraph.
-pub fn declared(message: &str) -> BTreeSet<u64> {
-    let lines: Vec<&str> = message.trim_end().lines().map(str::trim).collect();
-    let paragraph = lines.rsplit(|line| line.is_empty()).next().unwrap_or_default();
-    paragraph.iter().filter_map(|line| feature_of_trailer(line)).collect()
+/// Features that trailers of commits name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeclaredFeatures {
+    pub features: BTreeSet<u64>,
+    /// Trailers that do not name one feature by its number, escaped and cut.
+    pub unreadable: BTreeSet<String>,
 }
 
-/// Returns the feature that a label of a pull request names, such as `feature:42`.
+/// Maximum length of an unreadable trailer, in characters.
+const MAX_TRAILER: usize = 100;
+
+impl DeclaredFeatures {
+    /// Adds the trailers of a commit's message: lines `Feature: 42` of its last paragraph, which the subject alone is not.
+    pub fn add(&mut self, message: &str) {
+        let lines: Vec<&str> = message.trim().lines().map(str::trim).collect();
+        let Some(end) = lines.iter().rposition(|line| line.is_empty()) else { return };
+        for line in &lines[end + 1..] {
+            let Some(value) = feature_value(line) else { continue };
+            match parse_feature(value) {
+                Some(id) => drop(self.features.insert(id)),
+                None => drop(self.unreadable.insert(sanitize_cut(line, MAX_TRAILER))),
+            }
+        }
+    }
+}
+
+/// Returns the feature that a label of a pull request names, such as `feature:42`. Labels such as `feature:login` are
+/// about something else.
 pub fn labelled(label: &str) -> Option<u64> {
-    feature_of_trailer(label.trim())
+    parse_feature(feature_value(label.trim())?)
 }
 
-/// Returns the feature that `Feature: 42` names.
-fn feature_of_trailer(line: &str) -> Option<u64> {
+/// Returns the value of a line `Feature: value`.
+fn feature_value(line: &str) -> Option<&str> {
     let (key, value) = line.split_once(':')?;
-    let id = value.trim().trim_start_matches('#');
-    let is_plain = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
-    let id = id.parse().ok().filter(|id| *id <= MAX_SAFE_INTEGER)?;
-    (is_plain && key.eq_ignore_ascii_case("feature")).then_some(id)
+    key.trim_end().eq_ignore_ascii_case("feature").then_some(value.trim())
+}
+
+fn parse_feature(value: &str) -> Option<u64> {
+    let id = value.strip_prefix('#').unwrap_or(value);
+    let is_plain = id.bytes().all(|byte| byte.is_ascii_digit());
+    id.parse().ok().filter(|id| is_plain && *id <= MAX_SAFE_INTEGER)
 }
 
 /// Returns whether a list has features and all of them pass.

@@ -147,11 +147,23 @@ proptest! {
 fn a_trailer_of_the_last_paragraph_names_a_feature() {
     for (message, ids) in [
         ("Add sums\n\nFeature: 42\n", vec![42]),
-        ("Add sums\r\n\r\nfeature: #42\r\nFeature: 7\r\n", vec![7, 42]),
+        ("Add sums\r\n\r\nfeature : #42\r\nFeature: 7\r\n", vec![7, 42]),
         ("Add sums\n\nFeature: 42\n\nReviewed-by: somebody\n", vec![]),
-        ("Add sums\n\nFeature: forty\nFeature: -1\nFeature: 9007199254740993\nFeatures: 3\n", vec![]),
+        // A subject is no trailer.
+        ("Feature: add sums\n", vec![]),
+        ("Feature: 42\n", vec![]),
+        ("Add sums\n\nFeatures: 3\n", vec![]),
         ("", vec![]),
     ] {
-        assert_eq!(declared(message).into_iter().collect::<Vec<_>>(), ids, "{message:?}");
+        let mut declared = DeclaredFeatures::default();
+        declared.add(message);
+        assert_eq!(declared.features.into_iter().collect::<Vec<_>>(), ids, "{message:?}");
+        assert!(declared.unreadable.is_empty(), "{message:?}");
+    }
+    for value in ["forty", "-1", "9007199254740993", "", "#", "##4", "42, 43", "42 43", "٤"] {
+        let mut declared = DeclaredFeatures::default();
+        declared.add(&format!("Add sums\n\nFeature: 7\nfeature: {value}\n"));
+        assert_eq!(declared.features, BTreeSet::from([7]), "{value}");
+        assert_eq!(declared.unreadable.len(), 1, "{value}");
     }
 }

@@ -181,8 +181,10 @@ pub struct RecordedGates {
     pub base_feature_list: Option<String>,
     /// `workflow-state.json` at the base, likewise; a change does not choose the feature that it is judged by.
     pub workflow_state: Option<String>,
-    /// Features that trailers of the head commit's message name, sorted.
+    /// Features that trailers of the change's commits name, sorted.
     pub declared_features: Vec<u64>,
+    /// Trailers `Feature:` of the change's commits that name no feature by its number, sorted.
+    pub unreadable_trailers: Vec<String>,
     /// Features that labels of the pull request name, by the event of the run, sorted.
     pub label_features: Vec<u64>,
     /// `stories/<id>.json` at head of the features whose steps are looked at, by id, where there is one.

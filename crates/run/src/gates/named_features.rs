@@ -39,6 +39,11 @@ impl FeatureEvidence<'_> {
     /// the policy, and these over the workflow state of the base. Sources that leave open which feature the report is about
     /// are an error.
     pub(super) fn named_features(&self, passing: &BTreeSet<u64>) -> Result<NamedFeatures, GateError> {
+        if let Some(trailer) = self.recorded.unreadable_trailers.first() {
+            let problem =
+                format!("a commit of the change has the trailer `{trailer}`, which names no feature");
+            return Err(GateError::new(Code::FeatureTrailerInvalid, problem));
+        }
         let declared = self.declared();
         if let [first, second, ..] = declared.as_slice() {
             return Err(conflict(first, second));
@@ -63,10 +68,9 @@ impl FeatureEvidence<'_> {
         Ok(NamedFeatures { current, all })
     }
 
-    /// Returns the features that trailers of the head commit and labels of the pull request name, each once.
+    /// Returns the features that trailers of the commits and labels of the pull request name, each once.
     fn declared(&self) -> Vec<NamedFeature> {
-        let by_trailer =
-            self.recorded.declared_features.iter().map(|id| (id, "a trailer of the head commit"));
+        let by_trailer = self.recorded.declared_features.iter().map(|id| (id, "a trailer of the change"));
         let by_label = self.recorded.label_features.iter().map(|id| (id, "a label of the pull request"));
         let mut declared: Vec<NamedFeature> = Vec::new();
         for (id, source) in by_trailer.chain(by_label) {

@@ -16,6 +16,7 @@ use qa_contracts::v1::{
 };
 use qa_contracts::{schema, strict_json};
 use qa_core::classify::{PathSet, glob_directory, is_glob};
+use qa_core::features::DeclaredFeatures;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_core::{canonical, secrets};
@@ -88,8 +89,8 @@ pub struct HeadCommit<'a> {
     pub now: i64,
     /// Returns the text of a file of the commit, or of the base.
     pub text: &'a dyn Fn(Side, &str) -> Result<CommittedFile, PortError>,
-    /// Features that trailers of the commit's message name.
-    pub declared_features: &'a BTreeSet<u64>,
+    /// Features that trailers of the change's commits name.
+    pub declared_features: &'a DeclaredFeatures,
     /// Features that labels of the pull request name.
     pub label_features: &'a BTreeSet<u64>,
     /// The change, for the features whose files it touches.
@@ -121,7 +122,8 @@ pub fn record_reports(
         recorded.feature_list = (head.text)(Side::Head, FEATURE_LIST)?.text();
         recorded.base_feature_list = (head.text)(Side::Base, FEATURE_LIST)?.text();
         recorded.workflow_state = (head.text)(Side::Base, WORKFLOW_STATE)?.text();
-        recorded.declared_features = head.declared_features.iter().copied().collect();
+        recorded.declared_features = head.declared_features.features.iter().copied().collect();
+        recorded.unreadable_trailers = head.declared_features.unreadable.iter().cloned().collect();
         recorded.label_features = head.label_features.iter().copied().collect();
         let evidence = FeatureEvidence { policy, change_set: head.change_set, recorded: &recorded };
         for feature_id in required_features(evidence) {
