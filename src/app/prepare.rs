@@ -110,6 +110,7 @@ fn read_reports(
         label_features: &request.label_features,
         change_set,
         id: &opened.resolved.head,
+        merged_tree: &|| opened.repository.merged_tree(&opened.resolved),
         time,
         now: seconds_since_1970(crate::config::now()),
         root: root_path.trim_end_matches('/'),

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use git2::{Commit, ErrorCode, MergeOptions, Odb, Oid, Signature, Time};
 
-use super::base::commit_id;
+use super::base::{Resolved, commit_id};
 use super::bounded;
 use super::error::{GitError, reason};
+use super::objects::port;
 use super::open::OpenRepository;
 use super::store::shallow_commits;
 use super::walk::{self, Budget, EntryCounts};
 use qa_contracts::ids::{BlobId, CommitId, TreeId};
 use qa_run::landing::Merge;
+use qa_run::ports::PortError;
 
 /// Largest number of merge bases that are merged with each other.
 const MAX_MERGE_BASES: usize = 8;
@@ -104,14 +106,52 @@ impl OpenRepository {
         {
             return Ok(Merge::Change);
         }
-        self.check_mergeable([&[base.id(), head.id()], merge_bases].concat())?;
-        let computed = self
-            .compute_merge([base, head], merge_bases)
-            .map_err(|error| GitError::object(head.id(), &error))?;
-        match computed {
+        match self.compute_checked_merge([base, head], merge_bases)? {
             Some(commit) => merged(commit.id(), commit.tree_id()),
             None => Ok(Merge::Conflict),
         }
+    }
+
+    /// Returns the tree of the merge of head into the base, as a pull request's step has it checked out; `None` if they
+    /// conflict.
+    pub(crate) fn merged_tree(&self, resolved: &Resolved) -> Result<Option<TreeId>, PortError> {
+        self.tree_of_merge(resolved).map_err(|error| port(&error))
+    }
+
+    fn tree_of_merge(&self, resolved: &Resolved) -> Result<Option<TreeId>, GitError> {
+        let Resolved { base, head, merge_base, other_merge_bases, merge, .. } = resolved;
+        match merge {
+            Merge::Tree { tree, .. } => return Ok(Some(tree.clone())),
+            Merge::Conflict => return Ok(None),
+            Merge::Change => {}
+        }
+        let [base, head] = [base, head].map(|id| self.commit(id));
+        let [base, head] = [base?, head?];
+        if *merge_base == resolved.base {
+            return tree_id(head.tree_id()).map(Some);
+        }
+        let ids: Result<Vec<Oid>, git2::Error> =
+            [merge_base].into_iter().chain(other_merge_bases).map(|id| Oid::from_str(id.as_str())).collect();
+        let merge_bases = ids.map_err(|error| GitError::object(merge_base, &error))?;
+        match self.compute_checked_merge([&base, &head], &merge_bases)? {
+            Some(commit) => tree_id(commit.tree_id()).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn commit(&self, id: &CommitId) -> Result<Commit<'_>, GitError> {
+        let oid = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
+        bounded::find_commit(self.objects(), oid)
+    }
+
+    /// Merges head into the base within bounds and returns the commit, or `None` if they conflict.
+    fn compute_checked_merge(
+        &self,
+        [base, head]: [&Commit<'_>; 2],
+        merge_bases: &[Oid],
+    ) -> Result<Option<Commit<'_>>, GitError> {
+        self.check_mergeable([&[base.id(), head.id()], merge_bases].concat())?;
+        self.compute_merge([base, head], merge_bases).map_err(|error| GitError::object(head.id(), &error))
     }
 
     /// Merges head into the base and returns the commit, or `None` if they conflict.
@@ -224,8 +264,11 @@ fn check_blob(odb: &Odb<'_>, id: &BlobId) -> Result<(), GitError> {
 }
 
 fn merged(commit: Oid, tree: Oid) -> Result<Merge, GitError> {
-    let tree = TreeId::parse(&tree.to_string()).map_err(|error| GitError::Other(error.to_string()))?;
-    Ok(Merge::Tree { commit: commit_id(commit)?, tree })
+    Ok(Merge::Tree { commit: commit_id(commit)?, tree: tree_id(tree)? })
+}
+
+fn tree_id(tree: Oid) -> Result<TreeId, GitError> {
+    TreeId::parse(&tree.to_string()).map_err(|error| GitError::Other(error.to_string()))
 }
 
 /// Returns whether the paths contain this one, one above it or one below it.

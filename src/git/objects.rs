@@ -72,7 +72,7 @@ fn shown_name(entry: &TreeEntry<'_>) -> Option<String> {
     Some(masked.map_or_else(|| name.to_owned(), |masked| masked.to_text().into_owned()))
 }
 
-fn port(error: &GitError) -> PortError {
+pub(super) fn port(error: &GitError) -> PortError {
     PortError { code: error.code(), message: format!("failed to {error}"), hint: error.fixed_hint() }
 }
 

@@ -109,10 +109,10 @@ fn a_record_names_its_commit_so_that_no_clock_decides() {
     repo.judge().run().expect(0);
     let good = stored(&repo, RECORD);
 
-    // The merge of a pull request has the judged commit as a parent.
+    // The merge of a pull request has the base and the judged commit as parents, and here head's tree.
     let mut merge = good.clone();
     merge["head"] = json!("1".repeat(40));
-    merge["parents"] = json!(["2".repeat(40), good["head"]]);
+    merge["parents"] = json!([repo.tip("main").to_string(), good["head"]]);
     write(&repo, RECORD, &merge);
     repo.judge().arg("--refresh").run().expect(0);
     // A commit on top of the judged one is another.

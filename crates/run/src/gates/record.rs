@@ -8,7 +8,7 @@ use super::pictures::Album;
 use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::ids::{CommitId, RepoPath, TreeId};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
     ChangeSet, GateName, GateRecord, PolicyReport, RecordedGates, RecordedReport, RecordedReportFile,
@@ -83,6 +83,8 @@ pub struct HeadCommit<'a> {
     /// Returns whether the commit has a path. The author of a change also writes committed files, so these are no reports.
     pub is_committed: &'a dyn Fn(&str) -> Result<bool, PortError>,
     pub id: &'a CommitId,
+    /// Returns the tree of its merge into the base; `None` if they conflict.
+    pub merged_tree: &'a dyn Fn() -> Result<Option<TreeId>, PortError>,
     /// Time of the commit, in seconds since 1970.
     pub time: i64,
     /// Time of this machine, in seconds since 1970; only messages depend on it.
@@ -293,14 +295,13 @@ fn read_record(
         let problem = format!("failed to read {path}: {}", sanitize_cut(&problem, 300));
         GateError::new(Code::GateReportIncomplete, problem)
     })?;
+    if side == Side::Head && !is_about(&record, head)? {
+        let problem = format!("{path} is about {}", describe_checkout(&record));
+        return Err(GateError::new(Code::GateReportStale, problem));
+    }
     let mut commits = vec![record.head];
     if record.parents.len() > 1 {
-        // The merge commit of a pull request, which a step has checked out where head is judged.
         commits.extend(record.parents);
-    }
-    if side == Side::Head && !commits.contains(head.id) {
-        let problem = format!("{path} is about another commit, {}", commits[0].short());
-        return Err(GateError::new(Code::GateReportStale, problem));
     }
     let step = RecordedStep {
         argv: record.argv.into_iter().map(secrets::masked).collect(),
@@ -309,6 +310,33 @@ fn read_record(
         commits,
     };
     Ok(Some(FoundRecord { step, reports: record.reports }))
+}
+
+/// Returns whether a command had head checked out, or its merge into the base as a pull request's step has it.
+fn is_about(record: &GateRecord, head: &HeadCommit<'_>) -> Result<bool, GateError> {
+    if record.head == *head.id {
+        return Ok(true);
+    }
+    if record.parents.iter().ne([&head.change_set.base_sha, head.id]) {
+        return Ok(false);
+    }
+    match (head.merged_tree)() {
+        Ok(tree) => Ok(tree.is_some_and(|tree| tree == record.tree)),
+        Err(error) => Err(GateError::new(error.code, error.message)),
+    }
+}
+
+/// Describes the commit that a command had checked out.
+fn describe_checkout(record: &GateRecord) -> String {
+    let parents: Vec<&str> = record.parents.iter().map(CommitId::short).collect();
+    match parents.as_slice() {
+        [] | [_] => format!("another commit, {}", record.head.short()),
+        _ => format!(
+            "another commit, {}, a merge of {} that is not the one of head into the base",
+            record.head.short(),
+            parents.join(" and ")
+        ),
+    }
 }
 
 fn parse_record(bytes: &[u8]) -> Result<GateRecord, String> {
