@@ -12,7 +12,7 @@ use crate::support::fence::{As, can_be};
 use crate::support::{Files, Outcome, Repo, qa_skill, temp};
 
 const POLICY: &str = ".qa-skill/policy.toml";
-const EXECUTION: &str = r#"
+pub(crate) const EXECUTION: &str = r#"
 [execution]
 profile = "exec_sandboxed_network_off"
 lens-classes = ["style", "consistency"]
@@ -23,7 +23,7 @@ prefix = ["runner", "test"]
 match = [["runner", "test", "all"]]
 not-match = [["runner", "deploy"]]
 "#;
-const COMMAND: &str = r#"
+pub(crate) const COMMAND: &str = r#"
 [[gates.unit_tests.command]]
 run = ["runner", "test", "all"]
 report = "target/reports/*.xml"
@@ -31,7 +31,7 @@ format = 'junit'
 name = "runner"
 "#;
 
-fn suite(name: &str, cases: &[(&str, bool)]) -> String {
+pub(crate) fn suite(name: &str, cases: &[(&str, bool)]) -> String {
     let cases: String = cases
         .iter()
         .map(|(case, passes)| {
@@ -43,7 +43,7 @@ fn suite(name: &str, cases: &[(&str, bool)]) -> String {
 }
 
 /// Script by which the tool leaves report files and ends with a status.
-fn leaves(files: &[(&str, &str)], status: i32) -> String {
+pub(crate) fn leaves(files: &[(&str, &str)], status: i32) -> String {
     let mut says = "mkdir -p target/reports\n".to_owned();
     for (path, text) in files {
         says.push_str(&format!("cat > target/reports/{path} <<'END'\n{text}\nEND\n"));
@@ -61,13 +61,13 @@ fn files(policy: &str, says: &str, more: &str) -> Files {
     ])
 }
 
-struct Scene {
-    repo: Repo,
+pub(crate) struct Scene {
+    pub(crate) repo: Repo,
 }
 
 impl Scene {
     /// A change of `src/a.kt`, and of what the tool does.
-    fn new(policy: &str, before: &str, says: &str) -> Option<Self> {
+    pub(crate) fn new(policy: &str, before: &str, says: &str) -> Option<Self> {
         Self::from_files(&files(policy, before, ""), &files(policy, says, "c = 3\n"))
     }
 
@@ -85,7 +85,7 @@ impl Scene {
         Some(Self { repo })
     }
 
-    fn judge(&self) -> Outcome {
+    pub(crate) fn judge(&self) -> Outcome {
         let outcome = self.repo.judge().run();
         // A replay has no tool and comes to the same.
         if self.repo.beside("out").exists() {
@@ -94,12 +94,12 @@ impl Scene {
         outcome
     }
 
-    fn verdict(&self, key: &str) -> Value {
+    pub(crate) fn verdict(&self, key: &str) -> Value {
         self.repo.run_dir().json("final-verdict.json")[key].clone()
     }
 
     /// The recorded commands; a run that calls for none records none.
-    fn commands(&self) -> Vec<Value> {
+    pub(crate) fn commands(&self) -> Vec<Value> {
         let run_dir = self.repo.run_dir();
         if !run_dir.path("recordings/execution.json").exists() {
             return Vec::new();
@@ -372,6 +372,11 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
             "gate unit_tests has tests, which look at no files; remove `covers`",
         ),
         (
+            "[gates.unit_tests]\nexcept = [\"docs/**\"]\nreports = [{ path = \"r\", tool = \"pytest\" }]"
+                .to_owned(),
+            "gate `unit_tests` has tests, which look at no files; remove `except`",
+        ),
+        (
             "[gates.unit_tests]\nreports = [{ path = \"r\", tool = \"sarif\", name = \"x\" }]".to_owned(),
             "there is no tool of gate unit_tests `sarif`",
         ),
@@ -389,11 +394,6 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
         (
             command("run = [\"runner\", \"deploy\"]\nformat = \"junit\"\nname = \"a\""),
             "no prefix of execution.allow has `runner deploy`, so no change could pass",
-        ),
-        (
-            "[gates.unit_tests]\nexcept = [\"docs/**\"]\nreports = [{ path = \"r\", tool = \"pytest\" }]"
-                .to_owned(),
-            "gate `unit_tests` has tests, which look at no files; remove `except`",
         ),
         (
             command(&format!(

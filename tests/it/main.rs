@@ -32,6 +32,7 @@ mod fake_github;
 mod faults;
 mod features;
 mod gates;
+mod gates_base;
 mod gates_command;
 mod gates_features;
 mod gates_formats;

@@ -50,8 +50,16 @@ impl Statement {
     pub fn identity(&self) -> String {
         match (self.quote.is_empty(), self.subject.is_empty()) {
             (false, _) | (true, true) => identity(&self.quote, self.detail.get(EXPRESSION)),
-            (true, false) => normalized(&format!("{}: {}", self.file, self.subject)),
+            (true, false) => match self.path_elsewhere() {
+                Some(path) => normalized(&format!("{}: {path}: {}", self.file, self.subject)),
+                None => normalized(&format!("{}: {}", self.file, self.subject)),
+            },
         }
+    }
+
+    /// Returns the path of a file outside of the repository that the finding is about.
+    fn path_elsewhere(&self) -> Option<&str> {
+        self.detail.get(PATH_ELSEWHERE)?.as_str()
     }
 
     fn texts(&self) -> usize {
@@ -61,6 +69,10 @@ impl Statement {
 
 /// Evidence member with the number of places that a finding stands for, where they are not listed one by one.
 pub const UNLISTED: &str = "unlisted";
+
+/// Evidence member with the file outside of the repository that a tool names, as its report writes it. The finding's own
+/// file is then the report.
+pub const PATH_ELSEWHERE: &str = "pathElsewhere";
 
 /// Evidence member with the further lines of a file that a finding stands for.
 pub const ALSO_ON_LINES: &str = "alsoOnLines";
@@ -258,7 +270,8 @@ fn place(statement: &Statement) -> impl Ord + use<> {
     let Statement { rule_id, file, side, start_line, start_column, end_column, subject, value, .. } =
         statement;
     let columns = (*start_column, *end_column);
-    (file.clone(), *start_line, columns, rule_id.clone(), *side, subject.clone(), *value)
+    let elsewhere = statement.path_elsewhere().map(str::to_owned);
+    (file.clone(), *start_line, columns, rule_id.clone(), *side, (subject.clone(), elsewhere), *value)
 }
 
 /// Returns a file's scope; a path that is not in the change counts as product code.

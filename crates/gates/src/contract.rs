@@ -3,8 +3,8 @@
 pub(crate) use qa_contracts::v1::GateName;
 
 pub use super::report::{
-    Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportFormat, Story,
-    TestCase,
+    Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportFormat,
+    ReportedPath, Story, TestCase,
 };
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::MAX_REPORT_BYTES;
@@ -123,6 +123,15 @@ impl ToolSpec {
         match path.rsplit_once('.') {
             Some((_, extension)) => self.files.contains(&extension),
             None => false,
+        }
+    }
+
+    /// Returns the exit status for faults, of a tool that has one.
+    pub(crate) fn only_fault_status(&self) -> Option<i32> {
+        let mut faults = self.exits.iter().filter(|(_, meaning)| *meaning == ExitMeaning::Faults);
+        match (faults.next(), faults.next()) {
+            (Some((status, _)), None) => Some(*status),
+            (_, _) => None,
         }
     }
 

@@ -164,7 +164,7 @@ impl CaseOutput<'_> {
     }
 }
 
-fn place(path: Option<&qa_contracts::ids::RepoPath>, line: Option<u32>, column: Option<u32>) -> String {
+fn place(path: Option<&super::report::ReportedPath>, line: Option<u32>, column: Option<u32>) -> String {
     let number = |number: Option<u32>| number.map(|number| format!(":{number}")).unwrap_or_default();
     format!("{}{}{}", path.map_or("-".to_owned(), ToString::to_string), number(line), number(column))
 }

@@ -21,6 +21,21 @@ pub struct Judged {
     pub passed: bool,
     /// The tool's report, with a diagnostic for an exit status that it does not explain.
     pub report: Report,
+    /// Exit statuses other than 0 of the attempts; `None` if nobody recorded how the command ended.
+    pub statuses: Option<BTreeSet<i32>>,
+    /// Reason for which the command has no result, beside a report with faults that it left.
+    pub broken: Option<ReportError>,
+}
+
+impl Judged {
+    /// Returns the exit statuses that the faults of this report explain, where another report has the same faults: those
+    /// with which its command ended. Where nobody recorded it, a tool with one status for faults ended with that.
+    pub fn explained_statuses(&self, spec: &ToolSpec) -> BTreeSet<i32> {
+        match &self.statuses {
+            Some(statuses) => statuses.clone(),
+            None => spec.only_fault_status().into_iter().collect(),
+        }
+    }
 }
 
 /// Reads a tool's output and decides whether it is a pass.
@@ -42,7 +57,7 @@ pub fn judge(tool: &dyn Tool, output: &Output<'_>) -> Result<Judged, ReportError
                 }
                 report.partial.get_or_insert_with(|| doubt.clone());
             }
-            judge.decide(report, ExitMeaning::Clean)
+            judge.decide(report, None)
         }
         Source::Command(command) => judge.command(tool, command, &output.places),
     }
@@ -121,6 +136,10 @@ pub fn judge_attempts(tool: &dyn Tool, attempts: &[Output<'_>]) -> Result<Judged
     if judged.is_empty() || last.report.totals.errors > 0 {
         return Ok(last);
     }
+    for earlier in &judged {
+        let statuses = earlier.statuses.iter().flatten().copied();
+        last.statuses.get_or_insert_default().extend(statuses);
+    }
     let has_passed = last.passed || judged.iter().any(|earlier| earlier.passed);
     let failing: BTreeSet<String> = match has_passed {
         true => BTreeSet::new(),
@@ -178,20 +197,41 @@ struct Judge {
 impl Judge {
     /// Judges a report whose command left its exit status. What only that could show is no doubt any more.
     fn recorded_import(&self, report: Report, exit: Option<i32>) -> Result<Judged, ReportError> {
+        let output = "its output is in the log of its step";
+        let exit = match self.completed(exit, output) {
+            Err(broken) if report.totals.has_faults() => return self.with_broken(report, exit, broken),
+            ended => ended?,
+        };
+        if self.spec.exit_meaning(exit) == ExitMeaning::Faults && !report.totals.has_faults() {
+            return self.unexplained(report, exit, output);
+        }
+        self.decide(report, Some(exit))
+    }
+
+    /// Returns the exit status of a command that has a result.
+    fn completed(&self, exit: Option<i32>, output: &str) -> Result<i32, ReportError> {
         let exit = exit.ok_or(ReportError::Signal)?;
-        let meaning = self.spec.exit_meaning(exit);
-        if report.totals.has_faults() {
-            return self.decide(report, meaning);
+        match self.spec.exit_meaning(exit) {
+            ExitMeaning::Clean | ExitMeaning::Faults => Ok(exit),
+            ExitMeaning::Nothing => Err(ReportError::Nothing(output.to_owned())),
+            ExitMeaning::Broken => Err(ReportError::Broken { exit, output: output.to_owned() }),
         }
-        let output = "its output is in the log of its step".to_owned();
-        match meaning {
-            ExitMeaning::Clean => self.decide(report, meaning),
-            ExitMeaning::Faults => {
-                Ok(Judged { passed: false, report: with_exit_status(report, exit, &output) })
-            }
-            ExitMeaning::Nothing => Err(ReportError::Nothing(output)),
-            ExitMeaning::Broken => Err(ReportError::Broken { exit, output }),
-        }
+    }
+
+    /// Keeps the faults that a command without a result reported before it ended.
+    fn with_broken(
+        &self,
+        mut report: Report,
+        exit: Option<i32>,
+        broken: ReportError,
+    ) -> Result<Judged, ReportError> {
+        report.partial.get_or_insert_with(|| broken.to_string());
+        Ok(Judged { broken: Some(broken), ..self.decide(report, exit)? })
+    }
+
+    /// Fails a report that does not contain the faults which its command's exit status means.
+    fn unexplained(&self, report: Report, exit: i32, output: &str) -> Result<Judged, ReportError> {
+        self.decide(with_exit_status(report, exit, output), Some(exit))
     }
 
     fn command(
@@ -200,7 +240,6 @@ impl Judge {
         command: &CommandOutput<'_>,
         places: &Places<'_>,
     ) -> Result<Judged, ReportError> {
-        let exit = command.exit.ok_or(ReportError::Signal)?;
         if command.capped {
             return Err(ReportError::TooLarge("what it printed was cut off".to_owned()));
         }
@@ -209,25 +248,27 @@ impl Judge {
             command.format.is_some() && command.reports.iter().any(|it| it.bytes == command.stdout);
         let printed = if is_report { b"" } else { command.stdout };
         let output = text::tail(printed, command.stderr, places);
-        let meaning = self.spec.exit_meaning(exit);
-        match meaning {
-            ExitMeaning::Clean | ExitMeaning::Faults => {}
-            ExitMeaning::Nothing => return Err(ReportError::Nothing(output)),
-            ExitMeaning::Broken => return Err(ReportError::Broken { exit, output }),
-        }
+        let completed = self.completed(command.exit, &output);
         let read = match command.format {
             None => tool.read_command(command, places),
             Some(format) => read_files(tool, format, command.reports, places),
         };
         let read = match read.map(Report::finish) {
-            Ok(report) if report.totals.has_faults() => return self.decide(report, meaning),
+            Ok(report) if report.totals.has_faults() => {
+                return match completed {
+                    Ok(exit) => self.decide(report, Some(exit)),
+                    Err(broken) => self.with_broken(report, command.exit, broken),
+                };
+            }
             read => read,
         };
+        let exit = completed?;
         match tool.printed_meaning(command) {
             Some(ExitMeaning::Nothing) => return Err(ReportError::Nothing(output)),
             Some(ExitMeaning::Broken) => return Err(ReportError::Broken { exit, output }),
             Some(ExitMeaning::Clean | ExitMeaning::Faults) | None => {}
         }
+        let meaning = self.spec.exit_meaning(exit);
         let report = match read {
             Err(ReportError::Missing | ReportError::Empty) if meaning == ExitMeaning::Faults => {
                 return Err(ReportError::Broken { exit, output });
@@ -235,13 +276,14 @@ impl Judge {
             read => read?,
         };
         if meaning == ExitMeaning::Faults && !(self.gate.runs_tests() && report.tests.is_empty()) {
-            return Ok(Judged { passed: false, report: with_exit_status(report, exit, &output) });
+            return self.unexplained(report, exit, &output);
         }
-        self.decide(report, meaning)
+        self.decide(report, Some(exit))
     }
 
-    /// Decides whether a complete report is a pass.
-    fn decide(&self, mut report: Report, meaning: ExitMeaning) -> Result<Judged, ReportError> {
+    /// Decides whether a complete report is a pass. `exit` is the status of its command, where that is known.
+    fn decide(&self, mut report: Report, exit: Option<i32>) -> Result<Judged, ReportError> {
+        let statuses = exit.map(|exit| [exit].into_iter().filter(|&exit| exit != 0).collect());
         let runs_tests = self.gate.runs_tests();
         if report.totals.has_faults() {
             let totals = &report.totals;
@@ -252,7 +294,7 @@ impl Judge {
             } else if runs_tests && totals.passed + totals.failed + totals.flaky == 0 {
                 report.partial.get_or_insert_with(|| "no test came to an end".to_owned());
             }
-            return Ok(Judged { passed: false, report });
+            return Ok(Judged { passed: false, report, statuses, broken: None });
         }
         // Linters that report a test for each file have looked at none whose test was skipped.
         if (runs_tests || report.totals.skipped > 0) && report.totals.ran() == 0 {
@@ -262,7 +304,8 @@ impl Judge {
         if report.totals.files == Some(0) {
             return Err(ReportError::Nothing("no file of the repository was looked at".to_owned()));
         }
-        Ok(Judged { passed: meaning == ExitMeaning::Clean, report })
+        let passed = exit.is_none_or(|exit| self.spec.exit_meaning(exit) == ExitMeaning::Clean);
+        Ok(Judged { passed, report, statuses, broken: None })
     }
 }
 

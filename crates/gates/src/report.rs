@@ -27,11 +27,53 @@ impl DiagnosticSeverity {
     }
 }
 
+/// Path of a file that a report names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReportedPath {
+    /// A file of the repository.
+    Repository(RepoPath),
+    /// A file elsewhere, such as in a container, as the report writes it. It tells findings of two files apart.
+    Elsewhere(String),
+}
+
+impl ReportedPath {
+    /// Returns the path in the repository.
+    pub fn in_repository(&self) -> Option<&RepoPath> {
+        match self {
+            Self::Repository(path) => Some(path),
+            Self::Elsewhere(_) => None,
+        }
+    }
+
+    /// Returns the path of a file elsewhere.
+    pub fn elsewhere(&self) -> Option<&str> {
+        match self {
+            Self::Repository(_) => None,
+            Self::Elsewhere(path) => Some(path),
+        }
+    }
+}
+
+impl std::fmt::Display for ReportedPath {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Repository(path) => out.write_str(&path.to_text()),
+            Self::Elsewhere(path) => out.write_str(path),
+        }
+    }
+}
+
+impl From<RepoPath> for ReportedPath {
+    fn from(path: RepoPath) -> Self {
+        Self::Repository(path)
+    }
+}
+
 /// A message of a tool about a source location. Fields are listed in sort order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Diagnostic {
-    /// The file, when the report names one inside the repository.
-    pub path: Option<RepoPath>,
+    /// The file, when the report names one.
+    pub path: Option<ReportedPath>,
     /// The first line, from 1.
     pub line: Option<u32>,
     /// The first column, from 1, in whatever unit the tool counts.
@@ -119,8 +161,8 @@ pub struct TestCase {
     /// Identifies the test across runs: file or module, suites and title. Equal ids in a report are numbered.
     pub id: String,
     pub outcome: Outcome,
-    /// Its file, when the report names one inside the repository.
-    pub path: Option<RepoPath>,
+    /// Its file, when the report names one.
+    pub path: Option<ReportedPath>,
     /// Line of the failure, or else of the test.
     pub line: Option<u32>,
     /// Message of the failure.

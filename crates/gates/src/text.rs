@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::report::Places;
+use crate::report::{Places, ReportedPath};
 use qa_contracts::ids::RepoPath;
 use qa_core::escape::visible;
 use qa_core::{masking, secrets};
@@ -185,6 +185,23 @@ pub(crate) fn path(text: &str, places: &Places<'_>) -> Option<RepoPath> {
     }
     let path = RepoPath::from_bytes(components.join("/").as_bytes()).ok()?;
     Some(masking::masked_name(&path).unwrap_or(path))
+}
+
+/// Like [`path`], but keeps a path outside of the repository as the report writes it.
+pub(crate) fn reported_path(text: &str, places: &Places<'_>) -> Option<ReportedPath> {
+    reported(path(text, places), text, places)
+}
+
+/// Like [`uri_path`], but keeps a URI outside of the repository as the report writes it.
+pub(crate) fn reported_uri(text: &str, places: &Places<'_>) -> Option<ReportedPath> {
+    reported(uri_path(text, places), text, places)
+}
+
+fn reported(path: Option<RepoPath>, text: &str, places: &Places<'_>) -> Option<ReportedPath> {
+    match path {
+        Some(path) => Some(ReportedPath::Repository(path)),
+        None => Some(name(text, places)).filter(|name| !name.is_empty()).map(ReportedPath::Elsewhere),
+    }
 }
 
 /// Converts a percent-encoded URI, `file:` or relative, to a path relative to the repository.

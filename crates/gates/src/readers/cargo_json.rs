@@ -112,7 +112,7 @@ fn diagnostic(message: &Value, places: &Places<'_>) -> Result<Option<Diagnostic>
     let place = primary.map(|span| own_place(span, places)).transpose()?.unwrap_or(&Value::Null);
     let code = message.get("code").filter(|code| code.is_object());
     Ok(Some(Diagnostic {
-        path: optional_string(place, "file_name")?.and_then(|path| clean::path(path, places)),
+        path: optional_string(place, "file_name")?.and_then(|path| clean::reported_path(path, places)),
         line: position(place, "line_start")?,
         column: position(place, "column_start")?,
         rule: code.map(|code| string(code, "code")).transpose()?.map(|code| clean::name(code, places)),

@@ -58,7 +58,7 @@ fn diagnostic(element: &Element, file: Option<&str>, places: &Places<'_>) -> Res
         return Err(ReportError::unreadable("an error has no `message`"));
     };
     Ok(Diagnostic {
-        path: file.and_then(|file| text::path(file, places)),
+        path: file.and_then(|file| text::reported_path(file, places)),
         line: position(element, "line")?,
         column: position(element, "column")?,
         rule: element

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::json::{document, flag_or_false, items, list, number, object, optional_string, position, string};
-use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError, ReportedPath};
 use crate::text as clean;
 
 /// Beginning of the warning about a file that was named and not linted.
@@ -17,7 +17,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
     read.totals.files = Some(files.len() as u64);
     let mut looked_at = BTreeSet::new();
     for file in files {
-        let path = clean::path(string(object(file, "an entry")?, "filePath")?, places);
+        let path = clean::reported_path(string(object(file, "an entry")?, "filePath")?, places);
         let mut errors = 0;
         let mut is_ignored = false;
         for entry in list(file, "messages")? {
@@ -40,7 +40,8 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
                 end_column: position(entry, "endColumn")?,
             });
         }
-        looked_at.extend(path.filter(|_| !is_ignored));
+        let own = path.as_ref().and_then(ReportedPath::in_repository);
+        looked_at.extend(own.filter(|_| !is_ignored).cloned());
         let declared = number(file, "errorCount")?;
         if declared != errors {
             let name = clean::name(string(file, "filePath")?, places);

@@ -41,7 +41,7 @@ fn diagnostic(
     places: &Places<'_>,
 ) -> Diagnostic {
     Diagnostic {
-        path: clean::path(&found["path"], places),
+        path: clean::reported_path(&found["path"], places),
         line: matched_position(found, "line"),
         column: matched_position(found, "column"),
         rule: rule.map(|rule| clean::name(rule, places)),
@@ -220,7 +220,7 @@ fn test_case(package: &str, test: &str, mut state: State, places: &Places<'_>) -
         // A test without an end was cut off by the end of its package.
         outcome: state.outcome.unwrap_or(Outcome::Errored),
         line: at.filter(|_| path.is_some() && fails).and_then(|found| found["line"].parse().ok()),
-        path: path.filter(|_| fails),
+        path: path.filter(|_| fails).map(Into::into),
         message: Some(clean::message(&said, places)).filter(|said| fails && !said.is_empty()),
         attempts: 1,
         stories: state.stories.finish(),

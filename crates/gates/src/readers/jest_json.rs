@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::json::{
     document, flag, flag_or_false, list, list_or_empty, number, object, optional_string, position, string,
 };
-use crate::report::{Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase};
+use crate::report::{
+    Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportedPath, TestCase,
+};
 use crate::tags::stories;
 use crate::text as clean;
-use qa_contracts::ids::RepoPath;
 
 /// Reads a report.
 pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, ReportError> {
@@ -56,8 +57,8 @@ fn without_a_test() -> Diagnostic {
 
 fn read_file(file: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
     let name = string(file, "name")?;
-    let path = clean::path(name, places);
-    let shown = path.as_ref().map_or_else(|| clean::name(name, places), |path| path.to_text().into_owned());
+    let path = clean::reported_path(name, places);
+    let shown = path.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut failing = false;
     for case in list(file, "assertionResults")? {
         let test = read_case(case, &shown, path.as_ref(), places)?;
@@ -83,7 +84,7 @@ fn read_file(file: &Value, places: &Places<'_>, read: &mut Report) -> Result<(),
 fn read_case(
     case: &Value,
     file: &str,
-    path: Option<&RepoPath>,
+    path: Option<&ReportedPath>,
     places: &Places<'_>,
 ) -> Result<TestCase, ReportError> {
     let mut titles = Vec::new();
@@ -108,7 +109,7 @@ fn read_case(
         None => None,
     };
     let said = failures.first().copied();
-    let failed_at = path.zip(said).and_then(|(path, said)| line_in(&path.to_text(), said));
+    let failed_at = path.zip(said).and_then(|(path, said)| line_in(&path.to_string(), said));
     let attempts = if outcome == Outcome::Flaky { invocations.max(earlier + 1) } else { invocations };
     Ok(TestCase {
         id: clean::name(&format!("{file} > {}", titles.join(" > ")), places),

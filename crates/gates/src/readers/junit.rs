@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::junit_outcome::{is_attempt, outcome, reason, stated_outcome, words};
 use super::libtest::panic;
 use super::xml::{Element, parse};
-use crate::report::{Attachment, Outcome, Places, Report, ReportError, Story, TestCase};
+use crate::report::{Attachment, Outcome, Places, Report, ReportError, ReportedPath, Story, TestCase};
 use crate::tags::{StoryReader, stories};
 use crate::text::{self, is_script};
 use qa_contracts::ids::{CommitId, RepoPath};
@@ -124,7 +124,13 @@ fn suite(element: &Element, outer: &Context<'_>, read: &mut Report) -> Result<Se
         declared(element, "failures")?.unwrap_or(0).saturating_add(declared(element, "errors")?.unwrap_or(0));
     if stated > seen.faults {
         let hidden = stated - seen.faults;
-        read.tests.push(suite_fault(&inner, &format!("the suite states {hidden} more faults than it shows")));
+        let problem = format!("the suite states {hidden} more faults than it shows");
+        read.tests.push(suite_fault(&inner, &problem));
+        // The base may have as many others.
+        read.partial.get_or_insert_with(|| {
+            let name = text::name(inner.name, inner.places);
+            if name.is_empty() { problem } else { format!("{name}: {problem}") }
+        });
         seen.faults = stated;
     }
     if seen.faults == 0 && stated_outcome(element).is_some_and(Outcome::fails) {
@@ -218,7 +224,8 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let name = element.attribute("name").unwrap_or("");
     let retried = element.children.iter().filter(|child| is_attempt(child)).count();
     let (outcome, fault) = outcome(element);
-    let path = place_of(element.attribute("file").or(context.file), class, context);
+    let file = place_of(element.attribute("file").or(context.file), class, context);
+    let path = file.as_ref().and_then(ReportedPath::in_repository);
     let stated: Option<u32> = element.attribute("line").and_then(|line| line.parse().ok());
     let line = stated
         .and_then(|line| match context.dialect {
@@ -230,14 +237,17 @@ fn test_case(element: &Element, context: &Context<'_>) -> TestCase {
     let failed_at = match &panic {
         Some((path, line, _)) => Some((path.clone(), *line)),
         None => fault.and_then(|fault| {
-            let named = match &path {
+            let named = match path {
                 Some(path) => place_in(&path.to_text(), &fault.text, places),
                 None => modules(class).find_map(|module| place_in(&module, &fault.text, places)),
             };
             named.or_else(|| place_in_words(&fault.text, places))
         }),
     };
-    let (path, line) = failed_at.unwrap_or((path, line));
+    let (path, line) = match failed_at {
+        Some((path, line)) => (path.map(Into::into), line),
+        None => (file, line),
+    };
     let message = match (panic, fault) {
         (Some((_, _, said)), _) => Some(said.to_owned()),
         (None, Some(fault)) => Some(reason(fault)),
@@ -308,10 +318,10 @@ fn place_in_words(said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, 
 }
 
 /// The file of a test: stated, or the class where writers put it there.
-fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<RepoPath> {
+fn place_of(stated: Option<&str>, class: &str, context: &Context<'_>) -> Option<ReportedPath> {
     let candidates = [stated, Some(class), Some(context.name)];
     let stated = candidates.into_iter().flatten().find(|candidate| is_like_file(candidate))?;
-    text::path(stated, context.places)
+    text::reported_path(stated, context.places)
 }
 
 fn is_like_file(text: &str) -> bool {
@@ -526,7 +536,7 @@ mod tests {
         let report = "<testsuite name=\"sum.bats\"><testcase classname=\"sum.bats\" name=\"fails\"><failure type=\"failure\">(from function `check&#39; in file test/helper.bash, line 2,\n in test file test/sum.bats, line 7)\n  `check&#39; failed</failure></testcase></testsuite>";
         let places = Places { roots: &[], directory: "", module: "" };
         let read = read_report(report.as_bytes(), &places, Dialect::Other).unwrap();
-        let place = (read.tests[0].path.as_ref().map(|path| path.to_text().into_owned()), read.tests[0].line);
+        let place = (read.tests[0].path.as_ref().map(|path| path.to_string()), read.tests[0].line);
         assert_eq!(place, (Some("test/sum.bats".to_owned()), Some(7)));
         for said in
             ["in test file ", "in test file a, line x", "in test file ../a, line 1", "in test file a, line 0"]

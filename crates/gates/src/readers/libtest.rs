@@ -207,7 +207,7 @@ fn test_case(program: &str, name: &str, outcome: Outcome, output: &str, places: 
         id: clean::name(&id, places),
         outcome,
         line: place.as_ref().and_then(|(_, line)| *line),
-        path: place.map(|(path, _)| path),
+        path: place.map(|(path, _)| path.into()),
         message: Some(clean::message(said, places)).filter(|said| !said.is_empty()),
         attempts: 1,
         stories: stories([name]),

@@ -59,7 +59,7 @@ pub(crate) fn read_text(report: &[u8], places: &Places<'_>) -> Result<Report, Re
 
 /// An error, or a note, which belongs to the error before it when it stands on the same line.
 fn read_line(found: &regex::Captures<'_>, places: &Places<'_>, read: &mut Report) {
-    let path = clean::path(&found["path"], places);
+    let path = clean::reported_path(&found["path"], places);
     let line = matched_position(found, "line");
     if &found["level"] == "note" {
         let above = read.diagnostics.last_mut().filter(|above| above.path == path && above.line == line);
@@ -98,7 +98,7 @@ pub(crate) fn read_json(report: &[u8], places: &Places<'_>) -> Result<Report, Re
         }
         let hint = optional_string(&entry, "hint")?.map(|hint| format!("\n{hint}")).unwrap_or_default();
         read.diagnostics.push(Diagnostic {
-            path: clean::path(string(&entry, "file")?, places),
+            path: clean::reported_path(string(&entry, "file")?, places),
             line: position(&entry, "line")?,
             column: column(&entry, "column"),
             rule: optional_string(&entry, "code")?.map(|code| clean::name(code, places)),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::json::{child, document, list, list_or_empty, number, object, optional_string, position, string};
 use crate::report::ToolVersion;
 use crate::report::{
-    Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, TestCase,
+    Attachment, Diagnostic, DiagnosticSeverity, Outcome, Places, Report, ReportError, ReportedPath, TestCase,
 };
 use crate::tags::StoryReader;
 use crate::text as clean;
@@ -147,18 +147,19 @@ impl<'a> Context<'a> {
         Ok(clean::name(&format!("{}{project}", words.join(" > ")), self.places))
     }
 
-    fn path(&self, file: &str) -> Option<qa_contracts::ids::RepoPath> {
+    fn path(&self, file: &str) -> Option<ReportedPath> {
         let is_absolute = file.starts_with('/') || file.get(1..2) == Some(":");
         if is_absolute || self.root.is_empty() {
-            clean::path(file, self.places)
+            clean::reported_path(file, self.places)
         } else {
-            clean::path(&format!("{}/{file}", self.root), self.places)
+            clean::reported_path(&format!("{}/{file}", self.root), self.places)
         }
     }
 
     fn attachment(&self, attachment: &Value) -> Result<Attachment, ReportError> {
+        let path = optional_string(attachment, "path")?.and_then(|path| self.path(path));
         Ok(Attachment {
-            path: optional_string(attachment, "path")?.and_then(|path| self.path(path)),
+            path: path.and_then(|path| path.in_repository().cloned()),
             name: clean::name(string(attachment, "name")?, self.places),
             media_type: clean::name(optional_string(attachment, "contentType")?.unwrap_or(""), self.places),
         })

@@ -17,7 +17,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
             Some(other) => return Err(ReportError::unreadable(format!("`severity` is {other:?}"))),
         };
         read.diagnostics.push(Diagnostic {
-            path: clean::path(string(entry, "filename")?, places),
+            path: clean::reported_path(string(entry, "filename")?, places),
             line: position(start, "row")?,
             column: position(start, "column")?,
             rule: optional_string(entry, "code")?.map(|rule| clean::name(rule, places)),

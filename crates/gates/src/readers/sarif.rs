@@ -7,7 +7,7 @@ use super::json::{
 };
 use super::sarif_levels::{Descriptors, NOTIFICATIONS, Position, RULES, severity};
 use crate::report::ToolVersion;
-use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
+use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError, ReportedPath};
 use crate::text as clean;
 use qa_contracts::ids::CommitId;
 
@@ -255,11 +255,7 @@ fn said(message: &Value, rule: Option<&Value>) -> Result<String, ReportError> {
 }
 
 /// The file of a result: its address, below the addresses that the run gives to the names of its bases.
-fn address(
-    artifact: &Value,
-    run: &Value,
-    places: &Places<'_>,
-) -> Result<Option<qa_contracts::ids::RepoPath>, ReportError> {
+fn address(artifact: &Value, run: &Value, places: &Places<'_>) -> Result<Option<ReportedPath>, ReportError> {
     let location = if artifact.get("uri").is_none() {
         listed_location(artifact, run).unwrap_or(artifact)
     } else {
@@ -282,7 +278,7 @@ fn address(
         };
         base = optional_string(known, "uriBaseId")?;
     }
-    Ok(clean::uri_path(&full, places))
+    Ok(clean::reported_uri(&full, places))
 }
 
 /// Returns the location of an artifact that is only a position in the run's list.
@@ -494,7 +490,7 @@ mod tests {
         let run = r#"{"tool":{"driver":{"name":"x"}},"originalUriBaseIds":{"ROOT":{"uri":"file:///github/workspace/"},"SRC":{"uri":"src","uriBaseId":"ROOT"}},"artifacts":[{"location":{"uri":"b.ts","uriBaseId":"SRC"}}],"results":[{"level":"note","message":{"text":"t"},"locations":[{"physicalLocation":{"artifactLocation":{"index":0}}}]}]}"#;
         assert_eq!(shown(run).unwrap(), "warning src/b.ts - t");
         let outside = run.replace("file:///github/workspace/", "file:///etc/");
-        assert_eq!(shown(&outside).unwrap(), "warning - - t");
+        assert_eq!(shown(&outside).unwrap(), "warning file:///etc/src/b.ts - t");
     }
 
     #[test]

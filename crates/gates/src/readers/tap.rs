@@ -302,7 +302,7 @@ impl<'a> Level<'a> {
         }
         case.message = Some(text::message(message, context.places)).filter(|message| !message.is_empty());
         if let Some((path, line)) = place_in(diagnostics, context.places) {
-            (case.path, case.line) = (Some(path), line);
+            (case.path, case.line) = (Some(path.into()), line);
         }
     }
 

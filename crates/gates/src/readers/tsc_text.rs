@@ -33,7 +33,7 @@ pub(crate) fn read_report(report: &[u8], places: &Places<'_>) -> Result<Report, 
         if let Some(found) = ERROR.captures(line) {
             messages.push(found["message"].to_owned());
             read.diagnostics.push(Diagnostic {
-                path: found.name("path").and_then(|path| clean::path(path.as_str(), places)),
+                path: found.name("path").and_then(|path| clean::reported_path(path.as_str(), places)),
                 line: matched_position(&found, "line"),
                 column: matched_position(&found, "column"),
                 rule: Some(found["rule"].to_owned()),

@@ -7,7 +7,7 @@ use super::record::CommittedFile;
 use super::{Evidence, GateOutcome, GateReport};
 use crate::ports::PortError;
 use qa_contracts::v1::{GateName, RecordedTest};
-use qa_gates::contract::{Outcome, TestCase};
+use qa_gates::contract::{Outcome, ReportedPath, TestCase};
 use qa_gates::stories::ProjectTest;
 use qa_reading::syntax::{self, Language, Span};
 
@@ -105,7 +105,7 @@ fn title(id: &str) -> &str {
 
 /// Returns the files that may hold a test: that of the report, else the modules in a dotted id.
 fn paths(directory: &str, test: &TestCase) -> Vec<String> {
-    if let Some(path) = &test.path {
+    if let Some(path) = test.path.as_ref().and_then(ReportedPath::in_repository) {
         return vec![path.to_text().into_owned()];
     }
     let Some((mut module, _)) = test.id.split_once("::") else { return Vec::new() };

@@ -1,7 +1,7 @@
 //! Judges the commands of gates from their record alone.
 
 use super::calls;
-use super::{Evidence, GateError, GateOutcome, GateReport, Origin, ReportScope, code_of};
+use super::{Evidence, GateError, GateOutcome, GateReport, Origin, ReportScope, command_code};
 use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
@@ -12,9 +12,7 @@ use qa_contracts::v1::{
 use qa_core::escape::harmless;
 use qa_core::permissions::Permission;
 use qa_core::policy::POLICY_PATH;
-use qa_gates::contract::{
-    CommandOutput, CommandTemplate, Output, Places, ReportError, ReportFile, Source, ToolSpec,
-};
+use qa_gates::contract::{CommandOutput, CommandTemplate, Output, Places, ReportFile, Source, ToolSpec};
 use qa_gates::judge::{Judged, judge_attempts};
 use qa_gates::manifests::directory_of;
 use qa_gates::selection::{SelectedCommand, Selection};
@@ -80,7 +78,8 @@ impl GateOutcome {
     ) -> Vec<GateReport> {
         let execution = evidence.execution;
         let mut all = Vec::new();
-        let mut head_is_excusable = false;
+        // Exit statuses of the last report of head, if the base may excuse its findings.
+        let mut excusable = None;
         for (ordinal, command) in selection.commands.iter().enumerate() {
             let attempts: Vec<&RecordedCommand> =
                 commands_of(gate, execution).filter(|each| each.ordinal == ordinal as u64).collect();
@@ -88,14 +87,19 @@ impl GateOutcome {
             match command.side {
                 Side::Head => {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
-                    head_is_excusable = false;
+                    excusable = None;
                     let earlier = self.statements.len();
                     let judged = judge_command(gate, command, &attempts);
                     let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
                     match judged {
                         Ok(judged) => {
                             let may_be_excused = self.add_head_report(gate, &origin, &judged);
-                            head_is_excusable = may_be_excused && judged.report.totals.has_faults();
+                            if may_be_excused && judged.report.totals.has_faults() {
+                                excusable = Some(judged.statuses.clone().unwrap_or_default());
+                            }
+                            if let Some(broken) = &judged.broken {
+                                self.fail(&origin.tool, command_code(broken), &harmless(&broken.to_string()));
+                            }
                             let scope =
                                 ReportScope::new(origin.spec, &command.template.directory, &command.covers);
                             all.push(GateReport { scope, judged });
@@ -107,11 +111,15 @@ impl GateOutcome {
                     }
                 }
                 // The base matters only if head has findings that it may excuse.
-                Side::Base if head_is_excusable => match judge_command(gate, command, &attempts) {
-                    Ok(judged) => self.add_base_report(gate, &origin, &judged.report, evidence.change_set),
-                    Err(error) => self.warn_without_base(error),
-                },
-                Side::Base => {}
+                Side::Base => {
+                    let Some(head_statuses) = &excusable else { continue };
+                    match judge_command(gate, command, &attempts) {
+                        Ok(base) => {
+                            self.add_base_report(gate, &origin, head_statuses, &base, evidence.change_set);
+                        }
+                        Err(error) => self.warn_without_base(error),
+                    }
+                }
             }
         }
         all
@@ -152,7 +160,7 @@ fn commands_of(gate: GateName, execution: &RecordedExecution) -> impl Iterator<I
 pub(super) fn is_retryable(gate: GateName, command: &SelectedCommand, attempts: &[RecordedCommand]) -> bool {
     judge_recorded(gate, command, attempts).is_ok_and(|judged| {
         let totals = &judged.report.totals;
-        !judged.passed && totals.errors == 0 && totals.failed + totals.errored > 0
+        !judged.passed && judged.broken.is_none() && totals.errors == 0 && totals.failed + totals.errored > 0
     })
 }
 
@@ -202,11 +210,8 @@ fn judge_command(
             Output { gate, source, places }
         })
         .collect();
-    judge_attempts(command.tool, &outputs).map_err(|error| {
-        let ended_badly = matches!(error, ReportError::Signal | ReportError::Broken { .. });
-        let code = if ended_badly { Code::ExecutionExitNonzero } else { code_of(&error) };
-        GateError::new(code, harmless(&error.to_string()))
-    })
+    judge_attempts(command.tool, &outputs)
+        .map_err(|error| GateError::new(command_code(&error), harmless(&error.to_string())))
 }
 
 /// Returns the report files of an attempt. Of a command of the policy, standard output is one unless it names files.

@@ -34,13 +34,13 @@ use qa_contracts::v1::{
 use qa_core::classify::is_glob;
 use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
-use qa_core::findings::{MovedCounts, MovedText, Statement};
+use qa_core::findings::{MovedCounts, MovedText, PATH_ELSEWHERE, Statement};
 use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
     Diagnostic, DiagnosticSeverity, ImportEnd, Outcome, Output, Places, Report, ReportError, ReportFile,
-    ReportFormat, Source, TestCase, ToolSpec,
+    ReportFormat, ReportedPath, Source, TestCase, ToolSpec,
 };
 use qa_gates::judge::{Judged, judge};
 
@@ -205,18 +205,22 @@ fn judge_report(
         source: Source::Import { format, reports: &files, end: import_end(recorded) },
         places: Places { roots: &[], directory, module: declared.module.as_deref().unwrap_or("") },
     };
-    let judged = judge(tool, &output).map_err(|error| {
+    let mut judged = judge(tool, &output).map_err(|error| {
         let problem =
             format!("failed to read the result of {} in {}: {error}", declared.writer(), recorded.path);
         GateError::new(code_of(&error), harmless(&problem))
     })?;
-    if recorded.side == Side::Head && judged.passed && is_hidden(declared, tool.spec(), format, recorded) {
+    if recorded.side == Side::Head && is_hidden(declared, tool.spec(), format, recorded) {
         let reason = match is_glob(&declared.path) {
             true => format!("nothing shows that {} wrote all of its files", declared.writer()),
             false => format!("{} does not show every failure of {}", format.as_str(), declared.writer()),
         };
-        let problem = format!("{reason}; run it by `qa-skill record`, which keeps its exit status");
-        return Err(GateError::new(Code::GateReportIncomplete, problem));
+        if judged.passed {
+            let problem = format!("{reason}; run it by `qa-skill record`, which keeps its exit status");
+            return Err(GateError::new(Code::GateReportIncomplete, problem));
+        }
+        // The failures that it shows may be those of the base, beside one that it does not show.
+        judged.report.partial.get_or_insert(reason);
     }
     match &judged.report.commit {
         Some(named) if !commits.is_empty() && !commits.contains(&named) => {
@@ -262,6 +266,14 @@ fn find_report<'r>(
     side: Side,
 ) -> Option<&'r RecordedReport> {
     reports.iter().find(|report| report.gate == gate && report.path == path && report.side == side)
+}
+
+/// Returns the code of a command that has no result.
+fn command_code(error: &ReportError) -> Code {
+    match error {
+        ReportError::Signal | ReportError::Broken { .. } => Code::ExecutionExitNonzero,
+        other => code_of(other),
+    }
 }
 
 fn code_of(error: &ReportError) -> Code {
@@ -328,9 +340,14 @@ impl GateOutcome {
                 [] => self.digests.push(None),
                 files => self.digests.extend(files.iter().map(|file| Some(file.sha256.clone()))),
             }
+            let mut head_statuses = BTreeSet::new();
             match judge_report(gate, declared, head_report, &[&change_set.head_sha]) {
                 Ok(judged) => {
                     let may_be_excused = self.add_head_report(gate, &origin, &judged);
+                    head_statuses.extend(judged.statuses.iter().flatten());
+                    if let Some(broken) = &judged.broken {
+                        self.fail(&origin.tool, code_of(broken), &harmless(&broken.to_string()));
+                    }
                     self.summary.push(describe_end(&declared.path, head_report));
                     let directory = declared.directory.as_deref().unwrap_or_default();
                     let scope = ReportScope::new(origin.spec, directory, &declared.covers);
@@ -344,7 +361,7 @@ impl GateOutcome {
             let Some(base) = &declared.base else { continue };
             let commits = [&change_set.base_sha, change_set.measured_from()];
             match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
-                Ok(judged) => self.add_base_report(gate, &origin, &judged.report, change_set),
+                Ok(base) => self.add_base_report(gate, &origin, &head_statuses, &base, change_set),
                 Err(error) => self.warn_without_base(error),
             }
         }
@@ -378,9 +395,22 @@ impl GateOutcome {
         judged.report.partial.is_none()
     }
 
-    /// Adds a report of the base, whose findings are pre-existing.
-    fn add_base_report(&mut self, gate: GateName, origin: &Origin, report: &Report, change_set: &ChangeSet) {
-        for mut statement in statements(gate, origin, report) {
+    /// Adds a report of the base, whose findings are pre-existing, and fails for an exit status that head alone has.
+    fn add_base_report(
+        &mut self,
+        gate: GateName,
+        origin: &Origin,
+        head_statuses: &BTreeSet<i32>,
+        base: &Judged,
+        change_set: &ChangeSet,
+    ) {
+        // Without a fault the base excuses nothing. The findings of stories are those of their steps.
+        if base.report.totals.has_faults() && gate != GateName::StoryValidation {
+            let new =
+                head_statuses.difference(&base.explained_statuses(origin.spec)).copied().collect::<Vec<_>>();
+            self.statements.extend(new.into_iter().map(|exit| status_statement(gate, origin, exit, base)));
+        }
+        for mut statement in statements(gate, origin, &base.report) {
             statement.file = path_at_head(change_set, statement.file);
             let text = MovedText {
                 scope: scope_at(change_set, &statement.file),
@@ -487,6 +517,26 @@ fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement
     statements
 }
 
+/// Returns the statement for an exit status that the base does not explain, which faults of the base do not excuse.
+fn status_statement(gate: GateName, origin: &Origin, exit: i32, base: &Judged) -> Statement {
+    let mut statement = empty_statement(gate, GateRule::Error, origin, None, None);
+    let at_base = match &base.statuses {
+        None => {
+            "Write the report about the base by `qa-skill record` too.".clone_into(&mut statement.fix);
+            "how that of the base ended is not recorded".to_owned()
+        }
+        Some(statuses) if statuses.is_empty() => "that of the base with status 0".to_owned(),
+        Some(statuses) => {
+            let statuses: Vec<String> = statuses.iter().map(ToString::to_string).collect();
+            format!("that of the base with status {}", statuses.join(" and "))
+        }
+    };
+    statement.subject = format!("its command ended with status {exit}, and {at_base}");
+    statement.summary = headline(&format!("{}: {}", origin.tool, statement.subject));
+    statement.moves = false;
+    statement
+}
+
 fn diagnostic_statement(gate: GateName, origin: &Origin, diagnostic: &Diagnostic) -> Statement {
     let rule = match diagnostic.severity {
         DiagnosticSeverity::Error => GateRule::Error,
@@ -503,6 +553,10 @@ fn diagnostic_statement(gate: GateName, origin: &Origin, diagnostic: &Diagnostic
     statement.start_column = diagnostic.column.unwrap_or(0).into();
     statement.end_column = diagnostic.end_column.unwrap_or(0).into();
     statement.subject = harmless(&message);
+    let message = match diagnostic.path.as_ref().and_then(ReportedPath::elsewhere) {
+        Some(path) => format!("{path}: {message}"),
+        None => message,
+    };
     statement.summary = headline(&format!("{}: {message}", origin.tool));
     statement
 }
@@ -533,16 +587,23 @@ fn empty_statement(
     gate: GateName,
     rule: GateRule,
     origin: &Origin,
-    path: Option<&RepoPath>,
+    path: Option<&ReportedPath>,
     line: Option<u32>,
 ) -> Statement {
     let start_line = u64::from(line.unwrap_or(1)).max(1);
+    let mut detail = BTreeMap::from([
+        ("report".to_owned(), origin.from.clone().into()),
+        ("tool".to_owned(), origin.tool.clone().into()),
+    ]);
+    if let Some(path) = path.and_then(ReportedPath::elsewhere) {
+        detail.insert(PATH_ELSEWHERE.to_owned(), harmless(path).into());
+    }
     Statement {
         rule_id: rule_id(gate, rule),
         severity: rule.severity(),
         fix: rule.fix().to_owned(),
         moves: true,
-        file: path.unwrap_or(&origin.file).clone(),
+        file: path.and_then(ReportedPath::in_repository).unwrap_or(&origin.file).clone(),
         side: Side::Head,
         start_line,
         end_line: start_line,
@@ -553,10 +614,7 @@ fn empty_statement(
         subject: String::new(),
         operand: None,
         summary: String::new(),
-        detail: BTreeMap::from([
-            ("report".to_owned(), origin.from.clone().into()),
-            ("tool".to_owned(), origin.tool.clone().into()),
-        ]),
+        detail,
         doubt: None,
     }
 }
