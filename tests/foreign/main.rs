@@ -8,6 +8,7 @@
 mod artifact_client;
 mod documents;
 mod hiding;
+mod imported;
 mod openapi;
 mod providers;
 mod sarif;
