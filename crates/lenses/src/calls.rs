@@ -1,6 +1,6 @@
 //! Rules about calls: patterns as data, held against the syntax tree of a changed file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::contract::{Draft, DraftExt, Fact, Inspection, Need};
@@ -100,7 +100,8 @@ impl Calls {
     pub(crate) fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         let rows = self.rows(&file.path.to_text());
         rows.is_some_and(|rows| {
-            rows.words.may_match(&hunks.text) || hunks.text.lines().any(|line| switch_set_in(line).is_some())
+            rows.words.may_match(&hunks.text)
+                || hunks.text.lines().any(|line| !switches_set_in(line).is_empty())
         })
     }
 
@@ -298,28 +299,34 @@ fn shown_lines(packet: &Packet<'_>) -> String {
     shown
 }
 
-/// Returns the name that a line sets to a value that turns something on or off: `VERIFY = False` is the whole change
-/// where calls say `verify=VERIFY`.
-fn switch_set_in(line: &str) -> Option<&str> {
-    let (name, value) = line.split_once('=')?;
-    let value = value.trim_start_matches([' ', '\t', '"', '\'', '(']);
-    let word = value.split(|next: char| !next.is_alphanumeric() && next != '_').next()?;
-    if !matches!(word, "False" | "false" | "True" | "true" | "0" | "1" | "None" | "null") {
-        return None;
+/// Values that turn something on or off.
+const SWITCHES: &[&str] = &["False", "false", "True", "true", "0", "1", "None", "null"];
+
+/// Returns the names that a line may set to a value that turns something on or off: `VERIFY = False` is the whole
+/// change where calls say `verify=VERIFY`. Names beside them may be among them.
+fn switches_set_in(line: &str) -> Vec<&str> {
+    let has_switch = words(line).any(|word| SWITCHES.contains(&word));
+    let is_set = line.contains('=') || ["const ", "define(", "dict("].iter().any(|mark| line.contains(mark));
+    if !has_switch || !is_set {
+        return Vec::new();
     }
-    let name = name.split_once(':').map_or(name, |(name, _)| name).trim_end_matches([':', ' ']);
-    let name =
-        name.rsplit(|character: char| !character.is_alphanumeric() && !"_$".contains(character)).next()?;
-    (!name.is_empty()).then_some(name)
+    words(line)
+        .filter(|word| !SWITCHES.contains(word) && !word.starts_with(|first: char| first.is_ascii_digit()))
+        .collect()
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .filter(|word| !word.is_empty())
 }
 
 /// Adds the lines of a file that use a switch which the added lines set.
 fn push_uses_of_switches(shown: &mut String, packet: &Packet<'_>, text: &str) {
-    let names: Vec<&str> = packet.added().filter_map(|line| switch_set_in(line.text)).collect();
+    let names: BTreeSet<&str> = packet.added().flat_map(|line| switches_set_in(line.text)).collect();
     if names.is_empty() {
         return;
     }
-    for line in text.lines().filter(|line| names.iter().any(|name| line.contains(name))) {
+    for line in text.lines().filter(|line| words(line).any(|word| names.contains(word))) {
         shown.push_str(line);
         shown.push('\n');
     }

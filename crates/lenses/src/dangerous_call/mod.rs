@@ -32,7 +32,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "7",
+    version: "8",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,

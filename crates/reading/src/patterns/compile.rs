@@ -322,6 +322,12 @@ impl Compiler<'_> {
         if let Shape::Name(word) = &shape {
             return self.leaf(code, word);
         }
+        // In a pattern `{ name }` has a variable, or `...`.
+        if let Shape::Pair(name, value) = &shape
+            && name.span == code.span(*value)
+        {
+            return self.leaf(code, &name.text);
+        }
         if let Shape::Member(..) = &shape
             && let Some(path) = code.path(node)
             && !path.contains(VARIABLE)
@@ -473,7 +479,7 @@ impl Role {
         match self {
             Self::Call(..) | Self::CallFirst | Self::Method(..) | Self::Command | Self::Macro => Class::Call,
             Self::Name | Self::Dotted | Self::Member(..) | Self::MemberPair | Self::Index(..) => Class::Path,
-            Self::Pair(..) | Self::PairChildren => Class::Pair,
+            Self::Pair(..) | Self::PairChildren | Self::Shorthand => Class::Pair,
             Self::Assign(..) => Class::Assign,
             Self::Skip
             | Self::Wrap(_)

@@ -1,64 +1,33 @@
 //! Values of names that a file sets once: `verify=OFF` below `OFF = False` is `verify=False`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use tree_sitter::Node as Parsed;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Code;
+use super::assignments::Binding;
 use super::search::touches_one_of;
 use super::shape::{Node, Shape};
-use crate::syntax::{Span, is_function};
-
-/// Assignments to a name anywhere in a file.
-#[derive(Debug, Default)]
-pub(super) struct Assignments {
-    pub(super) count: usize,
-    /// The value that is written out, where the last one has that.
-    pub(super) literal: Option<Span>,
-}
-
-/// Returns the values of the names that are set once and to a value that is written out.
-pub(super) fn set_once(assignments: BTreeMap<String, Assignments>) -> BTreeMap<String, Span> {
-    let once = assignments.into_iter().filter(|(_, assignments)| assignments.count == 1);
-    once.filter_map(|(name, only)| Some((name, only.literal?))).collect()
-}
-
-/// The innermost part of a file in which a name has a value.
-enum Scope {
-    File,
-    Function(Span),
-    /// Names of a class are not used by their bare name.
-    Class,
-}
-
-fn scope_of(node: Parsed<'_>) -> Scope {
-    let mut next = node.parent();
-    while let Some(node) = next {
-        if matches!(node.kind(), "class" | "class_body" | "class_declaration" | "class_definition") {
-            return Scope::Class;
-        }
-        if is_function(node.kind()) {
-            return Scope::Function(Span { start: node.start_byte(), end: node.end_byte() });
-        }
-        next = node.parent();
-    }
-    Scope::File
-}
+use super::words::is_word;
+use crate::syntax::Span;
 
 impl<'t> Code<'t> {
     /// Returns spans, in order and apart, together with the places of names whose only value touches one of them.
     pub(super) fn with_uses_of_constants<'s>(&self, spans: &'s [Span]) -> Cow<'s, [Span]> {
-        let constants = self.bindings().constants.iter();
-        let changed = constants.filter(|(_, value)| touches_one_of(spans, **value));
-        let mut uses: Vec<Span> = Vec::new();
-        for (name, _) in changed {
-            let places = self.text.match_indices(name.as_str());
-            uses.extend(places.map(|(start, name)| Span { start, end: start + name.len() }));
-        }
-        if uses.is_empty() {
+        let changed: BTreeSet<&str> = self
+            .bindings()
+            .assignments
+            .bindings()
+            .filter(|(_, binding)| {
+                let members = binding.members.iter().map(|set| set.span);
+                binding.value().into_iter().chain(members).any(|value| touches_one_of(spans, value))
+            })
+            .map(|(name, _)| name.trim_start_matches('$'))
+            .collect();
+        if changed.is_empty() {
             return Cow::Borrowed(spans);
         }
+        let mut uses: Vec<Span> =
+            words(self.text).filter(|word| changed.contains(word.of(self.text))).collect();
         uses.extend(spans);
         uses.sort_unstable();
         uses.dedup_by(|next, last| {
@@ -71,21 +40,67 @@ impl<'t> Code<'t> {
         Cow::Owned(uses)
     }
 
-    /// Returns the value of a name that the file sets once and to a value that is written out, where the name is in the
-    /// scope of that.
+    /// Returns the value of a name or a member that the file sets once and to a value that is written out.
     pub(super) fn constant(&self, node: Node<'t>) -> Option<Node<'t>> {
-        let Shape::Name(name) = self.shape(node) else { return None };
-        let value = self.bindings().constants.get(&*name)?;
-        let root = self.parsed.tree.parsed()?.root_node();
-        let value = root.named_descendant_for_byte_range(value.start, value.end)?;
-        let is_in_scope = match scope_of(value) {
-            Scope::File => true,
-            Scope::Function(function) => {
-                let used = self.span(node);
-                function.start <= used.start && used.end <= function.end
-            }
-            Scope::Class => false,
-        };
-        is_in_scope.then_some(Node::Parsed(value))
+        self.node_at(self.binding(node)?.value()?)
     }
+
+    /// Returns the members of the constant that a node names, each by the last place that sets it for certain.
+    pub(super) fn constant_record(&self, node: Node<'t>) -> Option<&'t BTreeMap<String, Span>> {
+        let binding = self.binding(node)?;
+        let Shape::Record(items) = self.shape(self.node_at(binding.value()?)?) else { return None };
+        Some(binding.record.get_or_init(|| {
+            let mut record = BTreeMap::new();
+            for item in items {
+                if let Shape::Pair(name, _) = self.shape(item) {
+                    record.insert(name.text.into_owned(), self.span(item));
+                }
+            }
+            for set in &binding.members {
+                match set.is_certain {
+                    true => drop(record.insert(set.name.clone(), set.span)),
+                    false => drop(record.remove(&set.name)),
+                }
+            }
+            record
+        }))
+    }
+
+    fn binding(&self, node: Node<'t>) -> Option<&'t Binding> {
+        let (assignments, grammar) = (&self.bindings().assignments, self.parsed.grammar);
+        let at = self.span(node);
+        match self.shape(node) {
+            Shape::Name(name) => assignments.named(grammar, &name, at),
+            // `{ name }` stands for `{ name: name }`.
+            Shape::Pair(name, value) if name.span == self.span(value) => {
+                assignments.named(grammar, &name.text, at)
+            }
+            Shape::Member(object, name) => {
+                assignments.member(self.node_text(self.unwrapped(object)), &name.text, at)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the innermost node that has a place.
+    pub(super) fn node_at(&self, place: Span) -> Option<Node<'t>> {
+        let root = self.parsed.tree.parsed()?.root_node();
+        root.named_descendant_for_byte_range(place.start, place.end).map(Node::Parsed)
+    }
+}
+
+/// Returns the places of the words of a text.
+fn words(text: &str) -> impl Iterator<Item = Span> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < bytes.len() && !is_word(bytes[at]) {
+            at += 1;
+        }
+        let start = at;
+        while at < bytes.len() && is_word(bytes[at]) {
+            at += 1;
+        }
+        (start < at).then_some(Span { start, end: at })
+    })
 }

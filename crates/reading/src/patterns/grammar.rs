@@ -59,6 +59,8 @@ pub(super) enum Role {
     Pair(&'static str, &'static str),
     /// Like `Pair`, with the name as first child and the value as second; stands for its only child where it has one.
     PairChildren,
+    /// `name`, which stands for `name: name`.
+    Shorthand,
     Assign(&'static str, &'static str),
     Binary,
     Unary,
@@ -69,7 +71,7 @@ pub(super) enum Role {
 
 use Role::{
     Assign, Binary, Call, CallFirst, Command, Dotted, Index, List, Literal, Macro, Member, MemberPair,
-    Method, Name, Other, Pair, PairChildren, Record, Skip, Text, Texts, Unary, Wrap, WrapLast,
+    Method, Name, Other, Pair, PairChildren, Record, Shorthand, Skip, Text, Texts, Unary, Wrap, WrapLast,
 };
 
 type Row = (&'static str, Role);
@@ -163,7 +165,7 @@ const JAVASCRIPT: &[Row] = &[
     ("identifier", Name),
     ("property_identifier", Name),
     ("private_property_identifier", Name),
-    ("shorthand_property_identifier", Name),
+    ("shorthand_property_identifier", Shorthand),
     ("type_identifier", Name),
     ("this", Name),
     ("super", Name),

@@ -1,5 +1,7 @@
 //! Holds a compiled pattern against one node.
 
+use std::collections::BTreeMap;
+
 use super::Code;
 use super::compile::{Demand, LazyRegex, NamePat, Pat, Pattern};
 use super::grammar::{Grammar, Role};
@@ -30,12 +32,19 @@ enum Capture<'t> {
     Word(Word<'t>),
 }
 
-/// An argument or a member that a list gives.
+/// A named argument or a member that a list gives.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Given<'t> {
+struct Given<'t> {
     node: Node<'t>,
     /// The `**NAME` or `...NAME` that brings it from a constant.
     spread: Option<Span>,
+}
+
+/// Named arguments and members of a list, one of them or those of a constant.
+#[derive(Debug, Clone, Copy)]
+enum Named<'t> {
+    One(Node<'t>),
+    Constant { spread: Span, record: &'t BTreeMap<String, Span> },
 }
 
 /// One attempt to match.
@@ -83,13 +92,28 @@ impl<'a, 't> Attempt<'a, 't> {
             (Pat::Call(callee, arguments), Shape::Call(found, given)) => {
                 self.is_callee(callee, &found, captured) && self.is_list(arguments, &given, captured)
             }
-            (Pat::Text(_) | Pat::Literal(_) | Pat::Record(_) | Pat::List(_), Shape::Name(_)) => {
+            (Pat::Record(items), Shape::Name(_) | Shape::Member(..))
+                if let Some(record) = self.code.constant_record(node) =>
+            {
+                let named = Named::Constant { spread: self.code.span(node), record };
+                self.are_given(items, &[named], &[], captured)
+            }
+            (
+                Pat::Text(_) | Pat::Literal(_) | Pat::Record(_) | Pat::List(_),
+                Shape::Name(_) | Shape::Member(..) | Shape::Pair(..),
+            ) => {
                 let Some(value) = self.code.constant(node) else { return false };
                 captured.constants.push(self.code.span(value));
                 self.is(pat, value, captured)
             }
             (Pat::Text(expected), Shape::Text(text)) => text == *expected,
             (Pat::Literal(expected), Shape::Literal(text)) => same_literal(&text, expected),
+            // A member of a constant may be set on its own.
+            (Pat::Pair(name, value), Shape::Assign(to, given))
+                if let Shape::Member(_, found) = self.code.shape(to) =>
+            {
+                self.is_word(name, &found, captured) && self.is(value, given, captured)
+            }
             (Pat::Pair(name, value), Shape::Pair(found, given)) => {
                 let matches = self.is_word(name, &found, captured) && self.is(value, given, captured);
                 if matches && matches!(name, NamePat::Is(name) if name == self.pattern.report) {
@@ -213,18 +237,33 @@ impl<'a, 't> Attempt<'a, 't> {
         if nodes.len() > MOST_ARGUMENTS {
             return false;
         }
+        let (mut named, mut others) = (Vec::new(), Vec::new());
+        for node in nodes {
+            match self.code.spread_constant(*node) {
+                Some(record) => named.push(Named::Constant { spread: self.code.span(*node), record }),
+                None if self.code.is_pair(*node) => named.push(Named::One(*node)),
+                None => others.push(*node),
+            }
+        }
+        self.are_given(pats, &named, &others, captured)
+    }
+
+    fn are_given(
+        &mut self,
+        pats: &'a [Pat],
+        given: &[Named<'t>],
+        others: &[Node<'t>],
+        captured: &mut Captured<'t>,
+    ) -> bool {
         let (named, ordered): (Vec<&Pat>, Vec<&Pat>) =
             pats.iter().partition(|pat| matches!(pat, Pat::Pair(..)));
         let open = ordered.iter().any(|pat| matches!(pat, Pat::Rest));
-        let (mut pairs, mut others) = (Vec::new(), Vec::new());
-        for given in self.code.given(nodes) {
-            if self.code.is_pair(given.node) { pairs.push(given) } else { others.push(given.node) }
-        }
-        if !open && pairs.len() != named.len() {
+        let count: usize = given.iter().map(Named::count).sum();
+        if !open && count != named.len() {
             return false;
         }
         let found = named.into_iter().all(|pat| {
-            pairs.iter().any(|pair| {
+            self.code.candidates(pat, given).into_iter().any(|pair| {
                 let mut attempt = captured.clone();
                 let is = self.is(pat, pair.node, &mut attempt);
                 if is {
@@ -237,7 +276,7 @@ impl<'a, 't> Attempt<'a, 't> {
                 is
             })
         });
-        found && self.is_sequence(&ordered, &others, captured)
+        found && self.is_sequence(&ordered, others, captured)
     }
 
     fn is_sequence(&mut self, pats: &[&'a Pat], nodes: &[Node<'t>], captured: &mut Captured<'t>) -> bool {
@@ -257,6 +296,15 @@ impl<'a, 't> Attempt<'a, 't> {
         }
         let Some((node, others)) = nodes.split_first() else { return false };
         self.is(first, *node, captured) && self.is_sequence(rest, others, captured)
+    }
+}
+
+impl Named<'_> {
+    fn count(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Constant { record, .. } => record.len(),
+        }
     }
 }
 
@@ -306,34 +354,50 @@ impl<'t> Code<'t> {
     pub(super) fn is_pair(&self, node: Node<'t>) -> bool {
         match self.unwrapped(node) {
             Node::Plain(tree, id) => tree.nodes[id].kind == plain::Kind::Pair,
-            node @ Node::Parsed(_) => matches!(self.role(node), Role::Pair(..) | Role::PairChildren),
+            node @ Node::Parsed(_) => {
+                matches!(self.role(node), Role::Pair(..) | Role::PairChildren | Role::Shorthand)
+            }
         }
     }
 
-    /// Returns what arguments or members give: themselves, and in place of `**NAME` or `...NAME` what a constant has.
-    fn given(&self, nodes: &[Node<'t>]) -> Vec<Given<'t>> {
-        let mut all = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            match self.spread_constant(*node) {
-                Some(items) => {
-                    let spread = Some(self.span(*node));
-                    all.extend(items.into_iter().map(|node| Given { node, spread }));
+    /// Returns the named arguments or members that a pattern is held against: where it has a name, the last of that.
+    fn candidates(&self, pat: &Pat, given: &[Named<'t>]) -> Vec<Given<'t>> {
+        if let Pat::Pair(NamePat::Is(name), _) = pat {
+            return given.iter().rev().find_map(|named| self.given_as(*named, name)).into_iter().collect();
+        }
+        let mut all = Vec::new();
+        for named in given {
+            match named {
+                Named::One(node) => all.push(Given { node: *node, spread: None }),
+                Named::Constant { spread, record } => {
+                    let nodes = record.values().filter_map(|place| self.node_at(*place));
+                    all.extend(nodes.map(|node| Given { node, spread: Some(*spread) }));
                 }
-                None => all.push(Given { node: *node, spread: None }),
             }
         }
         all
     }
 
+    /// Returns the argument or member of a name, if it is the given one or among those of the given constant.
+    fn given_as(&self, named: Named<'t>, name: &str) -> Option<Given<'t>> {
+        match named {
+            Named::One(node) => {
+                let Shape::Pair(found, _) = self.shape(node) else { return None };
+                (found.text == name).then_some(Given { node, spread: None })
+            }
+            Named::Constant { spread, record } => {
+                Some(Given { node: self.node_at(*record.get(name)?)?, spread: Some(spread) })
+            }
+        }
+    }
+
     /// Returns the members of the constant that an argument spreads.
-    fn spread_constant(&self, node: Node<'t>) -> Option<Vec<Node<'t>>> {
+    fn spread_constant(&self, node: Node<'t>) -> Option<&'t BTreeMap<String, Span>> {
         let Node::Parsed(parsed) = node else { return None };
-        if !matches!(parsed.kind(), "dictionary_splat" | "spread_element") {
+        if !matches!(parsed.kind(), "dictionary_splat" | "spread_element" | "variadic_unpacking") {
             return None;
         }
-        let name = self.children(node).first().copied()?;
-        let Shape::Record(items) = self.shape(self.constant(name)?) else { return None };
-        Some(items)
+        self.constant_record(self.children(node).first().copied()?)
     }
 
     fn are_literal(&self, nodes: &[Node<'t>], depth: usize) -> bool {

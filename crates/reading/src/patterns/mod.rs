@@ -5,7 +5,10 @@
 //! compared by value, named arguments and members in any order; comments, parentheses, casts and trailing commas mean
 //! nothing.
 
+mod assignments;
 mod compile;
+#[cfg(test)]
+mod constant_tests;
 mod constants;
 mod definition;
 mod grammar;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tree_sitter::Node as Parsed;
 
 use super::Code;
-use super::constants::{Assignments, set_once};
+use super::assignments::{Assignments, Scope, defines, is_pattern};
 use super::grammar::Grammar;
 use super::shape::{Callee, LONGEST_CHAIN, Node, Shape};
 use crate::syntax::Span;
@@ -17,8 +17,8 @@ pub(super) struct Bindings {
     imports: BTreeMap<String, String>,
     /// Names that the file defines.
     locals: BTreeSet<String>,
-    /// Values of names that are set once, each to a value that is written out.
-    pub(super) constants: BTreeMap<String, Span>,
+    /// Names and members that the file sets.
+    pub(super) assignments: Assignments,
     /// Modules that are imported, each with its statement.
     pub(super) modules: Vec<ImportedModule>,
 }
@@ -85,6 +85,13 @@ impl<'t> Code<'t> {
         let mut next = Some(node);
         while let Some(node) = next.take().filter(|_| names.len() < LONGEST_CHAIN) {
             let shape = self.shape(node);
+            if let Shape::Pair(name, value) = &shape
+                && name.span == self.span(*value)
+            {
+                names.push(name.text.to_string());
+                names.reverse();
+                return Some(names.join("."));
+            }
             if let Shape::Member(object, name) = shape {
                 names.push(name.text.into_owned());
                 next = Some(object);
@@ -132,17 +139,13 @@ impl<'t> Code<'t> {
 
     /// Collects the names that the file binds.
     pub(super) fn collect(&self) -> Bindings {
-        let mut found = Found {
-            code: self,
-            bindings: Bindings::default(),
-            aliases: Vec::new(),
-            assignments: BTreeMap::new(),
-        };
+        let mut found =
+            Found { code: self, bindings: Bindings::default(), aliases: Vec::new(), scope: Scope::FILE };
         if let Some(tree) = self.parsed.tree.parsed() {
             found.walk(tree);
         }
-        let Found { mut bindings, aliases, assignments, .. } = found;
-        bindings.constants = set_once(assignments);
+        let Found { mut bindings, aliases, .. } = found;
+        bindings.assignments.resolve(self.parsed.grammar);
         for Alias { name, path } in aliases {
             let resolved = match path.strip_prefix('\u{0}') {
                 Some(module) => Some(Resolved::Imported(module.to_owned())),
@@ -166,97 +169,29 @@ fn module_name(grammar: Grammar, module: &str) -> String {
     module.strip_prefix("node:").filter(|_| is_ecma).unwrap_or(module).to_owned()
 }
 
+/// An ancestor of the current node.
+#[derive(Debug, Clone, Copy)]
+struct Level<'t> {
+    /// Set where names are defined.
+    defines: bool,
+    kind: &'t str,
+    /// Scope of the names inside.
+    scope: Scope,
+    /// Scope of the node's own name.
+    outer: Scope,
+}
+
+impl Level<'_> {
+    const FILE: Self = Self { defines: false, kind: "", scope: Scope::FILE, outer: Scope::FILE };
+}
+
 struct Found<'c, 't> {
     code: &'c Code<'t>,
     bindings: Bindings,
     /// Names that are set to a dotted name.
     aliases: Vec<Alias>,
-    /// By the name that is set.
-    assignments: BTreeMap<String, Assignments>,
-}
-
-/// Returns whether a node of this kind defines the names in this field.
-fn defines(kind: &str, field: Option<&str>) -> bool {
-    match field {
-        Some("name") => matches!(
-            kind,
-            "function_definition"
-                | "class_definition"
-                | "default_parameter"
-                | "typed_default_parameter"
-                | "named_expression"
-                | "function_declaration"
-                | "generator_function_declaration"
-                | "class_declaration"
-                | "interface_declaration"
-                | "enum_declaration"
-                | "variable_declarator"
-                | "var_spec"
-                | "const_spec"
-                | "type_spec"
-                | "parameter_declaration"
-                | "method_declaration"
-                | "formal_parameter"
-                | "function_item"
-                | "struct_item"
-                | "enum_item"
-                | "mod_item"
-                | "trait_item"
-                | "const_item"
-                | "static_item"
-                | "macro_definition"
-                | "simple_parameter"
-                | "method"
-        ),
-        Some("left") => matches!(
-            kind,
-            "assignment"
-                | "for_statement"
-                | "for_in_clause"
-                | "for_in_statement"
-                | "short_var_declaration"
-                | "range_clause"
-        ),
-        Some("pattern") => matches!(
-            kind,
-            "let_declaration" | "parameter" | "required_parameter" | "optional_parameter" | "for_expression"
-        ),
-        Some("parameter") => matches!(kind, "arrow_function" | "catch_clause"),
-        Some(_) => false,
-        None => matches!(
-            kind,
-            "parameters"
-                | "lambda_parameters"
-                | "formal_parameters"
-                | "typed_parameter"
-                | "list_splat_pattern"
-                | "dictionary_splat_pattern"
-                | "as_pattern_target"
-                | "closure_parameters"
-                | "method_parameters"
-                | "block_parameters"
-                | "inferred_parameters"
-        ),
-    }
-}
-
-/// Returns whether the names in a node are defined where the node is.
-fn is_pattern(kind: &str) -> bool {
-    matches!(
-        kind,
-        "object_pattern"
-            | "array_pattern"
-            | "pair_pattern"
-            | "assignment_pattern"
-            | "object_assignment_pattern"
-            | "rest_pattern"
-            | "pattern_list"
-            | "tuple_pattern"
-            | "list_pattern"
-            | "expression_list"
-            | "tuple"
-            | "list"
-    )
+    /// Scope of the names in the current node.
+    scope: Scope,
 }
 
 impl<'t> Found<'_, 't> {
@@ -271,7 +206,7 @@ impl<'t> Found<'_, 't> {
 
     fn import(&mut self, name: &str, path: String) {
         self.bindings.imports.insert(name.to_owned(), path);
-        self.assignments.entry(name.to_owned()).or_default().count += 1;
+        self.bindings.assignments.define(name, self.scope);
     }
 
     fn module(&mut self, module: &str, statement: Parsed<'_>) {
@@ -282,24 +217,33 @@ impl<'t> Found<'_, 't> {
     /// Visits every node once.
     fn walk(&mut self, tree: &'t tree_sitter::Tree) {
         let mut cursor = tree.walk();
-        // For each level whether names there are defined, and the kind.
-        let mut levels: Vec<(bool, &'t str)> = Vec::new();
+        let mut levels: Vec<Level<'t>> = Vec::new();
         loop {
             let node = cursor.node();
-            let (within, parent) = levels.last().copied().unwrap_or((false, ""));
+            let level = levels.last().copied().unwrap_or(Level::FILE);
+            let Level { defines: within, kind: parent, .. } = level;
             let field = cursor.field_name();
+            // The name of a function or a class is known around it.
+            self.scope = if field == Some("name") { level.outer } else { level.scope };
             let is_value = matches!(field, Some("value" | "right" | "type" | "body"));
             let is_key = field == Some("key") || field == Some("value") && parent == "pair";
             let is_value = is_value && parent != "pair_pattern";
             let defined = !is_value && (defines(parent, field) || within && is_pattern(parent) && !is_key);
             let descends = node.child_count() > 0 && self.visit(node);
-            if node.child_count() == 0 && defined && node.is_named() {
+            let is_name = node.child_count() == 0 && node.is_named() || node.kind() == "variable_name";
+            if is_name && defined {
                 let name = self.text(node);
                 self.bindings.locals.insert(name.to_owned());
-                self.assignments.entry(name.to_owned()).or_default().count += 1;
+                self.bindings.assignments.define(name, self.scope);
             }
             if descends && cursor.goto_first_child() {
-                levels.push((defined, node.kind()));
+                let inner = self.bindings.assignments.enter(self.code, node);
+                levels.push(Level {
+                    defines: defined,
+                    kind: node.kind(),
+                    scope: inner.unwrap_or(self.scope),
+                    outer: self.scope,
+                });
                 continue;
             }
             while !cursor.goto_next_sibling() {
@@ -333,10 +277,25 @@ impl<'t> Found<'_, 't> {
                 return true;
             }
             "assignment" | "variable_declarator" | "assignment_expression" => {
-                self.value(node);
+                self.note_values(node);
                 return !self.alias(node);
             }
-            "const_spec"
+            "assignment_pattern"
+            | "assignment_statement"
+            | "const_element"
+            | "default_parameter"
+            | "field_definition"
+            | "object_assignment_pattern"
+            | "operator_assignment"
+            | "optional_parameter"
+            | "property_element"
+            | "property_promotion_parameter"
+            | "public_field_definition"
+            | "required_parameter"
+            | "simple_parameter"
+            | "static_variable_declaration"
+            | "typed_default_parameter"
+            | "const_spec"
             | "var_spec"
             | "short_var_declaration"
             | "const_item"
@@ -345,14 +304,21 @@ impl<'t> Found<'_, 't> {
             | "augmented_assignment"
             | "augmented_assignment_expression"
             | "named_expression" => {
-                self.value(node);
+                self.note_values(node);
+                return true;
+            }
+            // What is said to be global or of an outer function may be set here.
+            "global_statement" | "nonlocal_statement" => {
+                let mut cursor = node.walk();
+                for name in node.named_children(&mut cursor) {
+                    self.bindings.assignments.define(self.code.node_text(Node::Parsed(name)), Scope::FILE);
+                }
                 return true;
             }
             // Whoever has the address may set it.
             "unary_expression" | "reference_expression" if self.text(node).starts_with('&') => {
                 let operand = self.code.unwrapped(Node::Parsed(node));
-                let name = self.code.node_text(operand).to_owned();
-                self.assignments.entry(name).or_default().count += 1;
+                self.bindings.assignments.set(self.code.node_text(operand), self.scope, None);
                 return true;
             }
             _ => return true,
@@ -494,24 +460,8 @@ impl<'t> Found<'_, 't> {
         self.import(alias.unwrap_or(&last), path.trim_start_matches('.').to_owned());
     }
 
-    /// Notes the value that a name is set to, where it is written out. The walk counts the names that are defined; a
-    /// name that is only set, or another name of something, it does not come to.
-    fn value(&mut self, node: Parsed<'t>) {
-        let sides = [("left", "right"), ("name", "value"), ("pattern", "value")];
-        let sides = sides
-            .into_iter()
-            .find_map(|(to, from)| Some((node.child_by_field_name(to)?, node.child_by_field_name(from)?)));
-        let Some((name, value)) = sides else { return };
-        let assignments = self.assignments.entry(self.text(name).to_owned()).or_default();
-        if node.kind().ends_with("assignment_expression") || node.kind() == "augmented_assignment" {
-            assignments.count += 1;
-        }
-        let is_written_out = matches!(
-            self.code.shape(Node::Parsed(value)),
-            Shape::Text(_) | Shape::Literal(_) | Shape::Record(_) | Shape::List(_)
-        );
-        assignments.literal =
-            is_written_out.then(|| Span { start: value.start_byte(), end: value.end_byte() });
+    fn note_values(&mut self, node: Parsed<'t>) {
+        self.bindings.assignments.note(self.code, node, self.scope);
     }
 
     /// Notes a name that is set to a dotted name, or to the names of a module's members.
@@ -523,8 +473,10 @@ impl<'t> Found<'_, 't> {
         match left.kind() {
             "identifier" => {
                 let name = self.text(left).to_owned();
-                // The walk does not come to the name.
-                self.assignments.entry(name.clone()).or_default().count += 1;
+                // The walk does not come to the name; one that is set is counted as such.
+                if node.kind() != "assignment_expression" {
+                    self.bindings.assignments.define(&name, self.scope);
+                }
                 self.aliases.push(Alias { name, path });
                 true
             }
@@ -540,10 +492,9 @@ impl<'t> Found<'_, 't> {
                     };
                     let name = name.and_then(|name| name.child_by_field_name("left").or(Some(name)));
                     let Some(key) = key else { continue };
-                    self.aliases.push(Alias {
-                        name: self.text(name.unwrap_or(key)).to_owned(),
-                        path: format!("{path}.{}", self.text(key)),
-                    });
+                    let name = self.text(name.unwrap_or(key)).to_owned();
+                    self.bindings.assignments.define(&name, self.scope);
+                    self.aliases.push(Alias { name, path: format!("{path}.{}", self.text(key)) });
                 }
                 true
             }

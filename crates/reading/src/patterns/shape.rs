@@ -189,6 +189,7 @@ impl<'t> Code<'t> {
                 let callee = field(node, callee)?;
                 match self.read_attribute(callee, &arguments) {
                     Some(member) => member,
+                    None if self.is_dictionary(callee, &arguments) => Shape::Record(arguments),
                     None => Shape::Call(Callee::Node(callee), arguments),
                 }
             }
@@ -216,6 +217,7 @@ impl<'t> Code<'t> {
                 let [Node::Parsed(name), value] = children[..] else { return None };
                 Shape::Pair(self.pair_name(name), value)
             }
+            Role::Shorthand => Shape::Pair(self.word(node), Node::Parsed(node)),
             Role::Assign(left, right) => Shape::Assign(field(node, left)?, field(node, right)?),
             Role::Binary => match self.concatenated(node) {
                 Some(text) => Shape::Text(text),
@@ -226,6 +228,13 @@ impl<'t> Code<'t> {
             Role::Record => Shape::Record(self.children(Node::Parsed(node))),
             Role::Skip | Role::Wrap(_) | Role::WrapLast | Role::Other => return None,
         })
+    }
+
+    /// `dict(name=value)` of Python has the same entries as `{"name": value}`.
+    fn is_dictionary(&self, callee: Node<'t>, arguments: &[Node<'t>]) -> bool {
+        self.parsed.grammar == Grammar::Python
+            && self.node_text(callee) == "dict"
+            && arguments.iter().all(|argument| self.is_pair(*argument))
     }
 
     /// `getattr(object, "name")` of Python is a member.
@@ -285,11 +294,6 @@ impl<'t> Code<'t> {
             return vec![argument];
         };
         if let Shape::Record(pairs) = inside {
-            return pairs;
-        }
-        if let Shape::Call(Callee::Node(callee), pairs) = inside
-            && self.node_text(callee) == "dict"
-        {
             return pairs;
         }
         vec![argument]

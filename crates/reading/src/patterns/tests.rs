@@ -2,8 +2,8 @@
 
 use super::*;
 
-const NOTHING: Definition = Definition::new(&[], &[]);
-const ANY: Variable = Variable::any("X");
+pub(super) const NOTHING: Definition = Definition::new(&[], &[]);
+pub(super) const ANY: Variable = Variable::any("X");
 
 /// Returns what a definition reports in a text.
 fn matched_texts(definition: &Definition, path: &str, text: &str) -> Vec<String> {
@@ -25,7 +25,7 @@ fn matched_texts(definition: &Definition, path: &str, text: &str) -> Vec<String>
 }
 
 #[track_caller]
-fn check(definition: &Definition, path: &str, hits: &[&str], misses: &[&str]) {
+pub(super) fn check(definition: &Definition, path: &str, hits: &[&str], misses: &[&str]) {
     for text in hits {
         assert_eq!(matched_texts(definition, path, text).len(), 1, "{text}");
     }
@@ -401,71 +401,6 @@ fn contexts_are_those_of_the_innermost_function() {
         "a.ts",
         &["async function f() { for (const a of b) { await g(a); await h(a) } }"],
         &["async function f() { for (const a of b) { if (await g(a)) break } }", "async () => { await g() }"],
-    );
-}
-
-#[test]
-fn a_name_that_is_set_once_is_its_value() {
-    let off = Definition { code: &["f(..., verify=False)"], report: "verify", ..NOTHING };
-    check(
-        &off,
-        "a.py",
-        &[
-            "OFF = False\nf(u, verify=OFF)",
-            "OFF: bool = False\nf(u, verify=OFF)",
-            "OPTS = {'verify': False}\nf(u, **OPTS)",
-            "OFF = False\nOPTS = dict(a=1)\nf(u, **OPTS, verify=OFF)",
-        ],
-        &[
-            "OFF = True\nf(u, verify=OFF)",
-            "OFF = False\nif x:\n    OFF = True\nf(u, verify=OFF)",
-            "def g(OFF):\n    f(u, verify=OFF)\nOFF = False",
-            "OFF = False\nOFF |= x\nf(u, verify=OFF)",
-            "OFF = False\nOFF = other\nf(u, verify=OFF)",
-            "OPTS = {'verify': True}\nf(u, **OPTS)",
-            "OFF = False\nfor OFF in x: f(u, verify=OFF)",
-            "from conf import OFF\ndef g():\n    OFF = False\ndef h():\n    f(u, verify=OFF)",
-            "def g():\n    OFF = False\ndef h():\n    f(u, verify=OFF)",
-            "from conf import *\nclass A:\n    OFF = False\nf(u, verify=OFF)",
-        ],
-    );
-    let member = Definition { code: &["verify: false"], ..NOTHING };
-    check(
-        &member,
-        "a.ts",
-        &["const off = false; f({ verify: off })", "let off = !1; f({ verify: off })"],
-        &["let off = false; off = x; f({ verify: off })", "const on = true; f({ verify: on })"],
-    );
-    let field = Definition { code: &["Insecure: true"], ..NOTHING };
-    check(
-        &field,
-        "a.go",
-        &[
-            "package a\nconst on = true\nvar c = T{Insecure: on}",
-            "package a\nfunc f() { on := true; g(T{Insecure: on}) }",
-        ],
-        &[
-            "package a\nvar on bool\nvar c = T{Insecure: on}",
-            "package a\nfunc f() { on := true; flag.BoolVar(&on, n); g(T{Insecure: on}) }",
-        ],
-    );
-    let method = Definition { code: &["$X.accept(true)"], variables: &[ANY], ..NOTHING };
-    check(
-        &method,
-        "a.rs",
-        &["const ON: bool = true;\nfn f() { c.accept(ON) }", "fn f() { let on = true; c.accept(on) }"],
-        &[
-            "fn f(on: bool) { c.accept(on) }",
-            "fn g() { let on = true; } fn f(o: O) { let O { on } = o; c.accept(on) }",
-        ],
-    );
-    const WRITTEN: Variable = Variable::any("X").matching("^(?:false|0)$");
-    let value = Definition { code: &["set($X)"], variables: &[WRITTEN], ..NOTHING };
-    check(
-        &value,
-        "a.php",
-        &["<?php $off = false; set($off);"],
-        &["<?php $off = false; $off = g(); set($off);"],
     );
 }
 

@@ -180,7 +180,7 @@ static WORD_BYTES: [bool; 256] = {
     table
 };
 
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     WORD_BYTES[usize::from(byte)]
 }
 
