@@ -43,7 +43,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
@@ -135,6 +135,12 @@ static NEVER_RUN: Pattern = Pattern::new(
     r"TYPE_CHECKING|__name__|__main__|NotImplemented|overload|abstractmethod|\.\{3\}|\.\.\.|unreachable|assert_never|Protocol",
 );
 
+/// Returns whether a line of Python imports and does nothing else: to exclude it hides no code.
+fn is_import(line: &str) -> bool {
+    let code = line.split('#').next().unwrap_or(line).trim();
+    (code.starts_with("import ") || code.starts_with("from ")) && !code.contains([';', ':'])
+}
+
 /// Rule, idioms and summary.
 type TableRow = (&'static str, &'static Table, &'static str);
 
@@ -185,18 +191,20 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
             for (position, mark) in marks.iter().enumerate() {
                 let (rule, _, summary) = tables[mark.table];
                 let mut statement = added[statement_start(&added, at)..=at].iter();
-                if *rule == COVERAGE && statement.any(|unit| NEVER_RUN.is_match(&unit.text)) {
+                if *rule == COVERAGE
+                    && statement.any(|unit| NEVER_RUN.is_match(&unit.text) || is_import(&unit.text))
+                {
                     continue;
                 }
+                let silenced = unit.silenced(mark.span.clone());
                 let is_explained = || {
                     (position..marks.len()).any(|later| is_explained(&added, at, &marks[later..], language))
                 };
-                let (rule, summary) = if *rule == SUPPRESSION && !is_explained() {
+                let (rule, summary) = if *rule == SUPPRESSION && !silenced.is_narrow() && !is_explained() {
                     (UNEXPLAINED, "warning is suppressed without a reason")
                 } else {
                     (*rule, *summary)
                 };
-                let silenced = unit.silenced(mark.span.clone());
                 if let Some(replaced) = old[mark.table].iter().position(|old| old.covers(&silenced)) {
                     old[mark.table].swap_remove(replaced);
                     continue;
@@ -426,9 +434,12 @@ fn has_words(text: &str) -> bool {
     text.split_whitespace().map(word_count).sum::<usize>() > 1
 }
 
-/// Returns the words that a word counts for: none for one that is not plain, two for a longer one beyond ASCII, whose
-/// language may not put spaces between words.
+/// Returns the words that a word counts for: none for one that is not plain, two for a link, and for a longer one beyond
+/// ASCII, whose language may not put spaces between words.
 fn word_count(word: &str) -> usize {
+    if word.contains("://") {
+        return 2;
+    }
     let word = word.trim_matches(|character: char| !character.is_alphanumeric());
     let letters = word.chars().filter(|character| character.is_alphabetic()).count();
     let plain = word.chars().all(|character| character.is_alphabetic() || "-'’".contains(character));

@@ -21,8 +21,43 @@ const FAMILIES: &[&[&str]] = &[
     &["eslint", "oxlint", "biome", "tslint", "flint", "deno"],
 ];
 
+/// Tools whose findings are all about security.
+const SECURITY_TOOLS: &[&str] = &["nosec", "nosem", "nosemgrep"];
+
+/// Names that stand for many rules.
+const GROUPS: &[&str] = &[
+    "all",
+    "complexity",
+    "correctness",
+    "nursery",
+    "pedantic",
+    "perf",
+    "restriction",
+    "style",
+    "unused",
+    "warnings",
+];
+
+/// Returns whether the name of a rule stands for many: a group of Clippy, a letter of Ruff, a tool of golangci-lint's.
+fn is_group(rule: &str) -> bool {
+    let name = rule.strip_prefix("clippy::").unwrap_or(rule);
+    GROUPS.contains(&name.to_lowercase().as_str())
+        || name.len() <= 4 && name.chars().all(|letter| letter.is_ascii_uppercase())
+}
+
+/// Returns whether a rule is about what an attacker could use.
+fn is_about_security(rule: &str) -> bool {
+    let name = rule.to_lowercase();
+    let digits = rule.strip_prefix(['G', 'S']).unwrap_or_default();
+    let is_numbered = digits.len() >= 3 && digits.chars().all(|digit| digit.is_ascii_digit());
+    is_numbered
+        || ["eval", "security", "unsafe_code", "gosec", "inject", "danger", "insecure", "xss"]
+            .iter()
+            .any(|word| name.contains(word))
+}
+
 /// Words that are no rules: of attributes, of conditions, and of the mark itself.
-const NO_RULES: &[&str] = &["value", "reason", "justification"];
+const NO_RULES: &[&str] = &["justification", "line", "next-line", "reason", "value"];
 
 impl Silenced {
     /// Reads the rules behind a mark.
@@ -37,6 +72,14 @@ impl Silenced {
         let tool = if is_comment { first_word(own) } else { "attribute".to_owned() };
         let text = format!("{own}{}", listed.trim_end());
         Self { text, tool, rules }
+    }
+
+    /// Returns whether this names each rule that it silences, and none of them stands for many or for security: the names
+    /// tell a reader what is wrong there.
+    pub(super) fn is_narrow(&self) -> bool {
+        !SECURITY_TOOLS.contains(&self.tool.as_str())
+            && !self.rules.is_empty()
+            && self.rules.iter().all(|rule| !is_group(rule) && !is_about_security(rule))
     }
 
     /// Returns whether what this silenced includes what another one does, or another checker takes over.
@@ -57,6 +100,12 @@ fn list<'t>(mark: &str, after: &'t str, is_comment: bool) -> &'t str {
         return &after[..end.unwrap_or(after.len())];
     }
     let lists_by_blanks = ["lint-disable", "lint-ignore", "biome-ignore", "rubocop", "swiftlint", "lint:"];
+    let names_one = ["phpstan-ignore", "psalm-suppress", "phpcs:ignore", "// ignore:", "//ignore:"];
+    if names_one.iter().any(|tool| mark.ends_with(tool)) {
+        let start = after.len() - after.trim_start().len();
+        let end = after[start..].find(char::is_whitespace).map(|end| start + end);
+        return &after[..end.unwrap_or(after.len())];
+    }
     if mark.ends_with("eslint") || lists_by_blanks.iter().any(|tool| mark.contains(tool)) {
         let end = ["--", "*/", ": "].iter().filter_map(|end| after.find(end)).min();
         // A list of settings has colons of its own.
@@ -129,6 +178,33 @@ mod tests {
         ] {
             let rules: Vec<String> = silenced(text, mark).rules.into_iter().collect();
             assert_eq!(rules.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_suppression_names_its_rules() {
+        for (text, mark, expected) in [
+            ("x  # noqa: F401", "# noqa", true),
+            ("x  # noqa", "# noqa", false),
+            ("x  # noqa: F", "# noqa", false),
+            ("x  # noqa: S602", "# noqa", false),
+            ("x  # type: ignore[misc]", "# type: ignore", true),
+            ("x  # type: ignore", "# type: ignore", false),
+            ("x  # nosec B602", "# nosec", false),
+            ("// eslint-disable-next-line no-console", "eslint-disable-next-line", true),
+            ("// eslint-disable-next-line no-console, no-eval", "eslint-disable-next-line", false),
+            ("// eslint-disable-next-line", "eslint-disable-next-line", false),
+            ("// @ts-ignore", "@ts-ignore", false),
+            ("//nolint:gosec", "//nolint", false),
+            ("//nolint:errcheck", "//nolint", true),
+            ("#[allow(dead_code)]", "#[allow(", true),
+            ("#[allow(clippy::all)]", "#[allow(", false),
+            ("#[allow(unsafe_code)]", "#[allow(", false),
+            ("@SuppressWarnings(\"unchecked\")", "@SuppressWarnings", true),
+            ("// @phpstan-ignore argument.type", "@phpstan-ignore", true),
+            ("// @phpstan-ignore-next-line", "@phpstan-ignore-next-line", false),
+        ] {
+            assert_eq!(silenced(text, mark).is_narrow(), expected, "{text}");
         }
     }
 
