@@ -70,6 +70,42 @@ const PLATFORM_NAMES: &[&str] = &[
     "sys.version_info[1]",
 ];
 
+/// Ways to ask for a variable that every run of a CI sets, without blanks: `{}` is its name. Where a check counts, it is
+/// set.
+const IN_CI: &[&str] = &[
+    "ENV.key?({})",
+    "ENV[{}]",
+    "System.getenv({})!=null",
+    "env.{}",
+    "getenv({})",
+    "os.Getenv({})!=\"\"",
+    "os.environ.get({})",
+    "os.environ[{}]",
+    "os.getenv({})",
+    "process.env.{}",
+    "process.env[{}]",
+    "std::env::var({}).is_ok()",
+    "std::env::var_os({}).is_some()",
+    "{}inos.environ",
+];
+
+/// Returns whether a condition asks whether the run is one of a CI.
+fn asks_for_ci(text: &str) -> bool {
+    const LONGEST: usize = 64;
+    if text.len() > LONGEST || !text.contains("CI") && !text.contains("GITHUB_ACTIONS") {
+        return false;
+    }
+    let text: String = text.split_whitespace().collect::<String>().replace('\'', "\"");
+    let asked = ["===\"true\"", "==\"true\"", "!==undefined", "isnotNone"];
+    let asked = asked.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(&text);
+    ["CI", "GITHUB_ACTIONS"].iter().any(|name| {
+        IN_CI.iter().any(|way| {
+            let name = if way.contains(".{}") { (*name).to_owned() } else { format!("{name:?}") };
+            asked == way.replace("{}", &name)
+        })
+    })
+}
+
 /// Longest condition in bytes whose value is looked for; a longer one counts as true.
 const LONGEST_CONDITION: usize = 1_000;
 
@@ -138,6 +174,9 @@ impl Speller<'_> {
         }
         let inner = |node: Node<'_>| self.fold(node, depth + 1);
         let (text, kind) = (self.text_of(node), node.kind());
+        if asks_for_ci(text) {
+            return Some(true);
+        }
         let is_ruby = self.language == Language::Ruby;
         match kind {
             "True" | "true" | "False" | "false" | "boolean" | "boolean_literal" => {

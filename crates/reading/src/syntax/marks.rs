@@ -74,13 +74,8 @@ impl Reader<'_> {
             "if" | "if_statement" | "if_expression" | "unless" => {
                 return self.note_branches(statement, marks);
             }
-            "block" | "compound_statement" | "labeled_statement" | "statement_block" | "using_statement" => {
-                parts(statement)
-                    .last()
-                    .copied()
-                    .filter(|_| statement.kind().starts_with("labeled"))
-                    .or(Some(statement))
-            }
+            "block" | "compound_statement" | "statement_block" => Some(statement),
+            "labeled_statement" | "using_statement" => parts(statement).last().copied(),
             "do_statement" => statement.child_by_field_name("body"),
             "try_statement" | "while_statement"
                 if statement.kind() == "try_statement" || self.constant(statement) == Some(true) =>
