@@ -6,6 +6,7 @@ mod blocking_call;
 mod calls;
 mod changes;
 mod ci_weakening;
+mod command_words;
 pub mod consistency;
 pub mod contract;
 #[cfg(test)]

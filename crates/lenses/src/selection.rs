@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::command_words::{ListedPackages, is_about_addresses, is_usual_file};
+
 /// Effect of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
@@ -48,6 +50,8 @@ const NODE: &[&str] = &[
     "vitest",
     "yarn",
 ];
+/// Runners of tests that find a configuration of their own name.
+const JEST: &[&str] = &["jest", "playwright", "vitest"];
 const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
 const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
 
@@ -102,6 +106,10 @@ const ROWS: &[Row] = &[
     row(NODE, Excludes, "--if-present|--invert|--pass-with-no-tests|--passWithNoTests", false),
     row(NODE, Requires, "--forbid-only|--forbidOnly", false),
     row(NODE, Requires, "-r|--recursive|--workspaces|-ws", false),
+    row(NODE, Selects, "--shard", true),
+    row(JEST, Selects, "-c|--config", true),
+    row(JVM, Selects, "-f|--file|-p|--project-dir|-b|--build-file", true),
+    row(JVM, Excludes, "-rf|--resume-from", true),
     row(JVM, Selects, "--tests|-pl|--projects", true),
     row(JVM, Selects, "-Dtest|-Dit.test|-Dgroups", false),
     row(JVM, Excludes, "-x|--exclude-task", true),
@@ -236,6 +244,8 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("MAKEFLAGS", &["gmake", "make"]),
     ("MAVEN_ARGS", JVM),
     ("PYTEST_ADDOPTS", &["make", "nox", "py.test", "pytest", "tox"]),
+    ("RUSTDOCFLAGS", CARGO),
+    ("RUSTFLAGS", CARGO),
     ("SKIP", &["pre-commit"]),
 ];
 
@@ -313,6 +323,9 @@ impl Selection {
                     None => None,
                 };
                 selection.add(row, option.name, value);
+            } else if let Some(listed) = ListedPackages::new(word).filter(|_| GO.contains(&tool)) {
+                selection.operands.extend(listed.packages.into_iter().map(normalized));
+                selection.excluded.extend(listed.filters.into_iter().map(str::to_owned));
             } else if is_computed(word) {
                 selection.is_computed = true;
             } else if word.starts_with('+') || !(has_operands || is_behind_dashes) {
@@ -332,6 +345,7 @@ impl Selection {
         let text = if value.is_empty() { name.to_owned() } else { format!("{name} {value}") };
         match row.effect {
             Selects if is_computed(value) => self.is_computed = true,
+            Selects if is_usual_file(&self.tool, value) => {}
             // Targets of a build are of one kind, whatever selects them.
             Selects
                 if CARGO.contains(&self.tool.as_str()) && name.starts_with("--") && name != "--package" =>
@@ -359,6 +373,7 @@ impl Selection {
         }
         let more = Self::of_options(&self.tool, &value.split_whitespace().collect::<Vec<_>>());
         self.excluded.extend(more.excluded);
+        self.required.extend(more.required);
         for (kind, values) in more.selected {
             self.selected.entry(kind).or_default().extend(values);
         }
@@ -466,7 +481,7 @@ impl<'w> SplitOption<'w> {
 }
 
 fn row_of(tool: &str, name: &str) -> Option<&'static Row> {
-    if HARMLESS.contains(&name) {
+    if HARMLESS.contains(&name) || is_about_addresses(tool, name) {
         return None;
     }
     ROWS.iter().find(|row| {
@@ -552,6 +567,12 @@ mod tests {
             ("go test ./...", "go test ./sub/...", "sub/..."),
             ("go test ./...", "go test -v -count=1 ./...", ""),
             ("go test ./...", "go test -exec true ./...", "-exec true"),
+            ("jest", "jest --shard=1/4", "--shard 1/4"),
+            ("jest", "jest --shard=${{matrix.shard}}", ""),
+            ("jest", "jest -c other.js", "-c other.js"),
+            ("jest", "jest --config jest.config.ts", ""),
+            ("mvn verify", "mvn -f sub/pom.xml verify", "-f sub/pom.xml"),
+            ("mvn verify", "mvn -f pom.xml verify", ""),
             ("npm test", "npm test -- --testPathPattern unit", "-t unit"),
             ("npm test", "npm test -- unit", "unit"),
             ("npm test", "npm test --silent", ""),

@@ -1,7 +1,8 @@
 //! Calls by name: the targets of make and just, the scripts of a package, the environments of tox, and files.
 
-use super::commands::joined;
+use super::commands::Variable;
 use super::files::Kind;
+use qa_reading::shell::{Command, Word};
 
 /// Targets, scripts and workflows that a command calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +111,34 @@ pub(super) fn directory_of(words: &[&str], directory: &str) -> String {
         }
     }
     directory.to_owned()
+}
+
+/// Returns a directory below another one; the other one where it cannot be told.
+pub(super) fn joined(directory: &str, below: &str) -> String {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in below.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name if name.contains('$') => return directory.to_owned(),
+            name => parts.push(name),
+        }
+    }
+    parts.join("/")
+}
+
+/// Returns the environments of tox that a variable chooses for a command, as `-e` does.
+pub(super) fn environment_of_tox<'v>(command: &'v Command, around: &'v [Variable]) -> Option<&'v str> {
+    let mut words = command.effective().iter().map(Word::text);
+    if !words.clone().any(|word| word == "tox") || words.any(|word| word == "-e") {
+        return None;
+    }
+    let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
+    let around = around.iter().map(|own| (own.name.as_str(), own.value.as_str()));
+    let chosen = own.chain(around).find(|(name, _)| matches!(*name, "TOXENV" | "TOX_ENV"))?;
+    Some(chosen.1)
 }
 
 fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {

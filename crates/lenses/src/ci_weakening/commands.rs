@@ -7,7 +7,7 @@ use crate::selection::Selection;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
-use super::calls::{Call, calls, directory_of};
+use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
 use super::guards::{self, Directory, Shadows};
 
 /// A command of a job, of a target, of a script or of a hook.
@@ -256,7 +256,11 @@ impl Reader<'_> {
 
     /// Returns a command once for each of the values of the matrix that make it check something else.
     fn variants(&self, command: &Command) -> Vec<Step> {
-        let words: Vec<Spelled> = command.effective().iter().map(Spelled::new).collect();
+        let mut words: Vec<Spelled> = command.effective().iter().map(Spelled::new).collect();
+        if let Some(value) = environment_of_tox(command, &self.around.variables) {
+            let option = ["-e", value].map(|text| Spelled { text: text.to_owned(), span: command.span });
+            words.extend(option);
+        }
         let mut step = step_of(&words, &self.directory, &self.around.matrix);
         let (mut first, rest) = match step.split_first_mut() {
             Some((first, rest)) => (std::mem::take(first), rest.to_vec()),
@@ -492,22 +496,6 @@ fn lines(text: &str, within: Span, around: &Surroundings) -> Vec<Step> {
         }
     }
     steps
-}
-
-/// Returns a directory below another one; the other one where it cannot be told.
-pub(super) fn joined(directory: &str, below: &str) -> String {
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in below.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            name if name.contains('$') => return directory.to_owned(),
-            name => parts.push(name),
-        }
-    }
-    parts.join("/")
 }
 
 /// Returns the settings of the shell that a workflow or a shebang names; none for another language.

@@ -7,8 +7,8 @@ use qa_reading::documents::{Document, Format, Node, ReadError};
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{Action, Condition, Job, Member, Reference, Run, Step, Value, Workflow};
 
-use super::calls::Call;
-use super::commands::{self, Effect, Mark, Surroundings, Variable, joined, names_of_checks, shell_of};
+use super::calls::{Call, joined};
+use super::commands::{self, Effect, Mark, Surroundings, Variable, names_of_checks, shell_of};
 use super::conditions::Known;
 use super::guards::Directory;
 use super::source::{Source, Unit};
@@ -91,9 +91,13 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
 }
 
 fn variables(env: &[Member<'_>]) -> Vec<Variable> {
-    let variables = env.iter().map(|member| Variable {
-        name: member.name.to_owned(),
-        value: member.value.constant().map(Cow::into_owned).unwrap_or_default(),
+    let variables = env.iter().map(|member| {
+        let value = member.value.constant().map(Cow::into_owned);
+        // Options count as they are written, whatever an expression in them comes to.
+        let has_options = member.name.starts_with("TOX") || member.name.ends_with("FLAGS");
+        let written = member.value.template().filter(|_| has_options);
+        let value = value.or_else(|| written.map(|template| template.text().to_owned()));
+        Variable { name: member.name.to_owned(), value: value.unwrap_or_default() }
     });
     variables.collect()
 }

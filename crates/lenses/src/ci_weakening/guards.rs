@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use qa_reading::shell::{Command, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
-use super::commands::{Effect, Mark, Variable, joined, names_of_checks};
+use super::calls::joined;
+use super::commands::{Effect, Mark, Variable, names_of_checks};
 
 /// Programs that do nothing with what they are given.
 const IDLE: &[&str] = &[":", "cat", "echo", "false", "printf", "test", "true", "yes"];

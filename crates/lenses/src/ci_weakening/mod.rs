@@ -48,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "8",
+    version: "9",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -394,7 +394,7 @@ impl ChangeSet<'_> {
         is_about_parts
             && lost.peek().is_some()
             && lost.all(|part| {
-                let path = commands::joined(&base.directory, part);
+                let path = calls::joined(&base.directory, part);
                 self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
             })
     }
@@ -415,7 +415,7 @@ impl ChangeSet<'_> {
             "setup.py",
         ];
         let has = |side, directory: &str, name: &str| {
-            self.lookups.is_present(side, &commands::joined(directory, name))
+            self.lookups.is_present(side, &calls::joined(directory, name))
         };
         MANIFESTS.iter().any(|name| {
             has(Side::Base, old, name) && !has(Side::Head, old, name) && has(Side::Head, new, name)

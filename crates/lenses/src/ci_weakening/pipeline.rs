@@ -4,8 +4,8 @@ use qa_reading::documents::{Document, Format, Node, ReadError};
 use qa_reading::shell::Options;
 use qa_reading::syntax::Span;
 
-use super::calls::Call;
-use super::commands::{Effect, Mark, Step, Surroundings, joined, names_of_checks, steps};
+use super::calls::{Call, joined};
+use super::commands::{Effect, Mark, Step, Surroundings, names_of_checks, steps};
 use super::files::Kind;
 use super::guards;
 use super::source::Source;

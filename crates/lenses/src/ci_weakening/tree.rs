@@ -7,8 +7,8 @@ use qa_contracts::v1::Side;
 use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 
-use super::calls::Call;
-use super::commands::{Effect, Step, joined, names_of_checks};
+use super::calls::{Call, joined};
+use super::commands::{Effect, Step, names_of_checks};
 use super::files::{DIRECTORIES, Kind, is_script_of_ci};
 use super::source::{Source, Unit};
 use super::triggers::Reach;
