@@ -29,7 +29,14 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
     for key in keys {
         let setting = &tool.settings[key.setting];
         let (old, new) = (base.values.get(key), head.values.get(key));
-        let Some(entries) = weaker(setting, old, new) else { continue };
+        let Some(mut entries) = weaker(setting, old, new) else { continue };
+        if setting.paths.contains(&"issues exclude-rules") {
+            let new_linters = new_linters(tool, base, head);
+            entries.retain(|entry| !is_about(entry, &new_linters));
+            if entries.is_empty() {
+                continue;
+            }
+        }
         let is_implied = is_implied(tool, head, key) && new.is_none();
         // A setting that goes while others come from elsewhere may be among those.
         let may_be_elsewhere = new.is_none() && head.is_partly_unknown && gains_a_base(base, head);
@@ -44,6 +51,30 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
         }
     }
     found
+}
+
+/// Returns the linters that head runs and the base did not: what is excluded from them was not looked at before.
+fn new_linters(tool: &Tool, base: &InForce, head: &InForce) -> BTreeSet<String> {
+    let [enabled, disabled] = ["linters enable", "linters disable"].map(|path| {
+        let [old, new] = [base, head].map(|side| {
+            let mut values =
+                side.values.iter().filter(|(key, _)| tool.settings[key.setting].paths[0] == path);
+            let value = values.next().map(|(_, located)| &located.value);
+            entries(value).cloned().unwrap_or_default()
+        });
+        (old, new)
+    });
+    let gained = enabled.1.difference(&enabled.0);
+    gained.chain(disabled.0.difference(&disabled.1)).cloned().collect()
+}
+
+/// Returns whether a rule of exclusion names linters, and none but some.
+fn is_about(rule: &str, linters: &BTreeSet<String>) -> bool {
+    let named = rule.matches("\"linters\"").count();
+    let known = linters
+        .iter()
+        .filter(|linter| rule.split(' ').any(|word| word.rsplit('=').next() == Some(linter.as_str())));
+    named > 0 && known.count() == named
 }
 
 /// Returns whether head builds on something that the base did not build on.

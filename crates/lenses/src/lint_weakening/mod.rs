@@ -44,7 +44,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "7",
+    version: "8",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -283,17 +283,30 @@ impl<'a> Comparison<'a> {
             return vec![self.removed(tool, base, change)];
         }
         let weakenings = compare::weakenings(tool, &base.configuration, &head.configuration);
-        let is_kept = |weakening: &&Weakening| !self.is_about_gone_parts(weakening, directory);
+        let is_kept = |weakening: &&Weakening| {
+            !self.is_about_gone_parts(weakening, directory)
+                && !self.is_about_built_parts(weakening, directory)
+        };
         weakenings.iter().filter(is_kept).map(|weakening| self.draft(tool, weakening, change)).collect()
     }
 
-    /// Returns whether all that a list of tests has lost is gone from the repository.
+    /// Returns whether all that a list has lost is gone from the repository.
     fn is_about_gone_parts(&self, weakening: &Weakening, directory: &str) -> bool {
         let mut lost = weakening.entries.iter().map(|entry| in_force::joined(directory, entry));
-        weakening.aspect == Aspect::Tests
-            && !weakening.entries.is_empty()
+        !weakening.entries.is_empty()
             && lost.all(|path| {
                 self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
+            })
+    }
+
+    /// Returns whether all that a list has gained are directories that a build writes and the repository does not have.
+    fn is_about_built_parts(&self, weakening: &Weakening, directory: &str) -> bool {
+        !weakening.entries.is_empty()
+            && weakening.entries.iter().all(|entry| {
+                let path = entry.trim_start_matches("<rootDir>");
+                let name = path.trim_matches(|sign| sign == '*' || sign == '/');
+                BUILT.contains(&name)
+                    && !self.lookups.is_present(Side::Head, &in_force::joined(directory, name))
             })
     }
 
@@ -387,6 +400,26 @@ impl<'a> Comparison<'a> {
         spans.into_iter().find_map(|span| owner.on_line(rule, side, Some(span), summary, self.lookups))
     }
 }
+
+/// Directories that compilers, bundlers and package managers write.
+const BUILT: &[&str] = &[
+    ".cache",
+    ".eggs",
+    ".next",
+    ".nuxt",
+    ".output",
+    ".svelte-kit",
+    ".tox",
+    ".turbo",
+    ".venv",
+    "__pycache__",
+    "build",
+    "coverage",
+    "dist",
+    "node_modules",
+    "target",
+    "venv",
+];
 
 /// Places of the entries that make a list weaker, or of the value.
 fn spans_of(weakening: &Weakening, located: &Located) -> Vec<Span> {

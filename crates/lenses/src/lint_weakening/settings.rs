@@ -298,14 +298,13 @@ fn number(node: Node<'_>) -> Option<f64> {
 fn entries_of(node: Node<'_>) -> Vec<PlacedEntry> {
     if let Some(text) = node.text() {
         let mut entries = Vec::new();
-        let mut at = 0;
-        for word in text.split([',', ' ', '\t', '\n', ';']) {
-            if !word.is_empty() && !word.starts_with('#') {
-                let start = node.place_of(at);
-                let span = Span { start, end: start + word.len() };
-                entries.push(PlacedEntry { text: word.to_owned(), span });
+        let mut line_start = 0;
+        for line in text.split('\n') {
+            // A line of a longer value may be a comment.
+            if !line.trim_start().starts_with('#') {
+                entries.extend(words_on(node, line, line_start));
             }
-            at += word.len() + 1;
+            line_start += line.len() + 1;
         }
         return entries;
     }
@@ -313,6 +312,21 @@ fn entries_of(node: Node<'_>) -> Vec<PlacedEntry> {
     let members =
         node.entries().map(|entry| PlacedEntry { text: entry.key.to_owned(), span: entry.value.span() });
     items.chain(members).collect()
+}
+
+/// Returns the words of a line that begins at a place of a text.
+fn words_on(node: Node<'_>, line: &str, line_start: usize) -> Vec<PlacedEntry> {
+    let mut entries = Vec::new();
+    let mut at = line_start;
+    for word in line.split([',', ' ', '\t', ';']) {
+        if !word.is_empty() && !word.starts_with('#') {
+            let start = node.place_of(at);
+            let span = Span { start, end: start + word.len() };
+            entries.push(PlacedEntry { text: word.to_owned(), span });
+        }
+        at += word.len() + 1;
+    }
+    entries
 }
 
 /// Text of an entry; of a map, its members in the order of their names.

@@ -3,9 +3,36 @@
 use qa_reading::documents::Format::{Ini, Json, Toml, Yaml};
 
 use crate::lint_weakening::tool::Direction::{
-    AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Only, Words,
+    AtLeast, AtMost, Excludes, ExcludesBeyond, Includes, Level, Off, On, OnByDefault, Only, Words,
 };
 use crate::lint_weakening::tool::{Scope, Tool, Umbrella, coverage, lint, place, threshold};
+
+/// Patterns of lines that exist for readers and type checkers, or that no test can run.
+const NEVER_RUN: &[&str] = &[
+    "...",
+    ": \\.\\.\\.$",
+    ": \\.{3}",
+    "@(abc\\.)?abstractmethod",
+    "@(typing\\.)?overload",
+    "@abc.abstractmethod",
+    "@abstractmethod",
+    "@overload",
+    "@t.overload",
+    "@typing.overload",
+    "\\.\\.\\.",
+    "^\\s*\\.\\.\\.$",
+    "class .*\\bProtocol\\):",
+    "if TYPE_CHECKING",
+    "if TYPE_CHECKING:",
+    "if __name__ == .__main__.:",
+    "if t.TYPE_CHECKING",
+    "if t.TYPE_CHECKING:",
+    "if typing.TYPE_CHECKING",
+    "if typing.TYPE_CHECKING:",
+    "pragma: no cover",
+    "raise NotImplementedError",
+    "raise NotImplementedError()",
+];
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -245,8 +272,8 @@ pub(super) const TOOLS: &[Tool] = &[
             threshold(AtLeast, &["report fail_under", "coverage:report fail_under"]),
             coverage(Excludes, &["run omit", "coverage:run omit"]),
             coverage(Excludes, &["report omit", "coverage:report omit"]),
-            coverage(Excludes, &["report exclude_lines", "coverage:report exclude_lines"]),
-            coverage(Excludes, &["report exclude_also", "coverage:report exclude_also"]),
+            coverage(ExcludesBeyond(NEVER_RUN), &["report exclude_lines", "coverage:report exclude_lines"]),
+            coverage(ExcludesBeyond(NEVER_RUN), &["report exclude_also", "coverage:report exclude_also"]),
             coverage(On, &["run branch", "coverage:run branch"]),
             coverage(Only(&[]), &["run source", "coverage:run source"]),
             coverage(Only(&[]), &["run source_pkgs", "coverage:run source_pkgs"]),

@@ -13,6 +13,8 @@ const NOT_RECURSED: &[&str] =
 
 /// Patterns that vitest leaves out unless it is told otherwise.
 const VITEST_EXCLUDED: &[&str] = &[
+    "...configDefaults.exclude",
+    "configDefaults.exclude",
     "**/node_modules/**",
     "**/dist/**",
     "**/cypress/**",
@@ -84,6 +86,7 @@ pub(super) const TOOLS: &[Tool] = &[
         settings: &[
             tests(Only(&["**/*.{test,spec}.?(c|m)[jt]s?(x)"]), &["test include"]),
             tests(ExcludesBeyond(VITEST_EXCLUDED), &["test exclude"]),
+            tests(Only(&[]), &["test dir"]),
             tests(Only(&[]), &["test testNamePattern"]),
             tests(Off, &["test passWithNoTests"]),
             tests(Off, &["test allowOnly"]),
