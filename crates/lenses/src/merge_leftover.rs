@@ -34,7 +34,7 @@ const SHIPPED_AND_TESTED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
-    version: "8",
+    version: "9",
     class: LensClass::Style,
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
@@ -264,6 +264,8 @@ impl Lens for MergeLeftover {
         let mut inspection = Inspection::default();
         if packet.file.class != FileClass::Docs && !scan::is_prose(packet.path()) {
             inspection = STATEMENTS.inspect(packet);
+            let text = packet.text.full_head.as_deref().unwrap_or_default();
+            inspection.drafts.retain(|draft| !is_import_of_class(draft, text));
         }
         inspection.drafts.extend(editor_file(packet));
         inspection.drafts.extend(conflicts(packet));
@@ -273,6 +275,13 @@ impl Lens for MergeLeftover {
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {
         if rule == DEBUGGER { STATEMENTS.complies(rule, &file.to_text(), text) } else { None }
     }
+}
+
+/// Returns whether a debugger is imported for its class, which a program builds on; a call that stops the program is
+/// reported where it stands.
+fn is_import_of_class(draft: &Draft, text: &str) -> bool {
+    let is_import = draft.quote.starts_with("import ") || draft.quote.starts_with("from ");
+    is_import && (text.contains("pdb.Pdb") || draft.quote.contains("import Pdb"))
 }
 
 fn editor_file(packet: &Packet<'_>) -> Option<Draft> {

@@ -21,7 +21,7 @@ const SLEEPING: PresetStrengths = presets(ADVICE, ADVICE);
 
 static SPEC: LensSpec = LensSpec {
     id: "weak-test",
-    version: "7",
+    version: "8",
     class: LensClass::Style,
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,

@@ -25,6 +25,11 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_code = ENDINGS.contains(&ending);
     if files.iter().any(|file| file == name) {
+        // TypeScript reads the declarations beside a file and not the file.
+        let is_declared = !with_endings(&files, stem, &["d.ts", "d.mts", "d.cts"]).is_empty();
+        if is_declared && is_typed(importer) {
+            return Target::Unsure;
+        }
         return if is_code && !name.ends_with(".d.ts") { Target::File(path) } else { Target::Unsure };
     }
     // A specifier may have the ending that the file gets when it is built.
@@ -56,6 +61,10 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
         return Target::Unsure;
     }
     Target::Missing(missing)
+}
+
+fn is_typed(path: &str) -> bool {
+    [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending))
 }
 
 /// Returns those of some files that are a stem with one of some endings, in the order of the endings.

@@ -80,7 +80,18 @@ pub(super) fn invisible(text: &str, first_line: bool, parts: &Parts) -> Vec<usiz
         }
         before = Some(character);
     }
-    found
+    if is_table(text, found.len()) { Vec::new() } else { found }
+}
+
+/// Returns whether a line lists characters in the order of their numbers, as the class of a generated pattern does: what
+/// does not show is there one of many and hides nothing.
+fn is_table(text: &str, invisible: usize) -> bool {
+    const FEWEST: usize = 64;
+    if invisible == 0 {
+        return false;
+    }
+    let listed: Vec<char> = text.chars().filter(|character| !character.is_ascii()).collect();
+    listed.len() >= FEWEST && invisible * 8 <= listed.len() && listed.is_sorted_by(|one, next| one < next)
 }
 
 fn is_invisible(character: char) -> bool {

@@ -38,7 +38,7 @@ const SHIPPED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Text that is displayed differently from its content",
     required_by_default: true,

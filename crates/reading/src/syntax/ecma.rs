@@ -231,7 +231,11 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     if matches!(head, "describe" | "it" | "test" | "suite")
         && first.is_some_and(|first| first.kind() == "string")
     {
-        idle::note_test(found, node, test_body(node).filter(|_| matches!(name, "it" | "test")));
+        // `test("title", macro, () => {})` gives the function to a macro that checks something with it.
+        let second = given.and_then(|given| children(given).filter(|child| child.kind() != "comment").nth(1));
+        let has_macro = second.is_some_and(|second| second.kind() == "identifier");
+        let body = test_body(node).filter(|_| matches!(name, "it" | "test") && !has_macro);
+        idle::note_test(found, node, body);
     }
     if matches!(name, "Object.defineProperty" | "Object.assign" | "__exportStar") {
         found.outline.dynamic |= first.is_some_and(|first| common_js_object(found.text(first)));
