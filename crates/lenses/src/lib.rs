@@ -34,6 +34,7 @@ mod sample;
 mod scan;
 mod secret_token;
 mod selection;
+mod shortcut;
 #[cfg(test)]
 mod spelling_tests;
 mod successors;
@@ -64,6 +65,7 @@ pub static ALL: &[&dyn Lens] = &[
     &phantom_dependency::PhantomDependency,
     &policy_weakening::PolicyWeakening,
     &secret_token::SecretToken,
+    &shortcut::Shortcut,
     &suppression::Suppression,
     &test_weakening::TestWeakening,
     &trojan_source::TrojanSource,

@@ -1,6 +1,7 @@
 //! Outline of a source file: symbols, imports, comments, strings and tests, from one tolerant parse.
 
 mod attributes;
+mod behaviour;
 mod branches;
 mod c;
 mod constants;
@@ -46,6 +47,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
+pub use behaviour::{Behaviour, Check, Declared, Demand, Effect, Fate, Function, Handler};
 pub use branches::Branch;
 pub(crate) use flow::is_function;
 pub use memo::parse_once;

@@ -1,0 +1,64 @@
+//! Assertions that demand less of their subject than at the base, or that hold whatever the code does.
+
+use super::WEAKENED;
+use super::compared::{Compared, Pair};
+use crate::contract::Draft;
+use qa_reading::syntax::{Check, Function};
+
+pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
+    let pairs = compared.pairs();
+    let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
+    let functions = compared.head.behaviour.functions.iter().filter(|function| !function.is_broken);
+    let same = functions.flat_map(|function| &function.checks).filter(|check| check.is_same);
+    let was_there = |check: &&Check| {
+        let mut older = compared.base.behaviour.functions.iter().flat_map(|function| &function.checks);
+        older.any(|older| older.text == check.text)
+    };
+    let summary = "assertion compares a value with itself";
+    drafts.extend(
+        same.filter(|check| !was_there(check))
+            .filter_map(|check| compared.at_head(WEAKENED, check.span, summary)),
+    );
+    drafts
+}
+
+fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Pair { base, head } = pair;
+    let added = head.checks.iter().filter(|check| !has(base, check));
+    added
+        .filter_map(|check| {
+            let summary = weakness(base, head, check)?;
+            compared.at_head(WEAKENED, check.span, summary)
+        })
+        .collect()
+}
+
+/// Returns the way in which a new assertion demands less than one that is gone.
+fn weakness(base: &Function, head: &Function, new: &Check) -> Option<&'static str> {
+    let gone = base.checks.iter().filter(|check| !has(head, check));
+    let mut about: Vec<&Check> = gone.filter(|check| shares(check, new)).collect();
+    about.sort_by_key(|check| check.demand);
+    if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
+        // Another assertion may demand as much as the one that is gone.
+        let is_kept =
+            head.checks.iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
+        return (!is_kept).then_some("assertion demands less than before");
+    }
+    let tolerance = new.tolerance.as_ref()?;
+    let before = about
+        .iter()
+        .filter_map(|check| check.tolerance.as_ref())
+        .find(|before| before.before == tolerance.before);
+    before
+        .is_some_and(|before| before.parts < tolerance.parts)
+        .then_some("tolerance of an assertion is raised")
+}
+
+fn has(function: &Function, check: &Check) -> bool {
+    function.checks.iter().any(|other| other.text == check.text)
+}
+
+/// Returns whether two assertions are about the same expression.
+fn shares(one: &Check, other: &Check) -> bool {
+    one.subjects.iter().any(|subject| other.subjects.contains(subject))
+}

@@ -1,0 +1,128 @@
+//! Both versions of a file with what their functions do, beside the lines that a change adds and removes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::contract::{Draft, DraftExt};
+use qa_core::packet::{Line, Packet};
+use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, Span};
+
+/// A changed file that both sides have, parsed.
+pub(super) struct Compared<'p> {
+    pub(super) packet: &'p Packet<'p>,
+    pub(super) language: Language,
+    pub(super) base: Version<'p>,
+    pub(super) head: Version<'p>,
+}
+
+/// One side of a changed file.
+pub(super) struct Version<'p> {
+    pub(super) text: &'p str,
+    pub(super) behaviour: Behaviour,
+    /// Changed lines of this side.
+    lines: Vec<Placed<'p>>,
+}
+
+struct Placed<'p> {
+    line: Line<'p>,
+    /// The line without its end.
+    span: Span,
+}
+
+/// A function that both sides have.
+pub(super) struct Pair<'c> {
+    pub(super) base: &'c Function,
+    pub(super) head: &'c Function,
+}
+
+impl<'p> Compared<'p> {
+    /// Parses both sides, the later one beside the other. Returns `None` where a side is absent or cannot be parsed.
+    pub(super) fn parse(packet: &'p Packet<'p>) -> Option<Self> {
+        let language = Language::from_path(&packet.path().to_text())?;
+        let (base, head) = (packet.text.full_base.as_deref()?, packet.text.full_head.as_deref()?);
+        let other = OtherVersion { text: head, hunks: &packet.file.hunks, is_newer: true };
+        let newer = Behaviour::parse(language, head, None)?;
+        let older = Behaviour::parse(language, base, Some(&other))?;
+        let base = Version::new(base, older, packet.removed());
+        let head = Version::new(head, newer, packet.added());
+        Some(Self { packet, language, base, head })
+    }
+
+    /// Returns the functions that both sides have, that differ, and that could be parsed.
+    pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
+        let older: BTreeMap<&str, &Function> = self.base.behaviour.by_path();
+        let newer = self.head.behaviour.by_path();
+        let both = newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(path)?, head }));
+        both.filter(|pair| {
+            let is_changed = self.head.touches(pair.head.span) || self.base.touches(pair.base.span);
+            is_changed && !pair.base.is_broken && !pair.head.is_broken
+        })
+        .collect()
+    }
+
+    /// Returns the functions that head alone has.
+    pub(super) fn new_functions(&self) -> impl Iterator<Item = &Function> {
+        let older = self.base.behaviour.by_path();
+        let newer = self.head.behaviour.functions.iter().skip(1);
+        newer.filter(move |function| !older.contains_key(function.path.as_str()) && !function.is_broken)
+    }
+
+    /// Makes a draft on the first added line that a place at head touches.
+    pub(super) fn at_head(&self, rule: &'static str, place: Span, summary: &str) -> Option<Draft> {
+        self.head.draft(self.packet, rule, place, summary)
+    }
+
+    /// Makes a draft on the first removed line that a place at the base touches.
+    pub(super) fn at_base(&self, rule: &'static str, place: Span, summary: &str) -> Option<Draft> {
+        let (line, columns) = self.base.on(place)?;
+        Some(Draft::on_base_line(rule, self.packet, line, columns, summary))
+    }
+}
+
+impl<'p> Version<'p> {
+    pub(super) fn new(text: &'p str, behaviour: Behaviour, changed: impl Iterator<Item = Line<'p>>) -> Self {
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+        let lines = changed.filter_map(|line| {
+            let index = usize::try_from(line.number.checked_sub(1)?).ok()?;
+            let start = *starts.get(index)?;
+            Some(Placed { line, span: Span { start, end: start + line.text.len() } })
+        });
+        Self { text, behaviour, lines: lines.collect() }
+    }
+
+    /// Makes a draft on the first added line that a place touches.
+    pub(super) fn draft(
+        &self,
+        packet: &Packet<'_>,
+        rule: &'static str,
+        place: Span,
+        summary: &str,
+    ) -> Option<Draft> {
+        let (line, columns) = self.on(place)?;
+        Some(Draft::on_line(rule, packet, line, columns, summary))
+    }
+
+    /// Returns whether a place touches a changed line that is not blank.
+    pub(super) fn touches(&self, place: Span) -> bool {
+        self.on(place).is_some()
+    }
+
+    /// Returns the first changed line that a place touches, and the columns of the place there.
+    fn on(&self, place: Span) -> Option<(&Line<'p>, Range<usize>)> {
+        let first = self.lines.partition_point(|placed| placed.span.end <= place.start);
+        for Placed { line, span } in &self.lines[first..] {
+            if place.end <= span.start {
+                return None;
+            }
+            let (from, to) = (place.start.max(span.start) - span.start, place.end.min(span.end) - span.start);
+            let shown = line.text.get(from..to).unwrap_or_default();
+            let begin = from + (shown.len() - shown.trim_start().len());
+            let end = begin + shown.trim().len();
+            if begin < end {
+                return Some((line, begin..end));
+            }
+        }
+        None
+    }
+}

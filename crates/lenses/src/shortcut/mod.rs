@@ -1,0 +1,278 @@
+//! What a change does to look finished: stubs, swallowed errors, weaker assertions, code that looks for its tests.
+
+mod assertions;
+mod compared;
+mod errors;
+mod mocks;
+mod rows;
+mod stubs;
+mod types;
+mod words;
+
+use crate::contract::{Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use crate::parsed;
+use compared::Compared;
+use qa_contracts::v1::{
+    ChangeKind, ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
+};
+use qa_core::packet::Packet;
+use qa_reading::syntax::Language;
+
+const WEAKENED: &str = "shortcut/assertion-weakened";
+const SWALLOWED: &str = "shortcut/error-swallowed";
+const INSTRUCTS: &str = "shortcut/instructs-reviewer";
+const RETRIED: &str = "shortcut/retried-test";
+const STUBBED: &str = "shortcut/stubbed-function";
+const MOCKED: &str = "shortcut/subject-mocked";
+const DETECTED: &str = "shortcut/test-detected";
+const ESCAPED: &str = "shortcut/type-escaped";
+const UNFINISHED: &str = "shortcut/unfinished-code";
+
+const OFF: ScopeStrengths = everywhere(Strength::Off);
+const PRODUCT: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
+const TESTS: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..OFF };
+/// Rust has its tests beside the product.
+const BOTH: ScopeStrengths = ScopeStrengths { product: Strength::Advise, test: Strength::Advise, ..OFF };
+const CERTAIN_PRODUCT: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Block, ..OFF });
+const CERTAIN_TEST: PresetStrengths =
+    presets(BOTH, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..OFF });
+
+static SPEC: LensSpec = LensSpec {
+    id: "shortcut",
+    version: "1",
+    class: LensClass::Style,
+    title: "Changes that only look finished",
+    required_by_default: true,
+    triggers: TRIGGERS,
+    page: include_str!("../../../../tests/corpus/lenses/shortcut.md"),
+    rules: &[
+        rule(
+            WEAKENED,
+            "Assertion demands less than before",
+            Severity::High,
+            CERTAIN_TEST,
+            "Restore the assertion, or fix the code that fails it.",
+        ),
+        rule(
+            SWALLOWED,
+            "Failure that was handled or handed on is swallowed",
+            Severity::High,
+            CERTAIN_PRODUCT,
+            "Hand the failure on or handle it; where nothing has to be done, say why in a comment.",
+        ),
+        text_rule(
+            INSTRUCTS,
+            "Comment tells an agent or a reviewer what to do",
+            Severity::High,
+            CERTAIN_TEST,
+            "Remove the comment.",
+        ),
+        text_rule(
+            RETRIED,
+            "Test is run again until it passes",
+            Severity::Medium,
+            presets(TESTS, TESTS),
+            "Find what the test depends on, and control it in the test.",
+        ),
+        rule(
+            STUBBED,
+            "Function that did something is a stub",
+            Severity::High,
+            CERTAIN_PRODUCT,
+            "Restore the function, or remove it with its callers.",
+        ),
+        text_rule(
+            MOCKED,
+            "Code under test is mocked",
+            Severity::Medium,
+            presets(TESTS, ScopeStrengths { test: Strength::Block, ..OFF }),
+            "Mock what the code depends on, and call the code itself.",
+        ),
+        text_rule(
+            DETECTED,
+            "Product code looks whether it is under test",
+            Severity::Medium,
+            CERTAIN_PRODUCT,
+            "Hand the difference in as an argument or a setting.",
+        ),
+        rule(
+            ESCAPED,
+            "Type is replaced by one that allows everything",
+            Severity::Low,
+            presets(PRODUCT, PRODUCT),
+            "Keep the type, or write the one that the code needs.",
+        ),
+        text_rule(
+            UNFINISHED,
+            "New code says that it is not written yet",
+            Severity::Medium,
+            presets(PRODUCT, PRODUCT),
+            "Write the code, or leave the function out of the change.",
+        ),
+    ],
+};
+
+/// Globs of the files that have a grammar.
+const TRIGGERS: &[&str] = &[
+    "**/*.c",
+    "**/*.cc",
+    "**/*.cjs",
+    "**/*.cpp",
+    "**/*.cs",
+    "**/*.cts",
+    "**/*.cxx",
+    "**/*.go",
+    "**/*.h",
+    "**/*.hpp",
+    "**/*.java",
+    "**/*.js",
+    "**/*.jsx",
+    "**/*.kt",
+    "**/*.kts",
+    "**/*.mjs",
+    "**/*.mts",
+    "**/*.php",
+    "**/*.py",
+    "**/*.rake",
+    "**/*.rb",
+    "**/*.rs",
+    "**/*.ts",
+    "**/*.tsx",
+];
+
+/// Compares what functions and tests do at base and at head.
+pub(crate) struct Shortcut;
+
+impl Lens for Shortcut {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let judged = matches!(file.scope, Scope::Product | Scope::Test) && file.kind != ChangeKind::Deleted;
+        if judged { parsed::content_need(file) } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let included = vec![true; file.hunks.len()];
+        let packet = Packet { file, text: hunks, included: &included };
+        let rows = [&rows::DETECTIONS, &rows::RETRIES, &rows::MOCKS];
+        may_compare(&packet) || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let mut inspection = Inspection::default();
+        if !matches!(packet.file.scope, Scope::Product | Scope::Test) {
+            return inspection;
+        }
+        inspection.drafts = words::inspect(packet);
+        let is_test = packet.file.scope == Scope::Test;
+        let language = Language::from_path(&packet.path().to_text());
+        if is_test {
+            join(&mut inspection, rows::RETRIES.inspect(packet));
+            join(&mut inspection, mocks::inspect(packet));
+        } else if !is_setup(&packet.path().to_text()) {
+            join(&mut inspection, rows::DETECTIONS.inspect(packet));
+        }
+        if packet.file.kind == ChangeKind::Added {
+            inspection.drafts.extend(stubs::inspect_new(packet));
+        }
+        if packet.text.full_base.is_none() || packet.text.full_head.is_none() || !may_compare(packet) {
+            return inspection;
+        }
+        let Some(compared) = Compared::parse(packet) else {
+            inspection.facts.extend(language.is_some().then(Fact::unread));
+            return inspection;
+        };
+        let mut drafts = Vec::new();
+        if is_test || language == Some(Language::Rust) {
+            drafts.extend(assertions::inspect(&compared));
+        }
+        if !is_test {
+            drafts.extend(stubs::inspect(&compared));
+            drafts.extend(errors::inspect(&compared));
+            drafts.extend(types::inspect(&compared));
+        }
+        inspection.drafts.extend(drafts);
+        inspection
+    }
+}
+
+fn join(inspection: &mut Inspection, other: Inspection) {
+    inspection.drafts.extend(other.drafts);
+    inspection.facts.extend(other.facts);
+}
+
+/// Returns whether the changed lines may make a function a stub, swallow an error, weaken an assertion or widen a type.
+/// Comparing costs two trees, so files whose lines have no word of these are left alone.
+fn may_compare(packet: &Packet<'_>) -> bool {
+    let is_test = packet.file.scope == Scope::Test;
+    let is_rust = packet.file.language.as_deref() == Some("rust");
+    let words = if is_test { TEST_WORDS } else { WORDS };
+    packet.hunks().any(|hunk| {
+        let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
+        let has = |words: &[&str]| added.iter().any(|line| words.iter().any(|word| line.contains(word)));
+        let removes = hunk.removed().next().is_some();
+        has(words)
+            || is_rust && has(TEST_WORDS)
+            || !is_test && removes && (added.is_empty() || has(STUB_WORDS))
+    })
+}
+
+/// Words of handlers, results that are thrown away, and types, in product code.
+const WORDS: &[&str] = &[
+    "Any",
+    "Err",
+    "TODO",
+    "any",
+    "catch",
+    "dynamic",
+    "err",
+    "except",
+    "implement",
+    "interface{}",
+    "never",
+    "rescue",
+    "unsafe",
+    "let _",
+    "for now",
+    "unwrap_or_default",
+    ".ok()",
+    "todo!",
+    "... ",
+    "rest of",
+    "real ",
+    "production",
+    "placeholder",
+    "your ",
+    "dummy",
+    "mock",
+];
+/// Words of a body that does nothing.
+const STUB_WORDS: &[&str] = &[
+    "None", "Ok(", "Some(", "[]", "false", "nil", "null", "pass", "return", "true", "{}", "raise", "throw",
+    "panic", "=>", "True", "False", "\"", "'", "0", "1", "...",
+];
+/// Words of assertions.
+const TEST_WORDS: &[&str] = &["assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must"];
+
+/// Returns whether a file sets up tools or tests, which may look at what they run for.
+fn is_setup(path: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "config", "conftest", "jest", "karma", "settings", "setup", "vitest", "webpack", "babel", "test",
+        "rollup", "vite.",
+    ];
+    let path = path.to_lowercase();
+    WORDS.iter().any(|word| path.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn files_that_set_up_tests_may_look_for_them() {
+        for (path, expected) in [("src/app.py", false), ("babel.config.js", true), ("app/settings.py", true)]
+        {
+            assert_eq!(super::is_setup(path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Functions that did something and are stubs now, and new code that says that it is not written yet.
+
+use std::collections::BTreeSet;
+
+use super::compared::{Compared, Pair, Version};
+use super::{STUBBED, UNFINISHED};
+use crate::contract::Draft;
+use crate::pattern::Pattern;
+use qa_contracts::v1::Scope;
+use qa_core::packet::Packet;
+use qa_reading::syntax::{Behaviour, Effect, Function, Language, Span};
+
+/// Fewer deeds are no behaviour that is missed.
+const BEHAVIOUR: usize = 3;
+
+/// Words by which people say that doing nothing is meant.
+static MEANT: Pattern = Pattern::new(
+    r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|no-?op|not needed|not supported|nothing to|obsolete|override\w*|removed|subclass\w*|unsupported)\b",
+);
+
+/// Words by which people say that code is not written yet.
+static UNWRITTEN: Pattern = Pattern::new(concat!(
+    r"(?i)\bin (?:a |the )?(?:real|actual|proper|production|full|complete)(?:[- ]world)? (?:implementation|application|app|code|system|scenario|environment|version),? (?:this|you|we|it|one|the|would|should|use|call|query|fetch)",
+    r"|\bin (?:practice|production|real life|reality),? (?:it|one|this|we|you)(?:'d| should| would)\b",
+    r"|\b(?:placeholder|dummy|mock|stub(?:bed)?|fake|simplified|hard-?coded) (?:implementation|logic|response|result|data|value|return|for now)s?\b(?: (?:for now|until|here|only))?\s*(?:$|[.:;,(*-]|for now|until)",
+    r"|\bTODO:? *\(?(?:implement|finish|complete|add|write|replace)(?: (?:this|me|it|the|real|actual|logic|implementation|function|method)\b|\s*$|\s*\*/)",
+    r"|\b(?:implementation|logic|code) goes here\b|\byour (?:code|logic|implementation) here\b",
+    r"|\b(?:rest|remainder) of (?:the |your |this )?(?:code|implementation|file|function|method|logic|class)\b.{0,24}(?:unchanged|same|remains|here|omitted|\.\.\.)",
+    r"|\.\.\. ?(?:existing|rest of|other|previous|remaining) (?:code|the|implementation|methods|logic|imports)",
+    r"|\bnot (?:yet )?(?:been )?implemented(?: yet)?\b.{0,20}\b(?:return|so|for now|placeholder)\b",
+    r"|\bfor now,? (?:just |simply |we (?:just |simply )?)?(?:return|assume|pretend|hard-?code|skip)\b",
+));
+
+pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = Vec::new();
+    for pair in compared.pairs() {
+        drafts.extend(stubbed(compared, &pair));
+    }
+    let Compared { packet, language, head, .. } = compared;
+    drafts.extend(
+        compared.new_functions().filter_map(|function| unimplemented(*language, packet, head, function)),
+    );
+    drafts.extend(unwritten(packet, head));
+    drafts
+}
+
+/// Reports unfinished functions and comments of a new file, whose hunks are all of it.
+pub(super) fn inspect_new(packet: &Packet<'_>) -> Vec<Draft> {
+    let Some(language) = Language::from_path(&packet.path().to_text()) else { return Vec::new() };
+    let mut text = String::new();
+    for line in packet.added() {
+        text.push_str(line.text);
+        text.push('\n');
+    }
+    let telling = ["nimplemented", "mplement", "TODO", "todo!"];
+    let may_tell = packet.file.scope == Scope::Product && telling.iter().any(|word| text.contains(word));
+    if !may_tell && !UNWRITTEN.is_match(&text) {
+        return Vec::new();
+    }
+    let Some(behaviour) = Behaviour::parse(language, &text, None) else { return Vec::new() };
+    let head = Version::new(&text, behaviour, packet.added());
+    let mut drafts = unwritten(packet, &head);
+    let functions = head.behaviour.functions.iter().skip(1).filter(|function| !function.is_broken);
+    drafts.extend(functions.filter_map(|function| unimplemented(language, packet, &head, function)));
+    drafts
+}
+
+/// Reports a new function that refuses to work.
+fn unimplemented(
+    language: Language,
+    packet: &Packet<'_>,
+    head: &Version<'_>,
+    function: &Function,
+) -> Option<Draft> {
+    let words = function.statement.of(head.text);
+    let is_meant = is_abstract(language, function.head.of(head.text), words);
+    if function.effect != Effect::Unimplemented || is_meant {
+        return None;
+    }
+    head.draft(packet, UNFINISHED, function.statement, "new function is not implemented")
+}
+
+fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    if base.effect != Effect::Acts || base.deeds < BEHAVIOUR || is_moved(compared, pair) {
+        return None;
+    }
+    let text = head.span.of(compared.head.text);
+    let around = Span { start: line_before(compared.head.text, head.span.start), end: head.span.end };
+    let is_meant = MEANT.is_match(&around.of(compared.head.text).replace('_', " "));
+    let summary = match head.effect {
+        Effect::Acts => return None,
+        Effect::Unimplemented if is_abstract(compared.language, head.head.of(compared.head.text), text) => {
+            return None;
+        }
+        Effect::Unimplemented => "function that was implemented is not implemented any more",
+        Effect::Constant | Effect::Nothing if is_meant => return None,
+        Effect::Constant => "function that computed its result returns a constant",
+        Effect::Nothing => "function that did something does nothing",
+    };
+    let statement = compared.at_head(STUBBED, head.statement, summary);
+    statement.or_else(|| compared.at_head(STUBBED, head.span, summary)).or_else(|| {
+        let body = Span { start: base.head.end, end: base.span.end };
+        compared.at_base(STUBBED, body, summary)
+    })
+}
+
+/// Returns whether most of what a function called is called by another function that did not call it before.
+fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
+    let older = compared.base.behaviour.by_path();
+    let others = compared.head.behaviour.functions.iter().filter(|other| other.path != pair.head.path);
+    let mut gained: BTreeSet<&str> = BTreeSet::new();
+    for other in others {
+        let before: Option<&&Function> = older.get(other.path.as_str());
+        let is_new = |name: &&String| before.is_none_or(|before| !before.calls.contains(*name));
+        gained.extend(other.calls.iter().filter(is_new).map(String::as_str));
+    }
+    let kept = pair.base.calls.iter().filter(|name| gained.contains(name.as_str())).count();
+    kept > 0 && kept * 2 >= pair.base.calls.len()
+}
+
+/// Returns whether a function that refuses is one for others to override.
+fn is_abstract(language: Language, head: &str, refusal: &str) -> bool {
+    let is_idiom = language == Language::Python || language == Language::Ruby;
+    let says_when = ["yet", "TODO", "todo", "FIXME"].iter().any(|word| refusal.contains(word));
+    head.contains("abstract") || head.contains("overload") || is_idiom && !says_when
+}
+
+/// Returns the begin of the line before the one that an offset is on.
+fn line_before(text: &str, at: usize) -> usize {
+    let own = text[..at].rfind('\n').unwrap_or(0);
+    text[..own].rfind('\n').unwrap_or(0)
+}
+
+/// Reports added comments that say that the code beside them is not written yet.
+fn unwritten(packet: &Packet<'_>, head: &Version<'_>) -> Vec<Draft> {
+    let comments = head.behaviour.functions.iter().flat_map(|function| &function.comments);
+    let telling = comments.filter(|comment| UNWRITTEN.is_match(comment.of(head.text)));
+    let summary = "comment says that the code is not written yet";
+    telling.filter_map(|comment| head.draft(packet, UNFINISHED, *comment, summary)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        MEANT.check();
+        UNWRITTEN.check();
+    }
+
+    #[test]
+    fn words_of_unwritten_code_are_told_from_others() {
+        for (comment, expected) in [
+            ("// In a real implementation, this would call the API", true),
+            ("# In production, you would use a database", true),
+            ("# In a real app we would query the server", true),
+            ("// placeholder implementation", true),
+            ("# TODO: implement", true),
+            ("// TODO: implement this", true),
+            ("// ... existing code ...", true),
+            ("# ... rest of the implementation", true),
+            ("// rest of the code remains unchanged", true),
+            ("# For now, just return True", true),
+            ("# mock data for now", true),
+            ("// Your code here", true),
+            ("// dummy value", true),
+            ("// placeholder text of the input", false),
+            ("# the real implementation is in C", false),
+            ("# TODO: implement RFC 7231 section 4 once #123 lands", false),
+            ("// the mock data directory is made by the fixture", false),
+        ] {
+            assert_eq!(UNWRITTEN.is_match(comment), expected, "{comment}");
+        }
+    }
+}

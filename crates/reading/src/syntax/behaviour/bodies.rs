@@ -1,0 +1,321 @@
+//! Bodies that do nothing: empty ones, those that give a constant, and those that only say that they are to be written.
+
+use tree_sitter::Node;
+
+use super::super::outline::Span;
+use super::super::walk::{children, span};
+use super::{Reader, names, squashed};
+
+/// Deeper values are no constants.
+const MAX_DEPTH: usize = 6;
+/// Statements of a body that are looked at: a longer one acts.
+const MOST_STATEMENTS: usize = 6;
+
+/// The work of a body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Effect {
+    #[default]
+    Acts,
+    /// It gives what is written out, the same in every call.
+    Constant,
+    Nothing,
+    /// It fails with words that it is not written yet.
+    Unimplemented,
+}
+
+/// Functions that write to a log.
+const LOGS: &[&str] = &[
+    "debug",
+    "debugPrint",
+    "eprintln",
+    "error",
+    "info",
+    "log",
+    "print",
+    "println",
+    "puts",
+    "trace",
+    "warn",
+    "warning",
+];
+/// Objects that logs are written to; an empty word stands for a function of no object.
+const LOGGERS: &[&str] =
+    &["", "console", "fmt", "log", "logger", "logging", "this.logger", "self.logger", "LOG", "tracing"];
+
+/// Functions that make an empty value, or wrap one.
+const MAKERS: &[&str] = &[
+    "BTreeMap::new",
+    "Collections.emptyList",
+    "Collections.emptyMap",
+    "Collections.emptySet",
+    "Default::default",
+    "HashMap::new",
+    "HashSet::new",
+    "List.of",
+    "Map.of",
+    "Ok",
+    "Optional.empty",
+    "Optional.of",
+    "Promise.resolve",
+    "Set.of",
+    "Some",
+    "String::new",
+    "Task.FromResult",
+    "Vec::new",
+    "bytes",
+    "defaultdict",
+    "dict",
+    "emptyList",
+    "emptyMap",
+    "emptySet",
+    "frozenset",
+    "list",
+    "listOf",
+    "mapOf",
+    "set",
+    "str",
+    "tuple",
+    "Map",
+    "Set",
+    "ArrayList",
+    "HashMap",
+];
+
+impl Reader<'_> {
+    /// Returns the effect of a body, and the statement that it is read from.
+    pub(super) fn effect(&self, body: Node<'_>) -> (Effect, Span) {
+        let statements = statements(body);
+        if statements.len() > MOST_STATEMENTS {
+            return (Effect::Acts, span(body));
+        }
+        if let Some(refusal) = statements.iter().find(|statement| self.is_refusal(**statement)) {
+            let is_alone = statements
+                .iter()
+                .all(|other| other == refusal || self.is_idle(*other) || self.is_log(*other));
+            if is_alone {
+                return (Effect::Unimplemented, span(*refusal));
+            }
+        }
+        let acting: Vec<Node<'_>> = statements
+            .iter()
+            .copied()
+            .filter(|statement| !self.is_idle(*statement) && !self.is_log(*statement))
+            .collect();
+        match acting.as_slice() {
+            [] => (Effect::Nothing, statements.last().map(|last| span(*last)).unwrap_or(span(body))),
+            [only] if self.gives_constant(*only) => (Effect::Constant, span(*only)),
+            _ => (Effect::Acts, span(body)),
+        }
+    }
+
+    /// Returns whether a statement does nothing.
+    pub(super) fn is_idle(&self, statement: Node<'_>) -> bool {
+        let text = self.text_of(statement).trim().trim_end_matches(';');
+        let is_text = statement.kind() == "expression_statement"
+            && statement.named_child_count() == 1
+            && statement.named_child(0).is_some_and(|only| only.kind().contains("string"));
+        is_text
+            || matches!(text, "" | "pass" | "..." | "return" | "{}" | "()")
+            || matches!(statement.kind(), "empty_statement" | "comment" | "delete_statement")
+            || text.strip_prefix("_ =").or(text.strip_prefix("let _ =")).is_some_and(is_name)
+            || text.strip_prefix("void ").is_some_and(is_name)
+    }
+
+    /// Returns whether a statement writes to a log and does nothing else.
+    pub(super) fn is_log(&self, statement: Node<'_>) -> bool {
+        let call = inner(statement);
+        let Some(callee) = names::callee(self.text, call) else { return false };
+        let head = squashed(self.text_of(call));
+        let head = head.split(['(', '!']).next().unwrap_or_default();
+        let object = head.rsplit_once('.').map(|(object, _)| object).unwrap_or_default();
+        let last = callee.to_lowercase();
+        LOGS.iter()
+            .any(|log| last == log.to_lowercase() || last == format!("{log}f") || last == format!("{log}ln"))
+            && LOGGERS.iter().any(|logger| {
+                object.eq_ignore_ascii_case(logger)
+                    || object.ends_with(&format!(".{logger}")) && !logger.is_empty()
+            })
+    }
+
+    /// Returns whether a statement leaves the function with a constant.
+    pub(super) fn gives_constant(&self, statement: Node<'_>) -> bool {
+        let value = inner(statement);
+        match value.kind() {
+            "return" | "return_expression" | "return_statement" | "jump_expression" => {
+                let given: Vec<Node<'_>> =
+                    children(value).filter(|child| !child.kind().ends_with("comment")).collect();
+                !given.is_empty() && given.iter().all(|given| self.is_constant(*given, 0))
+            }
+            _ => statement.kind() != "expression_statement" && self.is_constant(value, 0),
+        }
+    }
+
+    /// Returns whether a value is written out.
+    pub(super) fn is_constant(&self, node: Node<'_>, depth: usize) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        let kind = node.kind();
+        let parts: Vec<Node<'_>> =
+            children(node).filter(|child| !child.kind().ends_with("comment")).collect();
+        let are_constant = || parts.iter().all(|part| self.is_constant(*part, depth + 1));
+        if kind.contains("string") || kind.contains("char_literal") || kind == "raw_string_literal" {
+            return !parts
+                .iter()
+                .any(|part| part.kind().contains("interpolation") || part.kind().contains("substitution"));
+        }
+        if kind.contains("template") {
+            return !self.text_of(node).contains("${");
+        }
+        match kind {
+            "identifier" | "constant" | "name" => {
+                matches!(
+                    self.text_of(node),
+                    "NULL" | "None" | "Nil" | "nil" | "null" | "nullptr" | "true" | "false" | "undefined"
+                )
+            }
+            "boolean" | "integer" | "float" | "number" | "true" | "false" | "none" | "null" | "nil"
+            | "undefined" | "unit_expression" => true,
+            "argument_list"
+            | "array"
+            | "array_creation_expression"
+            | "array_expression"
+            | "dictionary"
+            | "expression_list"
+            | "hash"
+            | "initializer_list"
+            | "list"
+            | "literal_value"
+            | "object"
+            | "set"
+            | "tuple"
+            | "tuple_expression"
+            | "value_arguments" => are_constant(),
+            "arguments"
+            | "argument"
+            | "literal_element"
+            | "parenthesized_expression"
+            | "reference_expression"
+            | "return"
+            | "unary_expression"
+            | "unary_operator"
+            | "unary"
+            | "value_argument" => are_constant(),
+            "keyed_element" | "pair" => parts.last().is_some_and(|value| self.is_constant(*value, depth + 1)),
+            "await" | "await_expression" | "composite_literal" => {
+                parts.last().is_some_and(|value| self.is_constant(*value, depth + 1))
+            }
+            "as_expression" | "satisfies_expression" | "type_cast_expression" => {
+                parts.first().is_some_and(|value| self.is_constant(*value, depth + 1))
+            }
+            "array_element_initializer" => are_constant(),
+            _ if kind.ends_with("_literal") => parts.is_empty() || are_constant(),
+            _ => self.makes_constant(node, depth),
+        }
+    }
+
+    /// Returns whether a call makes an empty value, or wraps a constant.
+    fn makes_constant(&self, node: Node<'_>, depth: usize) -> bool {
+        if names::callee(self.text, node).is_none() {
+            return false;
+        }
+        let arguments = children(node)
+            .filter(|child| child.kind().contains("argument") && !child.kind().contains("type"));
+        let head = squashed(self.text_of(node));
+        let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
+        let head = head.split('<').next().unwrap_or(head);
+        MAKERS.iter().any(|maker| head == *maker)
+            && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
+    }
+
+    /// Returns whether a statement fails with words that the function is not written yet.
+    pub(super) fn is_refusal(&self, statement: Node<'_>) -> bool {
+        let node = inner(statement);
+        let text = self.text_of(node);
+        let fails = match node.kind() {
+            "raise_statement" | "throw_expression" | "throw_statement" | "throw" => true,
+            "macro_invocation" | "call" | "call_expression" | "return_statement" | "return_expression" => {
+                const WORDS: &[&str] = &[
+                    "todo!",
+                    "unimplemented!",
+                    "panic!",
+                    "panic(",
+                    "TODO(",
+                    "raise ",
+                    "raise(",
+                    "abort(",
+                    "return errors.New(",
+                    "return nil, errors.New(",
+                    "return fmt.Errorf(",
+                    "return nil, fmt.Errorf(",
+                    "return Err(",
+                    "Err(",
+                    "return Promise.reject(",
+                ];
+                WORDS.iter().any(|word| text.starts_with(word))
+            }
+            _ => false,
+        };
+        fails && says_unwritten(text)
+    }
+}
+
+/// Returns whether the words of a failure say that something is not written yet.
+fn says_unwritten(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "notimplemented",
+        "unimplemented",
+        "implementme",
+        "notyetimplemented",
+        "notyetsupported",
+        "tobeimplemented",
+    ];
+    let letters: String =
+        text.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    text.starts_with("todo!")
+        || text.starts_with("TODO(")
+        || text.contains("TODO")
+        || WORDS.iter().any(|word| letters.contains(word))
+}
+
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || "_, &".contains(sign))
+}
+
+/// Returns the expression of a statement.
+pub(super) fn inner(statement: Node<'_>) -> Node<'_> {
+    match statement.kind() {
+        "expression_statement" | "await" | "await_expression" => {
+            statement.named_child(0).map(inner).unwrap_or(statement)
+        }
+        _ => statement,
+    }
+}
+
+/// Returns the statements of a body without comments; an expression is one by itself.
+pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
+    let is_block = matches!(
+        body.kind(),
+        "arrow_expression_clause"
+            | "block"
+            | "block_body"
+            | "body_statement"
+            | "compound_statement"
+            | "constructor_body"
+            | "statement_block"
+            | "statement_list"
+            | "statements"
+            | "then"
+    );
+    if !is_block {
+        return vec![body];
+    }
+    let inside = children(body).filter(|child| !child.kind().ends_with("comment"));
+    inside
+        .flat_map(|child| match child.kind() {
+            "statement_list" | "statements" => statements(child),
+            _ => vec![child],
+        })
+        .collect()
+}

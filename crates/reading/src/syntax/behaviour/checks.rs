@@ -1,0 +1,531 @@
+//! Assertions: what each is about, and how much it demands.
+
+use tree_sitter::Node;
+
+use super::super::outline::Span;
+use super::super::walk::{children, span};
+use super::bodies::inner;
+use super::{Language, Reader, names, squashed};
+
+/// Longest chain of calls behind `expect(…)` that is followed.
+const LONGEST_CHAIN: usize = 12;
+
+/// How much an assertion demands of its subject, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Demand {
+    /// It is there, or true.
+    Exists,
+    Kind,
+    /// It has a part, or is in some range.
+    Part,
+    Size,
+    /// It is one value.
+    Value,
+}
+
+/// An assertion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub span: Span,
+    /// The assertion without its spelling.
+    pub text: String,
+    pub demand: Demand,
+    /// Expressions that it is about, without their spelling. What is written out in full is none.
+    pub subjects: Vec<String>,
+    /// The value that it demands, where that is written out.
+    pub expected: Option<String>,
+    /// Tolerance of a comparison of numbers.
+    pub tolerance: Option<Tolerance>,
+    /// Set where it compares an expression without calls with itself.
+    pub is_same: bool,
+}
+
+/// The tolerance of an assertion, beside the rest of its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tolerance {
+    /// Text of the assertion before the number.
+    pub before: String,
+    /// Parts per billion, the more the looser.
+    pub parts: u64,
+}
+
+/// Subjects with the demand on them.
+struct Claim {
+    demand: Demand,
+    operands: Vec<Operand>,
+}
+
+struct Operand {
+    text: String,
+    is_constant: bool,
+}
+
+/// Words of assertions and of matchers, in small letters without underscores.
+const VALUES: &[&str] = &[
+    "areequal",
+    "aresame",
+    "assertcalledoncewith",
+    "assertcalledwith",
+    "assertcountequal",
+    "assertdictequal",
+    "asserteq",
+    "assertequal",
+    "assertequals",
+    "assertis",
+    "assertiterableequals",
+    "assertlistequal",
+    "assertsame",
+    "assertsetequal",
+    "deepequal",
+    "deepstrictequal",
+    "eq",
+    "eql",
+    "equal",
+    "equals",
+    "equalto",
+    "equalvalues",
+    "exactly",
+    "expecteq",
+    "is",
+    "isequalto",
+    "same",
+    "strictequal",
+    "tobe",
+    "toequal",
+    "tohavebeencalledwith",
+    "tohavebeenlastcalledwith",
+    "tostrictequal",
+];
+const SIZES: &[&str] =
+    &["assertcount", "hassize", "len", "lengthof", "tohavelength", "tohavebeencalledtimes", "havelength"];
+const PARTS: &[&str] = &[
+    "assertcontains",
+    "assertgreater",
+    "assertgreaterequal",
+    "assertin",
+    "assertinclude",
+    "assertless",
+    "assertlessequal",
+    "assertmatch",
+    "assertne",
+    "assertnotequal",
+    "assertnotequals",
+    "assertregex",
+    "assertstringcontainsstring",
+    "contain",
+    "contains",
+    "containsstring",
+    "greater",
+    "hasitem",
+    "include",
+    "includes",
+    "match",
+    "matchregularexpression",
+    "notequal",
+    "tobegreaterthan",
+    "tobegreaterthanorequal",
+    "tobelessthan",
+    "tocontain",
+    "tocontainequal",
+    "tohaveproperty",
+    "tomatch",
+    "tomatchobject",
+];
+const KINDS: &[&str] = &[
+    "assertinstanceof",
+    "assertisinstance",
+    "beakindof",
+    "beaninstanceof",
+    "isinstanceof",
+    "isinstance",
+    "istype",
+    "tobeinstanceof",
+    "tobetypeof",
+];
+const EXISTS: &[&str] = &[
+    "assert",
+    "assertcalled",
+    "asserted",
+    "assertisnotnone",
+    "assertisnotnull",
+    "assertnotnil",
+    "assertnotnull",
+    "assertok",
+    "asserttrue",
+    "bepresent",
+    "betruthy",
+    "expecttrue",
+    "exist",
+    "exists",
+    "isnotempty",
+    "isnotnull",
+    "istrue",
+    "notempty",
+    "notnil",
+    "notnull",
+    "ok",
+    "tobedefined",
+    "tobetruthy",
+    "tohavebeencalled",
+    "true",
+    "notzero",
+    "assertnotempty",
+];
+/// Functions that take the value that is asserted about.
+const SUBJECTS: &[&str] =
+    &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
+/// Objects whose members are words of an assertion and no assertion by themselves.
+const OBJECTS: &[&str] = &[
+    "$this",
+    "Assert",
+    "Assertions",
+    "assert",
+    "cls",
+    "is",
+    "require",
+    "self",
+    "static",
+    "t",
+    "test",
+    "this",
+];
+
+impl Reader<'_> {
+    /// Returns the assertion that a node is.
+    pub(super) fn check(&self, node: Node<'_>) -> Option<Check> {
+        let claim = match node.kind() {
+            "assert_statement" => self.condition(node.named_child(0)?)?,
+            "expression_statement" => self.property(inner(node))?,
+            "macro_invocation" => self.rust_macro(node)?,
+            _ => self.call_claim(node)?,
+        };
+        let text = squashed(self.text_of(node));
+        let (constants, subjects): (Vec<Operand>, Vec<Operand>) =
+            claim.operands.into_iter().partition(|operand| operand.is_constant);
+        let is_same = claim.demand == Demand::Value
+            && matches!(subjects.as_slice(), [one, two] if one.text == two.text && !one.text.contains(['(', '!']));
+        Some(Check {
+            span: span(node),
+            tolerance: tolerance(&text),
+            demand: claim.demand,
+            subjects: subjects.into_iter().map(|operand| operand.text).collect(),
+            expected: match constants.as_slice() {
+                [only] if claim.demand == Demand::Value => Some(only.text.clone()),
+                _ => None,
+            },
+            is_same,
+            text,
+        })
+    }
+
+    fn operand(&self, node: Node<'_>) -> Operand {
+        let node = match node.kind() {
+            "argument" | "parenthesized_expression" | "value_argument" => node.named_child(0).unwrap_or(node),
+            _ => node,
+        };
+        Operand { text: squashed(self.text_of(node)), is_constant: self.is_constant(node, 0) }
+    }
+
+    /// Returns what a condition demands.
+    fn condition(&self, node: Node<'_>) -> Option<Claim> {
+        match node.kind() {
+            "argument" | "parenthesized_expression" | "value_argument" => {
+                self.condition(node.named_child(0)?)
+            }
+            "binary_expression" | "comparison_operator" => {
+                let parts: Vec<Node<'_>> = children(node).collect();
+                let [left, right] = parts.as_slice() else { return None };
+                let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
+                let (left, right) = (self.operand(*left), self.operand(*right));
+                comparison(&squashed(sign), left, right)
+            }
+            "boolean_operator" => None,
+            _ => match names::callee(self.text, node).as_deref() {
+                Some("isinstance") => {
+                    let first = self.arguments(node).into_iter().next()?;
+                    Some(Claim { demand: Demand::Kind, operands: vec![self.operand(first)] })
+                }
+                _ => Some(bare(self.operand(node))),
+            },
+        }
+    }
+
+    fn arguments<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
+        let list = call.child_by_field_name("arguments");
+        let list = list.or_else(|| children(call).find(|child| child.kind() == "value_arguments"));
+        list.into_iter().flat_map(children).filter(|child| !child.kind().ends_with("comment")).collect()
+    }
+
+    /// Returns the demand of a property behind `expect(…)`: `expect(a).to.exist`.
+    fn property(&self, node: Node<'_>) -> Option<Claim> {
+        if node.kind() != "member_expression" {
+            return None;
+        }
+        let word = letters(self.text_of(node.child_by_field_name("property")?));
+        let demand = demand_of(&word)?;
+        let subject = self.subject(node.child_by_field_name("object")?)?;
+        Some(Claim { demand, operands: vec![self.operand(subject)] })
+    }
+
+    /// Returns the argument of the `expect(…)` that a chain begins with.
+    fn subject<'n>(&self, node: Node<'n>) -> Option<Node<'n>> {
+        let mut node = node;
+        for _ in 0..LONGEST_CHAIN {
+            let head = squashed(self.text_of(node));
+            let head = head.split('(').next().unwrap_or_default();
+            let is_call = names::callee(self.text, node).is_some();
+            let inner = ["object", "receiver", "function", "expression"]
+                .iter()
+                .find_map(|field| node.child_by_field_name(field));
+            if is_call
+                && SUBJECTS.contains(&head)
+                && inner.is_none_or(|inner| !self.text_of(inner).contains('('))
+            {
+                return self.arguments(node).into_iter().next();
+            }
+            node = inner?;
+        }
+        None
+    }
+
+    fn call_claim(&self, node: Node<'_>) -> Option<Claim> {
+        let callee = names::callee(self.text, node)?;
+        let word = letters(&callee);
+        let arguments = self.arguments(node);
+        if word == "to" || word == "notto" || word == "tonot" {
+            // The matcher of RSpec is the argument.
+            let subject = self.subject(node)?;
+            let matcher = arguments.first()?;
+            let demand = demand_of(&letters(
+                &names::callee(self.text, *matcher).unwrap_or(self.text_of(*matcher).to_owned()),
+            ))?;
+            let given = self.arguments(*matcher).into_iter().map(|given| self.operand(given));
+            return Some(Claim {
+                demand,
+                operands: std::iter::once(self.operand(subject)).chain(given).collect(),
+            });
+        }
+        if SUBJECTS.contains(&callee.as_str()) {
+            // Hamcrest has the matcher behind the subject.
+            let [subject, matcher] = arguments.as_slice() else { return None };
+            let demand = demand_of(&letters(&names::callee(self.text, *matcher)?))?;
+            let given = self.arguments(*matcher).into_iter().map(|given| self.operand(given));
+            return Some(Claim {
+                demand,
+                operands: std::iter::once(self.operand(*subject)).chain(given).collect(),
+            });
+        }
+        let demand = demand_of(&word)?;
+        let head = squashed(self.text_of(node));
+        let object =
+            head.split('(').next().unwrap_or_default().rsplit_once(['.', ':', '>']).map(|(object, _)| object);
+        let object = object.map(|object| object.trim_end_matches([':', '-', '?'])).unwrap_or_default();
+        if let Some(subject) = self.subject(node).filter(|subject| *subject != node) {
+            let given = arguments.into_iter().map(|given| self.operand(given));
+            return Some(sized(Claim {
+                demand,
+                operands: std::iter::once(self.operand(subject)).chain(given).collect(),
+            }));
+        }
+        if matches!(word.as_str(), "assertcalled" | "assertcalledwith" | "assertcalledoncewith") {
+            let operand = Operand { text: object.to_owned(), is_constant: false };
+            return Some(Claim { demand, operands: vec![operand] });
+        }
+        let is_assertion = word.starts_with("assert") && word != "assert"
+            || word.starts_with("expect")
+            || word == "assert" && object.is_empty()
+            || OBJECTS.contains(&object.rsplit('.').next().unwrap_or(object)) && !object.is_empty();
+        if !is_assertion {
+            return None;
+        }
+        let mut arguments = arguments;
+        if self.language == Language::Go
+            && arguments.first().is_some_and(|first| matches!(self.text_of(*first), "t" | "s.T()"))
+        {
+            arguments.remove(0);
+        }
+        if demand == Demand::Exists {
+            let first = *arguments.first()?;
+            return match word.as_str() {
+                "assert" | "asserttrue" | "expecttrue" | "istrue" | "ok" | "true" => self.condition(first),
+                _ => Some(Claim { demand, operands: vec![self.operand(first)] }),
+            };
+        }
+        let operands = arguments.into_iter().take(2).map(|argument| self.operand(argument));
+        Some(sized(Claim { demand, operands: operands.collect() }))
+    }
+
+    /// Returns the demand of a macro of Rust, whose arguments have no tree.
+    fn rust_macro(&self, node: Node<'_>) -> Option<Claim> {
+        let name = self.text_of(node.child_by_field_name("macro")?);
+        let name = name.rsplit("::").next().unwrap_or(name);
+        let tokens = children(node).find(|child| child.kind() == "token_tree")?;
+        let text = squashed(self.text_of(tokens));
+        let arguments = split(text.get(1..text.len().saturating_sub(1))?, &[","]);
+        match name {
+            "assert" | "debug_assert" => {
+                let condition = arguments.first()?;
+                for sign in ["==", "!=", ">=", "<="] {
+                    if let [left, right] = split(condition, &[sign]).as_slice() {
+                        return comparison(sign, plain(left), plain(right));
+                    }
+                }
+                if split(condition, &["&&", "||"]).len() > 1 {
+                    return None;
+                }
+                Some(bare(plain(condition)))
+            }
+            "assert_eq" | "debug_assert_eq" | "assert_ne" => {
+                let [left, right, ..] = arguments.as_slice() else { return None };
+                let sign = if name == "assert_ne" { "!=" } else { "==" };
+                comparison(sign, plain(left), plain(right))
+            }
+            "assert_matches" => {
+                Some(Claim { demand: Demand::Part, operands: vec![plain(arguments.first()?)] })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the demand that a word stands for.
+fn demand_of(word: &str) -> Option<Demand> {
+    let lists = [
+        (VALUES, Demand::Value),
+        (SIZES, Demand::Size),
+        (PARTS, Demand::Part),
+        (KINDS, Demand::Kind),
+        (EXISTS, Demand::Exists),
+    ];
+    lists.into_iter().find_map(|(words, demand)| words.contains(&word).then_some(demand))
+}
+
+fn letters(word: &str) -> String {
+    let word = word.trim_end_matches(['!', '?', 'f']);
+    word.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn comparison(sign: &str, left: Operand, right: Operand) -> Option<Claim> {
+    const NOTHING: &[&str] = &["None", "nil", "null", "undefined"];
+    let is_nothing = NOTHING.contains(&right.text.as_str());
+    let demand = match sign {
+        "==" | "===" | "is" => Demand::Value,
+        "!=" | "!==" | "isnot" if is_nothing => Demand::Exists,
+        "!=" | "!==" | "isnot" | "in" | "notin" | "<" | ">" | "<=" | ">=" => Demand::Part,
+        _ => return None,
+    };
+    Some(sized(Claim { demand, operands: vec![left, right] }))
+}
+
+/// Takes a demand on the length of something for one on the thing itself.
+fn sized(claim: Claim) -> Claim {
+    let Claim { mut demand, mut operands } = claim;
+    for operand in operands.iter_mut().filter(|operand| !operand.is_constant) {
+        let text = operand.text.as_str();
+        let inside = text.strip_prefix("len(").and_then(|rest| rest.strip_suffix(')'));
+        let ends = [".length", ".len()", ".size()", ".length()", ".Count", ".Length", ".size", ".count"];
+        if let Some(inside) = inside.or_else(|| ends.iter().find_map(|end| text.strip_suffix(end))) {
+            operand.text = inside.to_owned();
+            demand = demand.min(Demand::Size);
+        }
+    }
+    Claim { demand, operands }
+}
+
+/// Returns the demand that an expression alone is true.
+fn bare(operand: Operand) -> Claim {
+    let ends = [".is_ok()", ".is_some()", ".is_err()", ".is_none()", ".isPresent()"];
+    let text = ends.iter().find_map(|end| operand.text.strip_suffix(end)).unwrap_or(&operand.text).to_owned();
+    Claim { demand: Demand::Exists, operands: vec![Operand { text, ..operand }] }
+}
+
+/// Returns an operand by its text.
+fn plain(text: &str) -> Operand {
+    let value = text.trim_start_matches(['&', '*', '-']);
+    let starts = value.starts_with(|first: char| first.is_ascii_digit() || first == '"' || first == '\'');
+    let is_word = matches!(value, "true" | "false" | "None" | "Ok(())" | "()" | "[]" | "vec![]");
+    let is_list = ["vec![", "[", "Some(", "Ok("].iter().any(|begin| {
+        let inside = value.strip_prefix(begin).map(|rest| rest.trim_end_matches([')', ']']));
+        inside.is_some_and(|inside| {
+            split(inside, &[","]).iter().all(|part| !part.is_empty() && plain(part).is_constant)
+        })
+    });
+    Operand {
+        text: text.trim_start_matches(['&', '*']).to_owned(),
+        is_constant: starts || is_word || is_list,
+    }
+}
+
+/// Splits a text at some signs outside of brackets and strings.
+fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
+    let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    let mut in_string = false;
+    while let Some(next) = text[at..].chars().next() {
+        match next {
+            '\\' if in_string => at += 1,
+            '"' => in_string = !in_string,
+            '(' | '[' | '{' if !in_string => depth += 1,
+            ')' | ']' | '}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let sign = signs.iter().find(|sign| depth == 0 && !in_string && text[at..].starts_with(**sign));
+        match sign {
+            Some(sign) => {
+                parts.push(&text[start..at]);
+                at += sign.len();
+                start = at;
+            }
+            None => at += text[at..].chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    parts.push(&text[start.min(text.len())..]);
+    parts
+}
+
+/// Returns the tolerance that an assertion names.
+fn tolerance(text: &str) -> Option<Tolerance> {
+    const LIMITS: &[&str] = &[
+        "abs=",
+        "abs_tol=",
+        "atol=",
+        "delta=",
+        "epsilon=",
+        "rel=",
+        "rel_tol=",
+        "rtol=",
+        "tolerance=",
+        "be_within(",
+    ];
+    const DIGITS: &[&str] = &["decimal=", "places="];
+    let numbered = LIMITS.iter().find_map(|word| number_behind(text, word));
+    if let Some((before, number)) = numbered {
+        return Some(Tolerance { before, parts: parts_of(number) });
+    }
+    if let Some((before, digits)) = DIGITS.iter().find_map(|word| number_behind(text, word)) {
+        return Some(Tolerance { before, parts: parts_of(10_f64.powf(-digits)) });
+    }
+    let last = text.rsplit_once(',').map(|(before, last)| (before, last.trim_end_matches([')', ';'])))?;
+    let number: f64 = last.1.parse().ok()?;
+    let is_close = ["toBeCloseTo(", "assertAlmostEqual(", "closeTo("].iter().any(|word| text.contains(word));
+    let is_within = ["InDelta(", "InEpsilon(", "approximately("].iter().any(|word| text.contains(word));
+    let parts = match (is_within, is_close && !text.contains("closeTo(")) {
+        (true, _) => parts_of(number),
+        (false, true) => parts_of(10_f64.powf(-number)),
+        (false, false) => return None,
+    };
+    Some(Tolerance { before: last.0.to_owned(), parts })
+}
+
+/// Returns the number behind a word, and the text before it.
+fn number_behind(text: &str, word: &str) -> Option<(String, f64)> {
+    let at = text.find(word)? + word.len();
+    let rest = &text[at..];
+    let end = rest.find([',', ')', ']', ';']).unwrap_or(rest.len());
+    Some((text[..at].to_owned(), rest[..end].parse().ok()?))
+}
+
+/// Returns a tolerance in parts per billion.
+fn parts_of(number: f64) -> u64 {
+    const BILLION: f64 = 1e9;
+    if number.is_finite() && number > 0.0 { (number * BILLION).min(1e18).round() as u64 } else { 0 }
+}

@@ -1,0 +1,387 @@
+//! Failures that nobody hears of: handlers that do nothing, and results that are thrown away.
+
+use std::collections::BTreeSet;
+
+use tree_sitter::Node;
+
+use super::super::outline::Span;
+use super::super::walk::{children, span};
+use super::bodies::{inner, statements};
+use super::{Language, Reader, names, squashed};
+
+/// Nodes of a guarded part that are looked at.
+const MOST_NODES: usize = 400;
+
+/// What is done about a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handler {
+    /// Head of the handler.
+    pub span: Span,
+    /// All of it.
+    pub whole: Span,
+    /// Failure that it is for, without white space; empty for any.
+    pub caught: String,
+    /// Set where it takes every failure, or nearly so.
+    pub is_broad: bool,
+    /// Set where the failure is forgotten: nothing is done, or a value of success is given.
+    pub drops: bool,
+    /// Set where a comment in it gives a reason.
+    pub is_explained: bool,
+    /// Names of the functions that it guards.
+    pub guarded: BTreeSet<String>,
+}
+
+/// Number of results of one function that are looked at, and that are thrown away.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fate {
+    pub handled: usize,
+    pub dropped: Vec<Span>,
+}
+
+impl Reader<'_> {
+    /// Returns the handler that a node is.
+    pub(super) fn handler(&self, node: Node<'_>) -> Option<Handler> {
+        match node.kind() {
+            "catch_block" | "catch_clause" | "except_clause" | "rescue" => Some(self.clause(node)),
+            "rescue_modifier" => {
+                let handler = node.child_by_field_name("handler")?;
+                Some(Handler {
+                    span: Span { start: node.named_child(0)?.end_byte(), end: node.end_byte() },
+                    whole: span(node),
+                    caught: String::new(),
+                    is_broad: true,
+                    drops: self.is_success(handler),
+                    is_explained: false,
+                    guarded: self.calls_in(node.child_by_field_name("body")?),
+                })
+            }
+            "call_expression" if self.is_ecma() => self.chained(node),
+            "if_statement" if self.language == Language::Go => self.go_branch(node),
+            "match_arm" | "if_expression" if self.language == Language::Rust => self.rust_branch(node),
+            _ => None,
+        }
+    }
+
+    fn is_ecma(&self) -> bool {
+        matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript)
+    }
+
+    fn clause(&self, node: Node<'_>) -> Handler {
+        let body = node.child_by_field_name("body").or_else(|| {
+            children(node)
+                .filter(|child| matches!(child.kind(), "block" | "then" | "compound_statement"))
+                .last()
+        });
+        let head_end = body.map(|body| body.start_byte()).unwrap_or(node.end_byte());
+        let head = Span { start: node.start_byte(), end: head_end };
+        let caught = self.caught(node, body);
+        let is_broad = caught.is_empty() || is_broad(&caught);
+        let tried = node.parent();
+        let guarded = tried.map(|tried| self.guarded_by(tried)).unwrap_or_default();
+        Handler {
+            span: head,
+            whole: span(node),
+            is_broad: is_broad || self.is_ecma(),
+            drops: body.is_none_or(|body| self.drops(body)),
+            is_explained: self.is_explained(node),
+            caught,
+            guarded,
+        }
+    }
+
+    /// Returns the failures that a clause is for: its head without the variable, which is none of the failure's words.
+    fn caught(&self, node: Node<'_>, body: Option<Node<'_>>) -> String {
+        if self.is_ecma() {
+            return String::new();
+        }
+        let words = children(node).filter(|child| Some(*child) != body && !child.kind().ends_with("comment"));
+        let parts = words.filter_map(|child| match child.kind() {
+            "as_pattern" => child.named_child(0),
+            "catch_declaration" | "catch_formal_parameter" => {
+                child.child_by_field_name("type").or_else(|| child.named_child(0))
+            }
+            "exception_variable" | "variable_name" | "identifier" if self.language != Language::Python => {
+                None
+            }
+            "block" | "then" => None,
+            _ => Some(child),
+        });
+        squashed(&parts.map(|part| self.text_of(part)).collect::<String>())
+    }
+
+    /// Returns the functions that the guarded part of a `try` calls.
+    fn guarded_by(&self, tried: Node<'_>) -> BTreeSet<String> {
+        if let Some(body) = tried.child_by_field_name("body") {
+            return self.calls_in(body);
+        }
+        let clauses =
+            ["catch_block", "catch_clause", "else", "ensure", "except_clause", "finally_block", "rescue"];
+        let inside = children(tried).filter(|child| !clauses.contains(&child.kind()));
+        inside.flat_map(|child| self.calls_in(child)).collect()
+    }
+
+    fn calls_in(&self, node: Node<'_>) -> BTreeSet<String> {
+        let (mut found, mut pending) = (BTreeSet::new(), vec![node]);
+        let mut seen = 0;
+        while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
+            seen += 1;
+            found.extend(names::callee(self.text, node));
+            pending.extend(children(node));
+        }
+        found
+    }
+
+    /// Returns whether a handler forgets what failed.
+    fn drops(&self, body: Node<'_>) -> bool {
+        let all = statements(body);
+        let acting: Vec<Node<'_>> = all.into_iter().filter(|statement| !self.is_idle(*statement)).collect();
+        match acting.as_slice() {
+            [] => true,
+            [only] => {
+                matches!(only.kind(), "continue_statement" | "next")
+                    || self.gives_constant(*only) && self.is_success(inner(*only))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether a value says that nothing failed: false and negative numbers say that something did.
+    fn is_success(&self, node: Node<'_>) -> bool {
+        let text = squashed(self.text_of(node));
+        let value = text.strip_prefix("return").unwrap_or(&text).trim_end_matches(';');
+        let fails = value.eq_ignore_ascii_case("false") || value.starts_with('-') || value.starts_with('"');
+        let value = if node.kind().starts_with("return") || node.kind() == "jump_expression" {
+            node.named_child(0)
+        } else {
+            Some(node)
+        };
+        !fails && value.is_none_or(|value| self.is_constant(value, 0))
+    }
+
+    fn is_explained(&self, node: Node<'_>) -> bool {
+        let mut pending = vec![node];
+        let mut seen = 0;
+        while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
+            seen += 1;
+            if node.kind().ends_with("comment") && gives_reason(self.text_of(node)) {
+                return true;
+            }
+            pending.extend(children(node));
+        }
+        let line_end = self.text[node.start_byte()..].find('\n').map(|end| node.start_byte() + end);
+        let line = &self.text[node.start_byte()..line_end.unwrap_or(self.text.len())];
+        let comment = line.find(" #").or(line.find("//")).map(|at| &line[at..]);
+        comment.is_some_and(gives_reason)
+    }
+
+    /// Returns the handler at the end of a promise: `.catch(() => {})`.
+    fn chained(&self, node: Node<'_>) -> Option<Handler> {
+        let function = node.child_by_field_name("function")?;
+        let property = function.child_by_field_name("property")?;
+        if self.text_of(property) != "catch" {
+            return None;
+        }
+        let arguments = node.child_by_field_name("arguments")?;
+        let given = children(arguments).find(|child| !child.kind().ends_with("comment"))?;
+        let body = given.child_by_field_name("body").filter(|_| given.kind().contains("function"))?;
+        let drops = match body.kind() {
+            "statement_block" => self.drops(body),
+            _ => self.is_constant(body, 0) && self.is_success(body),
+        };
+        Some(Handler {
+            span: Span { start: property.start_byte(), end: node.end_byte() },
+            whole: Span { start: property.start_byte(), end: node.end_byte() },
+            caught: String::new(),
+            is_broad: true,
+            drops,
+            is_explained: self.is_explained(given),
+            guarded: self.calls_in(function.child_by_field_name("object")?),
+        })
+    }
+
+    /// Returns what Go does where `err` is set.
+    fn go_branch(&self, node: Node<'_>) -> Option<Handler> {
+        let condition = node.child_by_field_name("condition")?;
+        let text = squashed(self.text_of(condition));
+        let error = text.strip_suffix("!=nil")?;
+        if !error.to_lowercase().ends_with("err") {
+            return None;
+        }
+        let body = node.child_by_field_name("consequence")?;
+        let all = statements(body);
+        let acting: Vec<Node<'_>> = all.into_iter().filter(|statement| !self.is_idle(*statement)).collect();
+        let drops = match acting.as_slice() {
+            [] => true,
+            [only] if only.kind() == "return_statement" => {
+                let last = self.text_of(*only).rsplit([',', ' ']).next().unwrap_or_default().trim();
+                last == "nil" && self.gives_constant(*only)
+            }
+            _ => false,
+        };
+        let before = node.child_by_field_name("initializer").or_else(|| node.prev_named_sibling());
+        Some(Handler {
+            span: Span { start: node.start_byte(), end: body.start_byte() },
+            whole: span(node),
+            caught: "error".to_owned(),
+            is_broad: true,
+            drops,
+            is_explained: self.is_explained(node),
+            guarded: before.map(|before| self.calls_in(before)).unwrap_or_default(),
+        })
+    }
+
+    /// Returns what Rust does about `Err`.
+    fn rust_branch(&self, node: Node<'_>) -> Option<Handler> {
+        let (pattern, body, value) = match node.kind() {
+            "match_arm" => {
+                let value = node.parent().and_then(|block| block.parent()?.child_by_field_name("value"));
+                (node.child_by_field_name("pattern")?, node.child_by_field_name("value")?, value)
+            }
+            _ => {
+                let condition = node.child_by_field_name("condition")?;
+                let value = condition.child_by_field_name("value");
+                (condition.child_by_field_name("pattern")?, node.child_by_field_name("consequence")?, value)
+            }
+        };
+        let pattern_text = squashed(self.text_of(pattern));
+        if !pattern_text.starts_with("Err(") || pattern_text.contains("::") {
+            return None;
+        }
+        let drops = match body.kind() {
+            "block" => self.drops(body),
+            "unit_expression" | "continue_expression" => true,
+            _ => self.is_constant(body, 0) && self.is_success(body),
+        };
+        Some(Handler {
+            span: Span { start: node.start_byte(), end: body.start_byte() },
+            whole: span(node),
+            caught: "Err".to_owned(),
+            is_broad: true,
+            drops,
+            is_explained: self.is_explained(node),
+            guarded: value.map(|value| self.calls_in(value)).unwrap_or_default(),
+        })
+    }
+
+    /// Notes the fate of the result of a call that may fail.
+    pub(super) fn note_fate(&mut self, node: Node<'_>, function: usize) {
+        let seen = match self.language {
+            Language::Rust => self.rust_fate(node),
+            Language::Go => self.go_fate(node),
+            _ => None,
+        };
+        let Some((callee, is_dropped)) = seen else { return };
+        let fate = self.functions[function].fates.entry(callee).or_default();
+        match is_dropped {
+            true => fate.dropped.push(span(node)),
+            false => fate.handled += 1,
+        }
+    }
+
+    fn rust_fate(&self, node: Node<'_>) -> Option<(String, bool)> {
+        match node.kind() {
+            "try_expression" => Some((self.called(node.named_child(0)?)?, false)),
+            "let_declaration" => {
+                let text = self.text_of(node);
+                let is_blank =
+                    text.strip_prefix("let").is_some_and(|rest| rest.trim_start().starts_with("_ ="));
+                Some((self.called(node.child_by_field_name("value").filter(|_| is_blank)?)?, true))
+            }
+            "call_expression" => {
+                let function = node.child_by_field_name("function")?;
+                let object = function.child_by_field_name("value")?;
+                let method = self.text_of(function.child_by_field_name("field")?);
+                let is_statement =
+                    node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
+                let is_dropped = match method {
+                    "unwrap" | "expect" | "map_err" | "context" | "with_context" => false,
+                    "ok" if is_statement => true,
+                    "unwrap_or_default" => true,
+                    _ => return None,
+                };
+                Some((self.called(object)?, is_dropped))
+            }
+            _ => None,
+        }
+    }
+
+    fn go_fate(&self, node: Node<'_>) -> Option<(String, bool)> {
+        if !matches!(node.kind(), "assignment_statement" | "short_var_declaration") {
+            return None;
+        }
+        let left = self.text_of(node.child_by_field_name("left")?);
+        let right = node.child_by_field_name("right")?.named_child(0)?;
+        let last = left.rsplit(',').next().unwrap_or(left).trim();
+        let callee = names::callee(self.text, right)?;
+        match last {
+            "_" => Some((callee, true)),
+            last if last.to_lowercase().ends_with("err") => Some((callee, false)),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the function whose result an expression is, through waits and further methods.
+    fn called(&self, node: Node<'_>) -> Option<String> {
+        match node.kind() {
+            "await_expression" | "parenthesized_expression" | "try_expression" => {
+                self.called(node.named_child(0)?)
+            }
+            "call_expression" => {
+                let name = names::callee(self.text, node)?;
+                let object = node.child_by_field_name("function")?.child_by_field_name("value");
+                match name.as_str() {
+                    "context" | "expect" | "map_err" | "ok" | "unwrap" | "unwrap_or_default"
+                    | "with_context" => self.called(object?),
+                    _ => Some(name),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_broad(caught: &str) -> bool {
+    const BROAD: &[&str] =
+        &["BaseException", "Error", "Exception", "RuntimeException", "StandardError", "Throwable", "..."];
+    caught.trim_matches(['(', ')', '&']).split(['|', ',']).any(|one| {
+        let last = one.rsplit(['.', '\\', ':']).next().unwrap_or(one).trim_start_matches("const");
+        BROAD.contains(&last) || one == "(...)" || one == "..." || last.starts_with("exception&")
+    })
+}
+
+/// Returns whether a comment says more than that nothing is done.
+fn gives_reason(comment: &str) -> bool {
+    const EMPTY: &[&str] = &[
+        "all",
+        "any",
+        "error",
+        "errors",
+        "exception",
+        "exceptions",
+        "failure",
+        "failures",
+        "for",
+        "ignore",
+        "ignored",
+        "it",
+        "nothing",
+        "now",
+        "noop",
+        "pass",
+        "pylint",
+        "silently",
+        "skip",
+        "swallow",
+        "the",
+        "this",
+        "noqa",
+        "eslint",
+        "disable",
+        "todo",
+        "handle",
+        "later",
+        "do",
+    ];
+    let words = comment.split(|sign: char| !sign.is_alphanumeric()).filter(|word| word.len() > 1);
+    words.filter(|word| !EMPTY.contains(&word.to_lowercase().as_str())).count() >= 3
+}
