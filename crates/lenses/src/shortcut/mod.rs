@@ -157,7 +157,8 @@ impl Lens for Shortcut {
         let included = vec![true; file.hunks.len()];
         let packet = Packet { file, text: hunks, included: &included };
         let rows = [&rows::DETECTIONS, &rows::RETRIES, &rows::MOCKS];
-        may_compare(&packet) || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
+        let has_both = file.kind != ChangeKind::Added;
+        has_both && may_compare(&packet) || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -221,32 +222,36 @@ fn may_compare(packet: &Packet<'_>) -> bool {
 
 /// Words of handlers, results that are thrown away, and types, in product code.
 const WORDS: &[&str] = &[
+    "... ",
+    ".ok()",
     "Any",
     "Err",
     "TODO",
+    "_ =",
     "any",
     "catch",
+    "dummy",
     "dynamic",
     "err",
     "except",
+    "for now",
     "implement",
     "interface{}",
-    "never",
-    "rescue",
-    "unsafe",
     "let _",
-    "for now",
-    "unwrap_or_default",
-    ".ok()",
-    "todo!",
-    "... ",
-    "rest of",
-    "real ",
-    "production",
-    "placeholder",
-    "your ",
-    "dummy",
     "mock",
+    "never",
+    "placeholder",
+    "production",
+    "real ",
+    "rescue",
+    "rest of",
+    "suppress",
+    "then",
+    "todo!",
+    "unsafe",
+    "unwrap_or",
+    "unwrap_or_default",
+    "your ",
 ];
 /// Words of a body that does nothing.
 const STUB_WORDS: &[&str] = &[
@@ -254,7 +259,10 @@ const STUB_WORDS: &[&str] = &[
     "panic", "=>", "True", "False", "\"", "'", "0", "1", "...",
 ];
 /// Words of assertions.
-const TEST_WORDS: &[&str] = &["assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must"];
+const TEST_WORDS: &[&str] = &[
+    "assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must", "raises", "t.Error",
+    "t.Fatal", "!=", "==",
+];
 
 /// Returns whether a file sets up tools or tests, which may look at what they run for.
 fn is_setup(path: &str) -> bool {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::ESCAPED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
+use qa_reading::syntax::Span;
 
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
     let pairs = compared.pairs();
@@ -27,5 +28,8 @@ fn casts<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> Box<dyn Iterator
     }
     let summary = "cast or unsafe block takes code out of the type checker";
     let new = pair.head.escapes.iter().filter(move |place| !known.contains(place.of(compared.head.text)));
-    Box::new(new.filter_map(move |place| compared.at_head(ESCAPED, *place, summary)))
+    // A cast of an object has other changed lines in it.
+    let begins =
+        move |place: &&Span| compared.head.touches(Span { start: place.start, end: place.start + 1 });
+    Box::new(new.filter(begins).filter_map(move |place| compared.at_head(ESCAPED, *place, summary)))
 }

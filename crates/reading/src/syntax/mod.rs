@@ -47,7 +47,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
-pub use behaviour::{Behaviour, Check, Declared, Demand, Effect, Fate, Function, Handler};
+pub use behaviour::{Behaviour, Check, Declared, Demand, Effect, Fate, Function, Handler, Tolerance};
 pub use branches::Branch;
 pub(crate) use flow::is_function;
 pub use memo::parse_once;

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::inner;
+use super::tolerance::{Tolerance, tolerance};
 use super::{Language, Reader, names, squashed};
 
 /// Longest chain of calls behind `expect(…)` that is followed.
@@ -38,15 +39,6 @@ pub struct Check {
     pub tolerance: Option<Tolerance>,
     /// Set where it compares an expression without calls with itself.
     pub is_same: bool,
-}
-
-/// The tolerance of an assertion, beside the rest of its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tolerance {
-    /// Text of the assertion before the number.
-    pub before: String,
-    /// Parts per billion, the more the looser.
-    pub parts: u64,
 }
 
 /// Subjects with the demand on them.
@@ -95,6 +87,13 @@ const VALUES: &[&str] = &[
     "tohavebeencalledwith",
     "tohavebeenlastcalledwith",
     "tostrictequal",
+    "containsexactly",
+    "tobenull",
+    "tobeundefined",
+    "assertnull",
+    "assertisnone",
+    "isnull",
+    "nil",
 ];
 const SIZES: &[&str] =
     &["assertcount", "hassize", "len", "lengthof", "tohavelength", "tohavebeencalledtimes", "havelength"];
@@ -130,6 +129,15 @@ const PARTS: &[&str] = &[
     "tohaveproperty",
     "tomatch",
     "tomatchobject",
+    "allclose",
+    "assertallclose",
+    "assertalmostequal",
+    "bewithin",
+    "closeto",
+    "indelta",
+    "inepsilon",
+    "isclose",
+    "tobecloseto",
 ];
 const KINDS: &[&str] = &[
     "assertinstanceof",
@@ -196,6 +204,7 @@ impl Reader<'_> {
         let claim = match node.kind() {
             "assert_statement" => self.condition(node.named_child(0)?)?,
             "expression_statement" => self.property(inner(node))?,
+            "if_statement" if self.language == Language::Go => self.go_condition(node)?,
             "macro_invocation" => self.rust_macro(node)?,
             _ => self.call_claim(node)?,
         };
@@ -248,6 +257,36 @@ impl Reader<'_> {
                 _ => Some(bare(self.operand(node))),
             },
         }
+    }
+
+    /// Returns what a test of Go demands that fails by itself: `if got != want { t.Errorf(…) }`.
+    fn go_condition(&self, node: Node<'_>) -> Option<Claim> {
+        let fails = self.text_of(node.child_by_field_name("consequence")?);
+        if !["t.Error", "t.Fatal", "t.Fail"].iter().any(|word| fails.contains(word)) {
+            return None;
+        }
+        let condition = node.child_by_field_name("condition")?;
+        let parts: Vec<Node<'_>> = children(condition).collect();
+        let ([left, right], "binary_expression") = (parts.as_slice(), condition.kind()) else { return None };
+        let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
+        let opposite = match sign.trim() {
+            "!=" => "==",
+            "==" => "!=",
+            _ => "<",
+        };
+        comparison(opposite, self.operand(*left), self.operand(*right))
+    }
+
+    /// Returns what a test demands of a failure.
+    fn failure(&self, word: &str, arguments: &[Node<'_>]) -> Option<Claim> {
+        const BROAD: &[&str] =
+            &["BaseException", "Error", "Exception", "Exception.class", "StandardError", "Throwable.class"];
+        if !matches!(word, "assertraises" | "assertthrows" | "raises") {
+            return None;
+        }
+        let is_broad = arguments.first().is_none_or(|first| BROAD.contains(&self.text_of(*first)));
+        let demand = if is_broad && arguments.len() < 2 { Demand::Exists } else { Demand::Kind };
+        Some(Claim { demand, operands: vec![Operand { text: "raises".to_owned(), is_constant: false }] })
     }
 
     fn arguments<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
@@ -315,6 +354,9 @@ impl Reader<'_> {
                 operands: std::iter::once(self.operand(*subject)).chain(given).collect(),
             });
         }
+        if let Some(claim) = self.failure(&word, &arguments) {
+            return Some(claim);
+        }
         let demand = demand_of(&word)?;
         let head = squashed(self.text_of(node));
         let object =
@@ -322,6 +364,15 @@ impl Reader<'_> {
         let object = object.map(|object| object.trim_end_matches([':', '-', '?'])).unwrap_or_default();
         if let Some(subject) = self.subject(node).filter(|subject| *subject != node) {
             let given = arguments.into_iter().map(|given| self.operand(given));
+            let given: Vec<Operand> = given.collect();
+            let demand = match demand {
+                _ if given.first().is_some_and(|given| given.text.starts_with("expect.any")) => {
+                    Demand::Exists
+                }
+                Demand::Value if head.contains(".not.") && given.is_empty() => Demand::Exists,
+                Demand::Value if head.contains(".not.") => Demand::Part,
+                demand => demand,
+            };
             return Some(sized(Claim {
                 demand,
                 operands: std::iter::once(self.operand(subject)).chain(given).collect(),
@@ -434,8 +485,17 @@ fn sized(claim: Claim) -> Claim {
 
 /// Returns the demand that an expression alone is true.
 fn bare(operand: Operand) -> Claim {
-    let ends = [".is_ok()", ".is_some()", ".is_err()", ".is_none()", ".isPresent()"];
-    let text = ends.iter().find_map(|end| operand.text.strip_suffix(end)).unwrap_or(&operand.text).to_owned();
+    let ends = [
+        ".unwrap().is_empty()",
+        ".is_empty()",
+        ".is_ok()",
+        ".is_some()",
+        ".is_err()",
+        ".is_none()",
+        ".isPresent()",
+    ];
+    let text = ends.iter().find_map(|end| operand.text.strip_suffix(end)).unwrap_or(&operand.text);
+    let text = text.trim_start_matches('!').to_owned();
     Claim { demand: Demand::Exists, operands: vec![Operand { text, ..operand }] }
 }
 
@@ -450,10 +510,9 @@ fn plain(text: &str) -> Operand {
             split(inside, &[","]).iter().all(|part| !part.is_empty() && plain(part).is_constant)
         })
     });
-    Operand {
-        text: text.trim_start_matches(['&', '*']).to_owned(),
-        is_constant: starts || is_word || is_list,
-    }
+    let subject = text.trim_start_matches(['&', '*']);
+    let subject = subject.strip_suffix(".unwrap()").unwrap_or(subject);
+    Operand { text: subject.to_owned(), is_constant: starts || is_word || is_list }
 }
 
 /// Splits a text at some signs outside of brackets and strings.
@@ -480,52 +539,4 @@ fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
     }
     parts.push(&text[start.min(text.len())..]);
     parts
-}
-
-/// Returns the tolerance that an assertion names.
-fn tolerance(text: &str) -> Option<Tolerance> {
-    const LIMITS: &[&str] = &[
-        "abs=",
-        "abs_tol=",
-        "atol=",
-        "delta=",
-        "epsilon=",
-        "rel=",
-        "rel_tol=",
-        "rtol=",
-        "tolerance=",
-        "be_within(",
-    ];
-    const DIGITS: &[&str] = &["decimal=", "places="];
-    let numbered = LIMITS.iter().find_map(|word| number_behind(text, word));
-    if let Some((before, number)) = numbered {
-        return Some(Tolerance { before, parts: parts_of(number) });
-    }
-    if let Some((before, digits)) = DIGITS.iter().find_map(|word| number_behind(text, word)) {
-        return Some(Tolerance { before, parts: parts_of(10_f64.powf(-digits)) });
-    }
-    let last = text.rsplit_once(',').map(|(before, last)| (before, last.trim_end_matches([')', ';'])))?;
-    let number: f64 = last.1.parse().ok()?;
-    let is_close = ["toBeCloseTo(", "assertAlmostEqual(", "closeTo("].iter().any(|word| text.contains(word));
-    let is_within = ["InDelta(", "InEpsilon(", "approximately("].iter().any(|word| text.contains(word));
-    let parts = match (is_within, is_close && !text.contains("closeTo(")) {
-        (true, _) => parts_of(number),
-        (false, true) => parts_of(10_f64.powf(-number)),
-        (false, false) => return None,
-    };
-    Some(Tolerance { before: last.0.to_owned(), parts })
-}
-
-/// Returns the number behind a word, and the text before it.
-fn number_behind(text: &str, word: &str) -> Option<(String, f64)> {
-    let at = text.find(word)? + word.len();
-    let rest = &text[at..];
-    let end = rest.find([',', ')', ']', ';']).unwrap_or(rest.len());
-    Some((text[..at].to_owned(), rest[..end].parse().ok()?))
-}
-
-/// Returns a tolerance in parts per billion.
-fn parts_of(number: f64) -> u64 {
-    const BILLION: f64 = 1e9;
-    if number.is_finite() && number > 0.0 { (number * BILLION).min(1e18).round() as u64 } else { 0 }
 }

@@ -55,11 +55,29 @@ impl Reader<'_> {
                     guarded: self.calls_in(node.child_by_field_name("body")?),
                 })
             }
+            "with_statement" if self.language == Language::Python => self.suppressed(node),
             "call_expression" if self.is_ecma() => self.chained(node),
             "if_statement" if self.language == Language::Go => self.go_branch(node),
             "match_arm" | "if_expression" if self.language == Language::Rust => self.rust_branch(node),
             _ => None,
         }
+    }
+
+    /// Returns the handler that `contextlib.suppress(…)` is.
+    fn suppressed(&self, node: Node<'_>) -> Option<Handler> {
+        let body = node.child_by_field_name("body")?;
+        let head = Span { start: node.start_byte(), end: body.start_byte() };
+        let text = squashed(head.of(self.text));
+        let caught = text.split_once("suppress(")?.1.split(')').next().unwrap_or_default().to_owned();
+        Some(Handler {
+            span: head,
+            whole: span(node),
+            is_broad: is_broad(&caught),
+            drops: true,
+            is_explained: self.is_explained(node),
+            guarded: self.calls_in(body),
+            caught,
+        })
     }
 
     fn is_ecma(&self) -> bool {
@@ -174,15 +192,17 @@ impl Reader<'_> {
         comment.is_some_and(gives_reason)
     }
 
-    /// Returns the handler at the end of a promise: `.catch(() => {})`.
+    /// Returns the handler of a promise: `.catch(() => {})`, or the second function of `.then(…)`.
     fn chained(&self, node: Node<'_>) -> Option<Handler> {
         let function = node.child_by_field_name("function")?;
         let property = function.child_by_field_name("property")?;
-        if self.text_of(property) != "catch" {
-            return None;
-        }
+        let position = match self.text_of(property) {
+            "catch" => 0,
+            "then" => 1,
+            _ => return None,
+        };
         let arguments = node.child_by_field_name("arguments")?;
-        let given = children(arguments).find(|child| !child.kind().ends_with("comment"))?;
+        let given = children(arguments).filter(|child| !child.kind().ends_with("comment")).nth(position)?;
         let body = given.child_by_field_name("body").filter(|_| given.kind().contains("function"))?;
         let drops = match body.kind() {
             "statement_block" => self.drops(body),
@@ -296,7 +316,7 @@ impl Reader<'_> {
                 let is_dropped = match method {
                     "unwrap" | "expect" | "map_err" | "context" | "with_context" => false,
                     "ok" if is_statement => true,
-                    "unwrap_or_default" => true,
+                    "unwrap_or" | "unwrap_or_default" => true,
                     _ => return None,
                 };
                 Some((self.called(object)?, is_dropped))
@@ -330,8 +350,8 @@ impl Reader<'_> {
                 let name = names::callee(self.text, node)?;
                 let object = node.child_by_field_name("function")?.child_by_field_name("value");
                 match name.as_str() {
-                    "context" | "expect" | "map_err" | "ok" | "unwrap" | "unwrap_or_default"
-                    | "with_context" => self.called(object?),
+                    "context" | "expect" | "map_err" | "ok" | "unwrap" | "unwrap_or"
+                    | "unwrap_or_default" | "with_context" => self.called(object?),
                     _ => Some(name),
                 }
             }

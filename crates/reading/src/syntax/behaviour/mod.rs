@@ -4,6 +4,7 @@ mod bodies;
 mod checks;
 mod drops;
 mod names;
+mod tolerance;
 mod types;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use super::{Language, OtherVersion, parse_tree_once, parse_version_once};
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
 pub use drops::{Fate, Handler};
+pub use tolerance::Tolerance;
 pub use types::Declared;
 
 /// Deeper nodes are not looked at.
