@@ -9,7 +9,9 @@ mod stubs;
 mod types;
 mod words;
 
-use crate::contract::{Fact, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use crate::contract::{
+    Alike, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
+};
 use crate::parsed;
 use compared::Compared;
 use qa_contracts::v1::{
@@ -194,6 +196,7 @@ impl Lens for Shortcut {
             drafts.extend(errors::inspect(&compared));
             drafts.extend(types::inspect(&compared));
         }
+        fold(&mut drafts, ESCAPED, Alike::Rule);
         inspection.drafts.extend(drafts);
         inspection
     }

@@ -73,7 +73,7 @@ fn unimplemented(
     function: &Function,
 ) -> Option<Draft> {
     let words = function.statement.of(head.text);
-    let is_meant = is_abstract(language, function.head.of(head.text), words);
+    let is_meant = is_abstract(language, function.head.of(head.text), words) || says_why(words);
     if function.effect != Effect::Unimplemented || is_meant {
         return None;
     }
@@ -124,6 +124,13 @@ fn is_abstract(language: Language, head: &str, refusal: &str) -> bool {
     let is_idiom = language == Language::Python || language == Language::Ruby;
     let says_when = ["yet", "TODO", "todo", "FIXME"].iter().any(|word| refusal.contains(word));
     head.contains("abstract") || head.contains("overload") || is_idiom && !says_when
+}
+
+/// Returns whether a macro of Rust says why it is not to be called, and not that it is still to be written.
+fn says_why(refusal: &str) -> bool {
+    let message = refusal.strip_prefix("unimplemented!").map(|rest| rest.trim_matches(['(', ')', ';', ' ']));
+    let unwritten = ["yet", "todo", "TODO", "mplement"];
+    message.is_some_and(|message| !message.is_empty() && !unwritten.iter().any(|word| message.contains(word)))
 }
 
 /// Returns the begin of the line before the one that an offset is on.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::ESCAPED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
-use qa_reading::syntax::Span;
+use qa_reading::syntax::{Language, Span};
 
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
     let pairs = compared.pairs();
@@ -23,7 +23,10 @@ fn widened<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> impl Iterator<
 
 fn casts<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> Box<dyn Iterator<Item = Draft> + 'c> {
     let known: BTreeSet<&str> = pair.base.escapes.iter().map(|place| place.of(compared.base.text)).collect();
-    if pair.head.escapes.len() <= pair.base.escapes.len() {
+    // A file that has unsafe code already is one that needs it.
+    let is_usual = compared.language == Language::Rust
+        && compared.base.behaviour.functions.iter().any(|function| !function.escapes.is_empty());
+    if is_usual || pair.head.escapes.len() <= pair.base.escapes.len() {
         return Box::new(std::iter::empty());
     }
     let summary = "cast or unsafe block takes code out of the type checker";
