@@ -273,6 +273,13 @@ fn values_of(matrix: Node<'_>) -> BTreeMap<String, Vec<String>> {
     for entry in matrix.entries().filter(|entry| entry.key != "exclude") {
         let own = values.entry(entry.key.to_owned()).or_default();
         own.extend(entry.value.texts().into_iter().map(str::to_owned));
+        // The members of a value are `matrix.config.name`.
+        for member in entry.value.items().flat_map(Node::entries).filter(|_| entry.key != "include") {
+            if let Some(text) = member.value.text() {
+                let name = format!("{}.{}", entry.key, member.key);
+                values.entry(name).or_default().push(text.to_owned());
+            }
+        }
     }
     for included in matrix.get("include").into_iter().flat_map(Node::items) {
         for entry in included.entries() {
