@@ -265,7 +265,9 @@ impl Lens for MergeLeftover {
         if packet.file.class != FileClass::Docs && !scan::is_prose(packet.path()) {
             inspection = STATEMENTS.inspect(packet);
             let text = packet.text.full_head.as_deref().unwrap_or_default();
-            inspection.drafts.retain(|draft| !is_import_of_class(draft, text));
+            inspection
+                .drafts
+                .retain(|draft| !is_import_of_class(draft, text) && !is_handed_on(draft, packet));
         }
         inspection.drafts.extend(editor_file(packet));
         inspection.drafts.extend(conflicts(packet));
@@ -282,6 +284,15 @@ impl Lens for MergeLeftover {
 fn is_import_of_class(draft: &Draft, text: &str) -> bool {
     let is_import = draft.quote.starts_with("import ") || draft.quote.starts_with("from ");
     is_import && (text.contains("pdb.Pdb") || draft.quote.contains("import Pdb"))
+}
+
+/// Returns whether a focused test is an argument: whoever gets the function has not called it.
+fn is_handed_on(draft: &Draft, packet: &Packet<'_>) -> bool {
+    let mut lines = packet.added().filter(|line| draft.rule == FOCUSED && line.number == draft.start_line);
+    let behind = lines.next().and_then(|line| line.text.split_once(&draft.quote));
+    behind.is_some_and(|(before, behind)| {
+        before.trim_end().ends_with(['(', ',']) && behind.trim_start().starts_with([',', ')'])
+    })
 }
 
 fn editor_file(packet: &Packet<'_>) -> Option<Draft> {

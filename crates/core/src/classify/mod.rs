@@ -66,8 +66,19 @@ const TEST_DIRS: &[&str] = &[
 /// Endings of a test file's name without its extension.
 const TEST_ENDINGS: &[&str] =
     &["_test", "_tests", ".test", ".spec", "_spec", "-test", ".cy", ".e2e", "-spec"];
-const DOCS_DIRS: &[&str] =
-    &["doc", "docs", "documentation", "examples", "example", "samples", "sample", "site", "website", "man"];
+const DOCS_DIRS: &[&str] = &[
+    "doc",
+    "docs",
+    "documentation",
+    "_examples",
+    "examples",
+    "example",
+    "samples",
+    "sample",
+    "site",
+    "website",
+    "man",
+];
 const GENERATED_DIRS: &[&str] = &["dist", "generated", "__generated__", "gen", "autogen"];
 const INFRA_DIRS: &[&str] = &[
     ".github",
