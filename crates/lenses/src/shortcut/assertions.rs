@@ -1,5 +1,7 @@
 //! Assertions that demand less of their subject than at the base, or that hold whatever the code does.
 
+use std::collections::BTreeSet;
+
 use super::WEAKENED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
@@ -8,17 +10,13 @@ use qa_reading::syntax::{Check, Function};
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
     let pairs = compared.pairs();
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
+    let older = compared.base.behaviour.functions.iter().flat_map(|function| &function.checks);
+    let known: BTreeSet<&str> = older.map(|check| check.text.as_str()).collect();
     let functions = compared.head.behaviour.functions.iter().filter(|function| !function.is_broken);
-    let same = functions.flat_map(|function| &function.checks).filter(|check| check.is_same);
-    let was_there = |check: &&Check| {
-        let mut older = compared.base.behaviour.functions.iter().flat_map(|function| &function.checks);
-        older.any(|older| older.text == check.text)
-    };
+    let checks = functions.flat_map(|function| &function.checks);
+    let same = checks.filter(|check| check.is_same && !known.contains(check.text.as_str()));
     let summary = "assertion compares a value with itself";
-    drafts.extend(
-        same.filter(|check| !was_there(check))
-            .filter_map(|check| compared.at_head(WEAKENED, check.span, summary)),
-    );
+    drafts.extend(same.filter_map(|check| compared.at_head(WEAKENED, check.span, summary)));
     drafts
 }
 

@@ -3,7 +3,7 @@
 use super::SWALLOWED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
-use qa_reading::syntax::Handler;
+use qa_reading::syntax::{Function, Handler};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -21,33 +21,39 @@ const CLEANUPS: &[&str] = &[
 ];
 
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
-    let pairs = compared.pairs();
-    pairs.iter().flat_map(|pair| swallowed(compared, pair).chain(dropped(compared, pair))).collect()
+    let mut drafts = Vec::new();
+    for pair in compared.pairs() {
+        drafts.extend(swallowed(compared, &pair));
+        drafts.extend(dropped(compared, &pair));
+    }
+    drafts
 }
 
 /// Reports handlers that forget failures of code that the function ran before.
-fn swallowed<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> impl Iterator<Item = Draft> + 'c {
-    let Pair { base, head } = pair;
-    let handlers = head.handlers.iter().filter(|handler| handler.drops && !handler.is_explained);
-    let worse = handlers.filter_map(move |handler| {
-        let is_alike = |other: &&Handler| other.caught == handler.caught && shares(other, handler);
-        let before: Vec<&Handler> = base.handlers.iter().filter(is_alike).collect();
-        let did_same = before.iter().any(|before| before.drops);
-        if did_same {
-            return None;
-        }
-        let ran_before = handler.guarded.iter().any(|name| base.calls.contains(name));
-        if !before.is_empty() {
-            return Some((handler, "failure that was handled is swallowed"));
-        }
-        let was_caught = base.handlers.iter().any(|before| before.drops && shares(before, handler));
-        (handler.is_broad && ran_before && !was_caught)
-            .then_some((handler, "failure that was handed on is swallowed"))
-    });
-    worse.filter_map(|(handler, summary)| {
-        let draft = compared.at_head(SWALLOWED, handler.span, summary);
-        draft.or_else(|| compared.at_head(SWALLOWED, handler.whole, summary))
-    })
+fn swallowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let handlers = pair.head.handlers.iter().filter(|handler| handler.drops && !handler.is_explained);
+    let worse = handlers.filter_map(|handler| Some((handler, loss(pair.base, handler)?)));
+    worse
+        .filter_map(|(handler, summary)| {
+            let draft = compared.at_head(SWALLOWED, handler.span, summary);
+            draft.or_else(|| compared.at_head(SWALLOWED, handler.whole, summary))
+        })
+        .collect()
+}
+
+/// Returns what became of a failure that a handler forgets, where the base did more about it.
+fn loss(base: &Function, handler: &Handler) -> Option<&'static str> {
+    let before: Vec<&Handler> = base.handlers.iter().filter(|before| shares(before, handler)).collect();
+    let alike: Vec<&&Handler> = before.iter().filter(|before| before.caught == handler.caught).collect();
+    if alike.iter().any(|before| before.drops) {
+        return None;
+    }
+    if !alike.is_empty() {
+        return Some("failure that was handled is swallowed");
+    }
+    let ran_before = handler.guarded.iter().any(|name| base.calls.contains(name));
+    let was_dropped = before.iter().any(|before| before.drops);
+    (handler.is_broad && ran_before && !was_dropped).then_some("failure that was handed on is swallowed")
 }
 
 /// Returns whether two handlers guard one function's failures.
@@ -56,16 +62,14 @@ fn shares(one: &Handler, other: &Handler) -> bool {
 }
 
 /// Reports results that were looked at and are thrown away.
-fn dropped<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> impl Iterator<Item = Draft> + 'c {
-    let worse = pair.head.fates.iter().filter(|(callee, fate)| {
-        if CLEANUPS.contains(&callee.as_str()) {
-            return false;
-        }
-        let Some(before) = pair.base.fates.get(*callee) else { return false };
-        fate.dropped.len() > before.dropped.len() && fate.handled < before.handled
+fn dropped(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let fates = pair.head.fates.iter().filter(|(callee, _)| !CLEANUPS.contains(&callee.as_str()));
+    let worse = fates.filter(|(callee, fate)| {
+        let before = pair.base.fates.get(*callee);
+        before
+            .is_some_and(|before| fate.dropped.len() > before.dropped.len() && fate.handled < before.handled)
     });
     let summary = "error that was looked at is thrown away";
-    worse
-        .flat_map(|(_, fate)| &fate.dropped)
-        .filter_map(move |place| compared.at_head(SWALLOWED, *place, summary))
+    let places = worse.flat_map(|(_, fate)| &fate.dropped);
+    places.filter_map(|place| compared.at_head(SWALLOWED, *place, summary)).collect()
 }

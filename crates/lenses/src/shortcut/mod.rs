@@ -215,12 +215,15 @@ fn may_compare(packet: &Packet<'_>) -> bool {
     let words = if is_test { TEST_WORDS } else { WORDS };
     packet.hunks().any(|hunk| {
         let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
-        let has = |words: &[&str]| added.iter().any(|line| words.iter().any(|word| line.contains(word)));
-        let removes = hunk.removed().next().is_some();
-        has(words)
-            || is_rust && has(TEST_WORDS)
-            || !is_test && removes && (added.is_empty() || has(STUB_WORDS))
+        let may_stub = added.is_empty() || has_word(&added, STUB_WORDS);
+        has_word(&added, words)
+            || is_rust && has_word(&added, TEST_WORDS)
+            || !is_test && may_stub && hunk.removed().next().is_some()
     })
+}
+
+fn has_word(lines: &[&str], words: &[&str]) -> bool {
+    lines.iter().any(|line| words.iter().any(|word| line.contains(word)))
 }
 
 /// Words of handlers, results that are thrown away, and types, in product code.

@@ -111,9 +111,9 @@ fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
     let others = compared.head.behaviour.functions.iter().filter(|other| other.path != pair.head.path);
     let mut gained: BTreeSet<&str> = BTreeSet::new();
     for other in others {
-        let before: Option<&&Function> = older.get(other.path.as_str());
-        let is_new = |name: &&String| before.is_none_or(|before| !before.calls.contains(*name));
-        gained.extend(other.calls.iter().filter(is_new).map(String::as_str));
+        let before = older.get(other.path.as_str());
+        let calls = other.calls.iter().map(String::as_str);
+        gained.extend(calls.filter(|name| before.is_none_or(|before| !before.calls.contains(*name))));
     }
     let kept = pair.base.calls.iter().filter(|name| gained.contains(name.as_str())).count();
     kept > 0 && kept * 2 >= pair.base.calls.len()

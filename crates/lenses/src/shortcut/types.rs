@@ -9,30 +9,34 @@ use qa_reading::syntax::{Language, Span};
 
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
     let pairs = compared.pairs();
-    pairs.iter().flat_map(|pair| widened(compared, pair).chain(casts(compared, pair))).collect()
+    let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| widened(compared, pair)).collect();
+    // A file of Rust that has unsafe code already is one that needs it.
+    let is_usual = compared.language == Language::Rust
+        && compared.base.behaviour.functions.iter().any(|function| !function.escapes.is_empty());
+    if !is_usual {
+        drafts.extend(pairs.iter().flat_map(|pair| casts(compared, pair)));
+    }
+    drafts
 }
 
-fn widened<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> impl Iterator<Item = Draft> + 'c {
+fn widened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let worse = pair.head.types.iter().filter(|declared| {
         let before = pair.base.types.iter().find(|before| before.name == declared.name);
         declared.is_any && before.is_some_and(|before| !before.is_any)
     });
     let summary = "type is replaced by one that allows everything";
-    worse.filter_map(move |declared| compared.at_head(ESCAPED, declared.span, summary))
+    worse.filter_map(|declared| compared.at_head(ESCAPED, declared.span, summary)).collect()
 }
 
-fn casts<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'c>) -> Box<dyn Iterator<Item = Draft> + 'c> {
-    let known: BTreeSet<&str> = pair.base.escapes.iter().map(|place| place.of(compared.base.text)).collect();
-    // A file that has unsafe code already is one that needs it.
-    let is_usual = compared.language == Language::Rust
-        && compared.base.behaviour.functions.iter().any(|function| !function.escapes.is_empty());
-    if is_usual || pair.head.escapes.len() <= pair.base.escapes.len() {
-        return Box::new(std::iter::empty());
+fn casts(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    if pair.head.escapes.len() <= pair.base.escapes.len() {
+        return Vec::new();
     }
+    let known: BTreeSet<&str> = pair.base.escapes.iter().map(|place| place.of(compared.base.text)).collect();
+    let new = pair.head.escapes.iter().filter(|place| !known.contains(place.of(compared.head.text)));
     let summary = "cast or unsafe block takes code out of the type checker";
-    let new = pair.head.escapes.iter().filter(move |place| !known.contains(place.of(compared.head.text)));
-    // A cast of an object has other changed lines in it.
-    let begins =
-        move |place: &&Span| compared.head.touches(Span { start: place.start, end: place.start + 1 });
-    Box::new(new.filter(begins).filter_map(move |place| compared.at_head(ESCAPED, *place, summary)))
+    // Of a cast whose first line is unchanged only what is cast has changed.
+    new.filter(|place| compared.head.touches(Span { start: place.start, end: place.start + 1 }))
+        .filter_map(|place| compared.at_head(ESCAPED, *place, summary))
+        .collect()
 }

@@ -158,7 +158,6 @@ impl Reader<'_> {
         let kind = node.kind();
         let parts: Vec<Node<'_>> =
             children(node).filter(|child| !child.kind().ends_with("comment")).collect();
-        let are_constant = || parts.iter().all(|part| self.is_constant(*part, depth + 1));
         if kind.contains("string") || kind.contains("char_literal") || kind == "raw_string_literal" {
             return !parts
                 .iter()
@@ -190,7 +189,7 @@ impl Reader<'_> {
             | "set"
             | "tuple"
             | "tuple_expression"
-            | "value_arguments" => are_constant(),
+            | "value_arguments" => parts.iter().all(|part| self.is_constant(*part, depth + 1)),
             "arguments"
             | "argument"
             | "literal_element"
@@ -200,7 +199,7 @@ impl Reader<'_> {
             | "unary_expression"
             | "unary_operator"
             | "unary"
-            | "value_argument" => are_constant(),
+            | "value_argument" => parts.iter().all(|part| self.is_constant(*part, depth + 1)),
             "keyed_element" | "pair" => parts.last().is_some_and(|value| self.is_constant(*value, depth + 1)),
             "await" | "await_expression" | "composite_literal" => {
                 parts.last().is_some_and(|value| self.is_constant(*value, depth + 1))
@@ -208,8 +207,10 @@ impl Reader<'_> {
             "as_expression" | "satisfies_expression" | "type_cast_expression" => {
                 parts.first().is_some_and(|value| self.is_constant(*value, depth + 1))
             }
-            "array_element_initializer" => are_constant(),
-            _ if kind.ends_with("_literal") => parts.is_empty() || are_constant(),
+            "array_element_initializer" => parts.iter().all(|part| self.is_constant(*part, depth + 1)),
+            _ if kind.ends_with("_literal") => {
+                parts.is_empty() || parts.iter().all(|part| self.is_constant(*part, depth + 1))
+            }
             _ => self.makes_constant(node, depth),
         }
     }

@@ -208,7 +208,7 @@ impl Reader<'_> {
             "macro_invocation" => self.rust_macro(node)?,
             _ => self.call_claim(node)?,
         };
-        let text = squashed(self.text_of(node));
+        let text = self.spelled(node);
         let (constants, subjects): (Vec<Operand>, Vec<Operand>) =
             claim.operands.into_iter().partition(|operand| operand.is_constant);
         let is_same = claim.demand == Demand::Value
@@ -232,7 +232,7 @@ impl Reader<'_> {
             "argument" | "parenthesized_expression" | "value_argument" => node.named_child(0).unwrap_or(node),
             _ => node,
         };
-        Operand { text: squashed(self.text_of(node)), is_constant: self.is_constant(node, 0) }
+        Operand { text: self.spelled(node), is_constant: self.is_constant(node, 0) }
     }
 
     /// Returns what a condition demands.
@@ -310,7 +310,7 @@ impl Reader<'_> {
     fn subject<'n>(&self, node: Node<'n>) -> Option<Node<'n>> {
         let mut node = node;
         for _ in 0..LONGEST_CHAIN {
-            let head = squashed(self.text_of(node));
+            let head = self.spelled(node);
             let head = head.split('(').next().unwrap_or_default();
             let is_call = names::callee(self.text, node).is_some();
             let inner = ["object", "receiver", "function", "expression"]
@@ -358,7 +358,7 @@ impl Reader<'_> {
             return Some(claim);
         }
         let demand = demand_of(&word)?;
-        let head = squashed(self.text_of(node));
+        let head = self.spelled(node);
         let object =
             head.split('(').next().unwrap_or_default().rsplit_once(['.', ':', '>']).map(|(object, _)| object);
         let object = object.map(|object| object.trim_end_matches([':', '-', '?'])).unwrap_or_default();
@@ -411,7 +411,7 @@ impl Reader<'_> {
         let name = self.text_of(node.child_by_field_name("macro")?);
         let name = name.rsplit("::").next().unwrap_or(name);
         let tokens = children(node).find(|child| child.kind() == "token_tree")?;
-        let text = squashed(self.text_of(tokens));
+        let text = self.spelled(tokens);
         let arguments = split(text.get(1..text.len().saturating_sub(1))?, &[","]);
         match name {
             "assert" | "debug_assert" => {

@@ -165,7 +165,7 @@ impl Reader<'_> {
 
     /// Returns whether a value says that nothing failed: false and negative numbers say that something did.
     fn is_success(&self, node: Node<'_>) -> bool {
-        let text = squashed(self.text_of(node));
+        let text = self.spelled(node);
         let value = text.strip_prefix("return").unwrap_or(&text).trim_end_matches(';');
         let fails = value.eq_ignore_ascii_case("false") || value.starts_with('-') || value.starts_with('"');
         let value = if node.kind().starts_with("return") || node.kind() == "jump_expression" {
@@ -222,7 +222,7 @@ impl Reader<'_> {
     /// Returns what Go does where `err` is set.
     fn go_branch(&self, node: Node<'_>) -> Option<Handler> {
         let condition = node.child_by_field_name("condition")?;
-        let text = squashed(self.text_of(condition));
+        let text = self.spelled(condition);
         let error = text.strip_suffix("!=nil")?;
         if !error.to_lowercase().ends_with("err") {
             return None;
@@ -263,7 +263,7 @@ impl Reader<'_> {
                 (condition.child_by_field_name("pattern")?, node.child_by_field_name("consequence")?, value)
             }
         };
-        let pattern_text = squashed(self.text_of(pattern));
+        let pattern_text = self.spelled(pattern);
         if !pattern_text.starts_with("Err(") || pattern_text.contains("::") {
             return None;
         }

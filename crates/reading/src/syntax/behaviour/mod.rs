@@ -107,6 +107,26 @@ impl<'t> Reader<'t> {
         span(node).of(self.text)
     }
 
+    /// Returns the text of a node without its spelling and without the comments in it.
+    fn spelled(&self, node: Node<'_>) -> String {
+        let text = self.text_of(node);
+        if !["#", "//", "/*"].iter().any(|mark| text.contains(mark)) {
+            return squashed(text);
+        }
+        let (mut spelled, mut at, mut pending) = (String::new(), node.start_byte(), vec![node]);
+        while let Some(next) = pending.pop() {
+            if next.kind().ends_with("comment") {
+                spelled.push_str(Span { start: at, end: next.start_byte() }.of(self.text));
+                at = next.end_byte();
+                continue;
+            }
+            let inside: Vec<Node<'_>> = children(next).collect();
+            pending.extend(inside.into_iter().rev());
+        }
+        spelled.push_str(Span { start: at, end: node.end_byte() }.of(self.text));
+        squashed(&spelled)
+    }
+
     fn visit(&mut self, node: Node<'_>, owner: Owner<'_>, depth: usize) {
         if depth > MAX_DEPTH {
             self.functions[owner.function].is_broken = true;

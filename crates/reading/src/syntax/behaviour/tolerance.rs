@@ -33,11 +33,12 @@ pub(super) fn tolerance(text: &str) -> Option<Tolerance> {
     }
     let last = text.rsplit_once(',').map(|(before, last)| (before, last.trim_end_matches([')', ';'])))?;
     let number: f64 = last.1.parse().ok()?;
-    let is_close = ["toBeCloseTo(", "assertAlmostEqual(", "closeTo("].iter().any(|word| text.contains(word));
+    let is_of_digits = ["toBeCloseTo(", "assertAlmostEqual("].iter().any(|word| text.contains(word));
     let has_three = text.matches(',').count() >= 2;
-    let is_within = ["InDelta(", "InEpsilon(", "approximately("].iter().any(|word| text.contains(word))
-        || has_three && ["assertArrayEquals(", "assertEquals("].iter().any(|word| text.contains(word));
-    let parts = match (is_within, is_close && !text.contains("closeTo(")) {
+    let is_within =
+        ["InDelta(", "InEpsilon(", "approximately(", "closeTo("].iter().any(|word| text.contains(word))
+            || has_three && ["assertArrayEquals(", "assertEquals("].iter().any(|word| text.contains(word));
+    let parts = match (is_within, is_of_digits) {
         (true, _) => parts_of(number),
         (false, true) => parts_of(10_f64.powf(-number)),
         (false, false) => return None,
