@@ -283,11 +283,12 @@ impl<'a> Comparison<'a> {
             return vec![self.removed(tool, base, change)];
         }
         let weakenings = compare::weakenings(tool, &base.configuration, &head.configuration);
-        let is_kept = |weakening: &&Weakening| {
-            !self.is_about_gone_parts(weakening, directory)
-                && !self.is_about_built_parts(weakening, directory)
-        };
-        weakenings.iter().filter(is_kept).map(|weakening| self.draft(tool, weakening, change)).collect()
+        weakenings
+            .iter()
+            .filter(|weakening| !self.is_about_gone_parts(weakening, directory))
+            .filter(|weakening| !self.is_about_built_parts(weakening, directory))
+            .map(|weakening| self.draft(tool, weakening, change))
+            .collect()
     }
 
     /// Returns whether all that a list has lost is gone from the repository.

@@ -67,7 +67,7 @@ enum Change {
     Member { set: MemberSet, block: Option<Span>, literal: Option<Span> },
 }
 
-/// What a file sets.
+/// Assignments of a file, by name and scope.
 #[derive(Debug, Default)]
 pub(super) struct Assignments {
     bindings: BTreeMap<String, BTreeMap<ScopeKey, Binding>>,
@@ -118,11 +118,8 @@ fn binds_where_it_stands(grammar: Grammar) -> bool {
 
 /// Returns whether a function of the language does not see a name of this form that is set around it.
 fn is_closed(grammar: Grammar, name: &str) -> bool {
-    match grammar {
-        Grammar::Php => name.starts_with('$'),
-        Grammar::Ruby => name.starts_with(|first: char| first.is_lowercase()),
-        _ => false,
-    }
+    grammar == Grammar::Php && name.starts_with('$')
+        || grammar == Grammar::Ruby && name.starts_with(|first: char| first.is_lowercase())
 }
 
 /// Returns whether the text of a node stands for the object or the class that a method is of.
@@ -193,20 +190,18 @@ impl Assignments {
         );
         for (target, value) in targets(node) {
             let literal = value.and_then(|value| written_out(code, value));
-            match code.shape(Node::Parsed(target)) {
-                Shape::Member(object, word) => {
-                    let object = code.node_text(code.unwrapped(object));
-                    let span = Span { start: node.start_byte(), end: node.end_byte() };
-                    let set = MemberSet { name: word.text.into_owned(), span, is_certain: false };
-                    let change = Change::Member { set, block: block_of(node), literal };
-                    self.sets.push(Set { name: object.to_owned(), scope, change });
-                }
-                _ if sets => self.set(code.node_text(Node::Parsed(target)), scope, literal),
-                _ => {
-                    let binding = self.binding(code.node_text(Node::Parsed(target)), scope);
-                    binding.count += usize::from(is_member);
-                    binding.literal = literal;
-                }
+            if let Shape::Member(object, word) = code.shape(Node::Parsed(target)) {
+                let object = code.node_text(code.unwrapped(object));
+                let span = Span { start: node.start_byte(), end: node.end_byte() };
+                let set = MemberSet { name: word.text.into_owned(), span, is_certain: false };
+                let change = Change::Member { set, block: block_of(node), literal };
+                self.sets.push(Set { name: object.to_owned(), scope, change });
+            } else if sets {
+                self.set(code.node_text(Node::Parsed(target)), scope, literal);
+            } else {
+                let binding = self.binding(code.node_text(Node::Parsed(target)), scope);
+                binding.count += usize::from(is_member);
+                binding.literal = literal;
             }
         }
     }

@@ -69,17 +69,20 @@ impl<'t> Code<'t> {
     fn binding(&self, node: Node<'t>) -> Option<&'t Binding> {
         let (assignments, grammar) = (&self.bindings().assignments, self.parsed.grammar);
         let at = self.span(node);
-        match self.shape(node) {
-            Shape::Name(name) => assignments.named(grammar, &name, at),
-            // `{ name }` stands for `{ name: name }`.
-            Shape::Pair(name, value) if name.span == self.span(value) => {
-                assignments.named(grammar, &name.text, at)
-            }
-            Shape::Member(object, name) => {
-                assignments.member(self.node_text(self.unwrapped(object)), &name.text, at)
-            }
-            _ => None,
+        let shape = self.shape(node);
+        if let Shape::Name(name) = shape {
+            return assignments.named(grammar, &name, at);
         }
+        if let Shape::Member(object, name) = shape {
+            return assignments.member(self.node_text(self.unwrapped(object)), &name.text, at);
+        }
+        // `{ name }` stands for `{ name: name }`.
+        if let Shape::Pair(name, value) = shape
+            && name.span == self.span(value)
+        {
+            return assignments.named(grammar, &name.text, at);
+        }
+        None
     }
 
     /// Returns the innermost node that has a place.

@@ -307,7 +307,7 @@ impl<'t> Found<'_, 't> {
                 self.note_values(node);
                 return true;
             }
-            // What is said to be global or of an outer function may be set here.
+            // A name that is declared global or of an outer function may be set here.
             "global_statement" | "nonlocal_statement" => {
                 let mut cursor = node.walk();
                 for name in node.named_children(&mut cursor) {
