@@ -261,7 +261,7 @@ impl Sweep<'_> {
     }
 
     /// Counts each quote of an assignment on removed lines, by running the lenses over the reversed change. Files whose
-    /// hunks do not have a quote are left out; other texts may be counted too. A file that a lens did not read at its old
+    /// removed lines do not have a quote are left out; other texts may be counted too. A file that a lens did not read at its old
     /// path is left out as well: text that no rule was applied to there excuses none elsewhere.
     pub(crate) fn count_moved(
         &self,
@@ -284,20 +284,21 @@ impl Sweep<'_> {
                     return Ok(Vec::new());
                 }
                 let text = self.texts.text(position)?;
-                let hunks = normalized(&text.text);
+                let included = vec![true; file.hunks.len()];
+                let packet = Packet { file, text: &text, included: &included };
+                let removed: String = packet.removed().map(|line| normalized(line.text)).collect();
                 let old_path = file.old_path.as_ref().unwrap_or(&file.path);
                 let has_quote: Vec<bool> = quotes
                     .iter()
                     .zip(&reach)
                     .map(|(quotes, reach)| {
-                        reach.has(old_path) && quotes.iter().any(|quote| hunks.contains(quote.as_str()))
+                        reach.has(old_path) && quotes.iter().any(|quote| removed.contains(quote.as_str()))
                     })
                     .collect();
                 if !has_quote.contains(&true) {
                     return Ok(Vec::new());
                 }
                 let (file, text) = reversed(file, &text);
-                let included = vec![true; file.hunks.len()];
                 let packet = Packet { file: &file, text: &text, included: &included };
                 let path = &self.change_set.files[position].path;
                 let places = Places::new(&file, &text);
