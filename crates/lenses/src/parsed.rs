@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::contract::Need;
 use qa_contracts::v1::ChangedFile;
 use qa_core::packet::Line;
-use qa_reading::syntax::{self, Language, Outline, Span};
+use qa_reading::syntax::{self, Language, OtherVersion, Outline, Span};
 
 /// Globs of the files whose imports are followed, and in which patterns know the loops, functions and tests around a
 /// place.
@@ -62,8 +62,13 @@ pub(crate) struct Parsed {
 impl Parsed {
     /// Parses a file, if it has a grammar.
     pub(crate) fn new(path: &str, text: &str) -> Option<Self> {
+        Self::beside(path, text, None)
+    }
+
+    /// Parses a file, if it has a grammar, beside another version of it where there is one.
+    pub(crate) fn beside(path: &str, text: &str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
         Some(Self {
-            outline: syntax::parse_once(Language::from_path(path)?, text),
+            outline: syntax::parse_once(Language::from_path(path)?, text, other),
             starts: line_starts(text),
         })
     }

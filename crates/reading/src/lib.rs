@@ -10,6 +10,7 @@ pub mod go_mod;
 pub mod ignore;
 mod lines;
 pub mod makefile;
+mod nodes;
 pub mod outlines;
 pub mod packages;
 pub mod patterns;

@@ -38,7 +38,7 @@ fn outline_of_lines(text: &str) -> ModuleOutline {
 }
 
 fn outline_of_code(language: Language, text: &str) -> ModuleOutline {
-    let outline = syntax::parse_once(language, text);
+    let outline = syntax::parse_once(language, text, None);
     let lines = Lines::new(text);
     let names = outline.symbols.iter().filter(|symbol| {
         symbol.top_level && symbol.name.len() <= MAX_NAME_BYTES && is_importable(language, symbol)

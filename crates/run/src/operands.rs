@@ -28,7 +28,7 @@ impl Parsed {
         let text = text.full_head.as_deref()?;
         let language = Language::from_path(&file.path.to_text())?;
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Some(Self { outline: parse_once(language, text), starts })
+        Some(Self { outline: parse_once(language, text, None), starts })
     }
 }
 

@@ -21,7 +21,8 @@ pub fn in_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
 
 /// Returns the sightings in a changed file, whose outline other lenses use too.
 pub(crate) fn in_changed_file(path: &str, part: Scope, text: &str) -> Vec<Sighting> {
-    let parsed = Language::from_path(path).map(|language| (language, syntax::parse_once(language, text)));
+    let parsed =
+        Language::from_path(path).map(|language| (language, syntax::parse_once(language, text, None)));
     in_parsed_file(path, part, text, parsed.as_ref().map(|(language, outline)| (*language, &**outline)))
 }
 

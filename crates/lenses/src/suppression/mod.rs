@@ -23,7 +23,7 @@ use qa_contracts::v1::{
 use qa_core::classify;
 use qa_core::findings::EXPRESSION;
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::Span;
+use qa_reading::syntax::{OtherVersion, Span};
 use rules::Silenced;
 
 const SUPPRESSION: &str = "suppression/added";
@@ -155,8 +155,10 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     ];
     let path = packet.path().to_text();
     // A file is parsed where a line may suppress something, and its base where one does.
-    let base = LazyCell::new(|| Version::new(&path, packet.text.full_base.as_deref()));
-    let head = LazyCell::new(|| Version::new(&path, packet.text.full_head.as_deref()));
+    let (old, new) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref());
+    let newer = new.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
+    let base = LazyCell::new(|| Version::new(&path, old, newer.as_ref()));
+    let head = LazyCell::new(|| Version::new(&path, new, None));
     let in_head = LazyCell::new(|| {
         tables.map(|(_, table, _)| {
             packet.text.full_head.as_deref().is_none_or(|text| table.may_find(language, text))
@@ -284,9 +286,9 @@ struct Version<'a> {
 }
 
 impl<'a> Version<'a> {
-    fn new(path: &str, text: Option<&'a str>) -> Option<Self> {
+    fn new(path: &str, text: Option<&'a str>, other: Option<&OtherVersion<'_>>) -> Option<Self> {
         let text = text?;
-        Some(Self { text, parsed: Parsed::new(path, text)? })
+        Some(Self { text, parsed: Parsed::beside(path, text, other)? })
     }
 }
 
@@ -457,7 +459,7 @@ fn complies(file: &RepoPath, text: &str) -> Option<bool> {
     if ![&BLANKETS, &SUPPRESSIONS].iter().any(|table| table.may_find(language, text)) {
         return Some(true);
     }
-    let parsed = Version::new(&file.to_text(), Some(text));
+    let parsed = Version::new(&file.to_text(), Some(text), None);
     let mut scanner = scan::Scanner::new(language, true);
     let lines = (1..).zip(text.lines()).map(|(number, line)| {
         let parts = scanner.line(line);

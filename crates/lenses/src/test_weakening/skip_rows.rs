@@ -1,6 +1,9 @@
 //! Names and calls by which frameworks skip a test, for languages whose files have a syntax tree.
 
-use qa_reading::syntax::{Argument, Form, Mark, Spelled};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use qa_reading::syntax::{Argument, Form, Language, Mark, Spelled};
 
 use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
 
@@ -190,13 +193,69 @@ pub(super) fn skip<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spe
     mark.spelled.iter().find(|spelled| skips(language, spelled))
 }
 
+/// Returns whether a path that is called or set may skip, by its last name.
+pub(super) fn asks(language: Language, form: Form, path: &str) -> bool {
+    let language = match language {
+        Language::C | Language::Cpp => "c",
+        Language::CSharp => "c#",
+        Language::Go => "go",
+        Language::Java | Language::Kotlin => "java",
+        Language::JavaScript | Language::Tsx | Language::TypeScript => "javascript",
+        Language::Php => "php",
+        Language::Python => "python",
+        Language::Ruby => "ruby",
+        Language::Rust => "rust",
+    };
+    rows(language, form, path).next().is_some()
+}
+
+/// The rows of one language by the last name of their paths: most names are in none.
+#[derive(Default)]
+struct Ends {
+    named: BTreeMap<&'static str, Vec<&'static Row>>,
+    /// Rows whose last name may be one of many.
+    open: Vec<&'static Row>,
+}
+
+static ENDS: LazyLock<BTreeMap<&str, Ends>> = LazyLock::new(|| {
+    let mut all: BTreeMap<&str, Ends> = BTreeMap::new();
+    for row in ROWS {
+        for language in row.languages {
+            let ends = all.entry(language).or_default();
+            for last in last_name(row.path).split('|') {
+                // Of the beginning of a name, or of any names.
+                match last.ends_with('*') {
+                    true => ends.open.push(row),
+                    false => ends.named.entry(last).or_default().push(row),
+                }
+            }
+        }
+    }
+    all
+});
+
+/// Returns the rows whose last name may be that of a path.
+fn rows(language: &str, form: Form, path: &str) -> impl Iterator<Item = &'static Row> {
+    let (ends, last) = (ENDS.get(language), last_name(path));
+    let named = ends.and_then(|ends| ends.named.get(last)).into_iter().flatten();
+    let open = ends.map(|ends| &ends.open).into_iter().flatten();
+    let open = open.filter(move |row| match last_name(row.path) {
+        "**" => true,
+        end => is_part(end, last),
+    });
+    named.chain(open).copied().filter(move |row| row.forms.contains(&form))
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
 fn skips(language: Option<&str>, spelled: &Spelled) -> bool {
-    let parts: Vec<&str> = spelled.path.split('.').collect();
-    ROWS.iter().any(|row| {
-        language.is_some_and(|language| row.languages.contains(&language))
-            && row.forms.contains(&spelled.form)
-            && is_path(row.path.split('.').collect::<Vec<&str>>().as_slice(), &parts)
-            && row.when.applies(language, spelled)
+    let mut rows = language.into_iter().flat_map(|language| rows(language, spelled.form, &spelled.path));
+    rows.any(|row| {
+        let [pattern, parts] =
+            [row.path, spelled.path.as_str()].map(|path| path.split('.').collect::<Vec<&str>>());
+        is_path(&pattern, &parts) && row.when.applies(language, spelled)
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::names::{self, Test};
+use super::skip_rows::asks;
 use super::skips;
 use qa_contracts::v1::ChangeKind;
 use qa_core::packet::{Line, Packet};
@@ -33,12 +34,12 @@ impl<'t> Version<'t> {
         text: &'t str,
         other: Option<&OtherVersion<'_>>,
     ) -> Self {
-        match Language::from_path(path).and_then(|grammar| TestFile::parse(grammar, text, other)) {
-            Some(file) => Self::by_tree(file, language, text),
+        match Language::from_path(path).and_then(|grammar| TestFile::parse(grammar, text, other, asks)) {
+            Some(file) => Self::by_tree(&file, language, text),
             None => {
                 let tests = names::tests(language, text.split('\n').map(|line| line.trim_end_matches('\r')));
                 let language = Language::from_path(path);
-                let marks = language.and_then(|grammar| TestFile::loose_marks(grammar, text));
+                let marks = language.and_then(|grammar| TestFile::loose_marks(grammar, text, asks));
                 let is_unread = language.is_some() && marks.is_none();
                 let marks = marks.unwrap_or_default();
                 Self { text, live: text.to_owned(), tests, marks, is_unread, ..Self::default() }
@@ -46,7 +47,7 @@ impl<'t> Version<'t> {
         }
     }
 
-    fn by_tree(file: TestFile, language: Option<&str>, text: &'t str) -> Self {
+    fn by_tree(file: &TestFile, language: Option<&str>, text: &'t str) -> Self {
         let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut tests: Vec<Test> = Vec::new();
         for case in &file.cases {
@@ -59,10 +60,11 @@ impl<'t> Version<'t> {
                     MarkKind::Attribute | MarkKind::Statement | MarkKind::Uncollected => own.push(off),
                 }
             }
-            let is_hidden = case
-                .marks
-                .iter()
-                .all(|mark| skips::switched_off(language, mark).is_none() || hides(mark, text));
+            let is_hidden = !own.is_empty()
+                && case
+                    .marks
+                    .iter()
+                    .all(|mark| skips::switched_off(language, mark).is_none() || hides(mark, text));
             let [at, mark, end] = [case.name_span.start, case.span.start, case.span.end]
                 .map(|offset| newlines.partition_point(|newline| *newline < offset));
             let cut = case.cut.map(|cut| newlines.partition_point(|newline| *newline < cut.start));
@@ -74,7 +76,7 @@ impl<'t> Version<'t> {
                 cut,
                 off: own.first().copied(),
                 short,
-                is_hidden: !own.is_empty() && is_hidden,
+                is_hidden,
                 nested,
                 body: case.body,
                 branches: case.branches.clone(),
@@ -94,7 +96,7 @@ impl<'t> Version<'t> {
             live: blanked(text, &idle),
             trivial: trivial.collect(),
             tests,
-            marks: file.marks,
+            marks: file.marks.clone(),
             is_parsed: true,
             is_unread: false,
         }

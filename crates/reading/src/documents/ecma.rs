@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::build::{Builder, Id, Item, Member};
 use super::{Document, MAX_DEPTH, ReadError, Style, Text};
+use crate::nodes::Tabled;
 use crate::syntax::{self, Language, Span};
 
 /// Name of the member that a spread stands for.
@@ -39,9 +40,7 @@ impl<'t, 'n> Loader<'t, 'n> {
         let mut found = None;
         for statement in named_children(self.root) {
             let value = match statement.kind() {
-                "export_statement" => {
-                    statement.child_by_field_name("value").or_else(|| after_equals(statement))
-                }
+                "export_statement" => statement.field("value").or_else(|| after_equals(statement)),
                 "expression_statement" => self.assigned_export(statement),
                 _ => None,
             };
@@ -52,9 +51,9 @@ impl<'t, 'n> Loader<'t, 'n> {
 
     fn assigned_export(&self, statement: Node<'n>) -> Option<Node<'n>> {
         let assignment = statement.named_child(0)?;
-        let target = self.source(assignment.child_by_field_name("left")?);
+        let target = self.source(assignment.field("left")?);
         let is_export = matches!(target, "module.exports" | "exports.default" | "module.exports.default");
-        if is_export { assignment.child_by_field_name("right") } else { None }
+        if is_export { assignment.field("right") } else { None }
     }
 
     /// Looks through what gives back what it gets.
@@ -69,7 +68,7 @@ impl<'t, 'n> Loader<'t, 'n> {
             | "non_null_expression"
             | "await_expression" => node.named_child(0),
             "type_assertion" => named_children(node).last(),
-            "arrow_function" | "function_expression" => node.child_by_field_name("body").and_then(returned),
+            "arrow_function" | "function_expression" => node.field("body").and_then(returned),
             "identifier" => self.definition(self.source(node)),
             _ => None,
         };
@@ -82,12 +81,12 @@ impl<'t, 'n> Loader<'t, 'n> {
     /// Returns the initial value of a variable of the module.
     fn definition(&self, name: &str) -> Option<Node<'n>> {
         for statement in named_children(self.root) {
-            let exported = statement.child_by_field_name("declaration");
+            let exported = statement.field("declaration");
             for declarator in named_children(exported.unwrap_or(statement)) {
                 let is_named = declarator.kind() == "variable_declarator"
-                    && declarator.child_by_field_name("name").map(|node| self.source(node)) == Some(name);
+                    && declarator.field("name").map(|node| self.source(node)) == Some(name);
                 if is_named {
-                    return declarator.child_by_field_name("value");
+                    return declarator.field("value");
                 }
             }
         }
@@ -97,7 +96,7 @@ impl<'t, 'n> Loader<'t, 'n> {
     /// Adds the exported value: a call stands for its argument, or for the list of several.
     fn exported_value(&mut self, node: Node<'n>, depth: usize) -> Result<Id, ReadError> {
         let node = self.unwrapped(node, depth)?;
-        let arguments = match node.child_by_field_name("arguments") {
+        let arguments = match node.field("arguments") {
             Some(arguments) if node.kind() == "call_expression" => named_children(arguments).collect(),
             _ => Vec::new(),
         };
@@ -154,9 +153,7 @@ impl<'t, 'n> Loader<'t, 'n> {
         let at = span(node);
         match node.kind() {
             "pair" => {
-                let (Some(key), Some(value)) =
-                    (node.child_by_field_name("key"), node.child_by_field_name("value"))
-                else {
+                let (Some(key), Some(value)) = (node.field("key"), node.field("value")) else {
                     return Ok(None);
                 };
                 let name = match key.kind() {

@@ -8,6 +8,7 @@ use super::Code;
 use super::assignments::{Assignments, Scope, defines, is_pattern};
 use super::grammar::Grammar;
 use super::shape::{Callee, LONGEST_CHAIN, Node, Shape};
+use crate::nodes::Tabled;
 use crate::syntax::Span;
 
 /// Names that a file binds.
@@ -201,7 +202,7 @@ impl<'t> Found<'_, 't> {
 
     /// Returns the text of a field of a node; empty where the node has none.
     fn field_text(&self, node: Parsed<'_>, field: &str) -> &'t str {
-        node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
+        node.field(field).map(|child| self.text(child)).unwrap_or_default()
     }
 
     fn import(&mut self, name: &str, path: String) {
@@ -222,15 +223,18 @@ impl<'t> Found<'_, 't> {
             let node = cursor.node();
             let level = levels.last().copied().unwrap_or(Level::FILE);
             let Level { defines: within, kind: parent, .. } = level;
-            let field = cursor.field_name();
+            let is_leaf = node.child_count() == 0;
+            let is_sign = is_leaf && !node.is_named();
+            let field = if is_sign { None } else { cursor.field_name() };
             // The name of a function or a class is known around it.
             self.scope = if field == Some("name") { level.outer } else { level.scope };
             let is_value = matches!(field, Some("value" | "right" | "type" | "body"));
             let is_key = field == Some("key") || field == Some("value") && parent == "pair";
             let is_value = is_value && parent != "pair_pattern";
-            let defined = !is_value && (defines(parent, field) || within && is_pattern(parent) && !is_key);
-            let descends = node.child_count() > 0 && self.visit(node);
-            let is_name = node.child_count() == 0 && node.is_named() || node.kind() == "variable_name";
+            let defined =
+                !is_sign && !is_value && (defines(parent, field) || within && is_pattern(parent) && !is_key);
+            let descends = !is_leaf && self.visit(node);
+            let is_name = is_leaf && !is_sign || node.word() == "variable_name";
             if is_name && defined {
                 let name = self.text(node);
                 self.bindings.locals.insert(name.to_owned());
@@ -240,7 +244,7 @@ impl<'t> Found<'_, 't> {
                 let inner = self.bindings.assignments.enter(self.code, node);
                 levels.push(Level {
                     defines: defined,
-                    kind: node.kind(),
+                    kind: node.word(),
                     scope: inner.unwrap_or(self.scope),
                     outer: self.scope,
                 });
@@ -257,13 +261,13 @@ impl<'t> Found<'_, 't> {
 
     /// Notes what a node imports; returns whether its children are to be visited.
     fn visit(&mut self, node: Parsed<'t>) -> bool {
-        match node.kind() {
+        match node.word() {
             "import_statement" if self.code.parsed.grammar == Grammar::Python => self.python_import(node),
             "import_from_statement" => self.python_from(node),
             "import_statement" => self.ecma_import(node),
             "import_spec" => self.go_import(node),
             "use_declaration" => {
-                if let Some(tree) = node.child_by_field_name("argument") {
+                if let Some(tree) = node.field("argument") {
                     self.rust_use(tree, String::new(), 0);
                 }
             }
@@ -271,7 +275,7 @@ impl<'t> Found<'_, 't> {
             "namespace_use_clause" => self.php_use(node),
             // What a class defines is not called by its bare name.
             "class_definition" | "class_declaration" => {
-                if let Some(name) = node.child_by_field_name("name") {
+                if let Some(name) = node.field("name") {
                     self.bindings.locals.insert(self.text(name).to_owned());
                 }
                 return true;
@@ -329,8 +333,8 @@ impl<'t> Found<'_, 't> {
     fn python_import(&mut self, node: Parsed<'t>) {
         let mut cursor = node.walk();
         for child in node.children_by_field_name("name", &mut cursor) {
-            let (name, alias) = match child.kind() {
-                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+            let (name, alias) = match child.word() {
+                "aliased_import" => (child.field("name"), child.field("alias")),
                 _ => (Some(child), None),
             };
             let Some(module) = name.map(|name| self.text(name)) else { continue };
@@ -346,14 +350,14 @@ impl<'t> Found<'_, 't> {
     }
 
     fn python_from(&mut self, node: Parsed<'t>) {
-        let Some(module) = node.child_by_field_name("module_name").map(|module| self.text(module)) else {
+        let Some(module) = node.field("module_name").map(|module| self.text(module)) else {
             return;
         };
         self.module(module, node);
         let mut cursor = node.walk();
         for child in node.children_by_field_name("name", &mut cursor) {
-            let (name, alias) = match child.kind() {
-                "aliased_import" => (child.child_by_field_name("name"), child.child_by_field_name("alias")),
+            let (name, alias) = match child.word() {
+                "aliased_import" => (child.field("name"), child.field("alias")),
                 _ => (Some(child), None),
             };
             let Some(name) = name else { continue };
@@ -363,9 +367,9 @@ impl<'t> Found<'_, 't> {
 
     fn ecma_import(&mut self, node: Parsed<'t>) {
         let mut cursor = node.walk();
-        let clause = node.named_children(&mut cursor).find(|child| child.kind().ends_with("_clause"));
-        let source = node.child_by_field_name("source");
-        let source = source.or_else(|| clause.and_then(|clause| clause.child_by_field_name("source")));
+        let clause = node.named_children(&mut cursor).find(|child| child.word().ends_with("_clause"));
+        let source = node.field("source");
+        let source = source.or_else(|| clause.and_then(|clause| clause.field("source")));
         let Some(module) = source.and_then(|source| self.code.text_value(Node::Parsed(source))) else {
             return;
         };
@@ -374,7 +378,7 @@ impl<'t> Found<'_, 't> {
         let Some(clause) = clause else { return };
         let mut cursor = clause.walk();
         for child in clause.named_children(&mut cursor) {
-            match child.kind() {
+            match child.word() {
                 "identifier" => self.import(self.text(child), module.clone()),
                 "namespace_import" => {
                     if let Some(name) = child.named_child(0) {
@@ -390,8 +394,8 @@ impl<'t> Found<'_, 't> {
     fn named_imports(&mut self, list: Parsed<'t>, module: &str) {
         let mut cursor = list.walk();
         for specifier in list.named_children(&mut cursor) {
-            let Some(name) = specifier.child_by_field_name("name") else { continue };
-            let alias = specifier.child_by_field_name("alias").unwrap_or(name);
+            let Some(name) = specifier.field("name") else { continue };
+            let alias = specifier.field("alias").unwrap_or(name);
             let path = match self.text(name) {
                 "default" => module.to_owned(),
                 name => format!("{module}.{name}"),
@@ -401,9 +405,9 @@ impl<'t> Found<'_, 't> {
     }
 
     fn go_import(&mut self, node: Parsed<'t>) {
-        let path = node.child_by_field_name("path");
+        let path = node.field("path");
         let Some(path) = path.and_then(|path| self.code.text_value(Node::Parsed(path))) else { return };
-        let name = match node.child_by_field_name("name") {
+        let name = match node.field("name") {
             Some(name) => self.text(name),
             None => go_package_name(&path),
         };
@@ -414,9 +418,9 @@ impl<'t> Found<'_, 't> {
         if depth > LONGEST_CHAIN {
             return;
         }
-        match tree.kind() {
+        match tree.word() {
             "scoped_use_list" => {
-                if let Some(list) = tree.child_by_field_name("list") {
+                if let Some(list) = tree.field("list") {
                     let prefix = joined_rust_path(&prefix, self.field_text(tree, "path"));
                     self.rust_use(list, prefix, depth + 1);
                 }
@@ -446,7 +450,7 @@ impl<'t> Found<'_, 't> {
 
     fn java_import(&mut self, node: Parsed<'t>) {
         let mut cursor = node.walk();
-        if node.named_children(&mut cursor).any(|child| child.kind() == "asterisk") {
+        if node.named_children(&mut cursor).any(|child| child.word() == "asterisk") {
             return;
         }
         let Some(path) = node.named_child(0).map(|path| self.text(path)) else { return };
@@ -455,7 +459,7 @@ impl<'t> Found<'_, 't> {
 
     fn php_use(&mut self, node: Parsed<'t>) {
         let Some(path) = node.named_child(0).map(|path| self.text(path).replace('\\', ".")) else { return };
-        let alias = node.child_by_field_name("alias").map(|alias| self.text(alias));
+        let alias = node.field("alias").map(|alias| self.text(alias));
         let last = path.rsplit('.').next().unwrap_or("").to_owned();
         self.import(alias.unwrap_or(&last), path.trim_start_matches('.').to_owned());
     }
@@ -466,11 +470,11 @@ impl<'t> Found<'_, 't> {
 
     /// Notes a name that is set to a dotted name, or to the names of a module's members.
     fn alias(&mut self, node: Parsed<'t>) -> bool {
-        let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
-        let right = node.child_by_field_name("right").or_else(|| node.child_by_field_name("value"));
+        let left = node.field("left").or_else(|| node.field("name"));
+        let right = node.field("right").or_else(|| node.field("value"));
         let (Some(left), Some(right)) = (left, right) else { return false };
         let Some(path) = self.aliased(Node::Parsed(right)) else { return false };
-        match left.kind() {
+        match left.word() {
             "identifier" => {
                 let name = self.text(left).to_owned();
                 // The walk does not come to the name; one that is set is counted as such.
@@ -483,14 +487,12 @@ impl<'t> Found<'_, 't> {
             "object_pattern" => {
                 let mut cursor = left.walk();
                 for child in left.named_children(&mut cursor) {
-                    let (key, name) = match child.kind() {
-                        "pair_pattern" => {
-                            (child.child_by_field_name("key"), child.child_by_field_name("value"))
-                        }
-                        "object_assignment_pattern" => (child.child_by_field_name("left"), None),
+                    let (key, name) = match child.word() {
+                        "pair_pattern" => (child.field("key"), child.field("value")),
+                        "object_assignment_pattern" => (child.field("left"), None),
                         _ => (Some(child), None),
                     };
-                    let name = name.and_then(|name| name.child_by_field_name("left").or(Some(name)));
+                    let name = name.and_then(|name| name.field("left").or(Some(name)));
                     let Some(key) = key else { continue };
                     let name = self.text(name.unwrap_or(key)).to_owned();
                     self.bindings.assignments.define(&name, self.scope);

@@ -11,6 +11,7 @@ use super::names::ImportedModule;
 use super::plain::PlainTree;
 use super::shape::{Callee, Node, Shape, decoded_name};
 use super::{Code, Tree};
+use crate::nodes::Tabled;
 use crate::syntax::Span;
 
 /// Steps of matching that any text may take.
@@ -174,7 +175,7 @@ impl<'p, 't> Search<'p, 't> {
             let span = Span { start: node.start_byte(), end: node.end_byte() };
             let role = self.code.role(Node::Parsed(node));
             let descends =
-                node.is_named() && role != Role::Skip && self.touches(span) && !is_import(node.kind());
+                node.is_named() && role != Role::Skip && self.touches(span) && !is_import(node.word());
             let statement = match levels.last() {
                 Some(parent) if !holds_statements(parent.kind) => parent.statement,
                 Some(_) | None => span,
@@ -184,13 +185,12 @@ impl<'p, 't> Search<'p, 't> {
                 let is_label = levels.last().is_some_and(|parent| parent.labels(cursor.field_name()));
                 if !is_wrapper && !is_label {
                     // A method without arguments is a member.
-                    let is_member =
-                        matches!(role, Role::Method(..)) && node.child_by_field_name("arguments").is_none();
+                    let is_member = matches!(role, Role::Method(..)) && node.field("arguments").is_none();
                     let class = if is_member { Class::Path } else { role.class() };
                     self.attempt(Node::Parsed(node), class, statement);
                 }
                 if cursor.goto_first_child() {
-                    levels.push(Level { statement, role, kind: node.kind() });
+                    levels.push(Level { statement, role, kind: node.word() });
                     continue;
                 }
             }
@@ -268,11 +268,11 @@ impl<'p, 't> Search<'p, 't> {
         let role = self.code.role(node);
         let Node::Parsed(parsed) = node else { return self.head_by_shape(node) };
         if let Role::Member(_, name) | Role::Method(_, name) = role {
-            let name = parsed.child_by_field_name(name)?;
+            let name = parsed.field(name)?;
             return Some(decoded_name(self.code.node_text(Node::Parsed(name))));
         }
         if let Role::Call(named, _) | Role::Assign(named, _) = role {
-            return self.head_of_named(Node::Parsed(parsed.child_by_field_name(named)?));
+            return self.head_of_named(Node::Parsed(parsed.field(named)?));
         }
         self.head_by_shape(node)
     }
@@ -400,7 +400,7 @@ impl<'t> Code<'t> {
         {
             return Some(Cow::Owned(text));
         }
-        let is_leaf = node.child_count() == 0 && role != Role::Skip && !"(),;".contains(node.kind());
+        let is_leaf = node.child_count() == 0 && role != Role::Skip && !"(),;".contains(node.word());
         is_leaf.then(|| Cow::Borrowed(self.node_text(Node::Parsed(node))))
     }
 }

@@ -6,6 +6,7 @@ use super::Code;
 use super::grammar::{Grammar, Role};
 use super::plain::{self, PlainTree};
 use crate::escapes::{code_point, unescaped};
+use crate::nodes::Tabled;
 use crate::syntax::Span;
 
 /// Longest chain of names, strings or operators that is followed.
@@ -98,7 +99,7 @@ impl<'t> Code<'t> {
             let Node::Parsed(parsed) = node else { return node };
             let role = self.role_of(parsed);
             let inside = if let Role::Wrap(field) = role {
-                if field.is_empty() { self.only_child(parsed) } else { parsed.child_by_field_name(field) }
+                if field.is_empty() { self.only_child(parsed) } else { parsed.field(field) }
             } else if role == Role::WrapLast {
                 self.last_child(parsed)
             } else if role == Role::Unary {
@@ -152,7 +153,7 @@ impl<'t> Code<'t> {
     }
 
     fn other(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
-        let operator = node.child_by_field_name("operator");
+        let operator = node.field("operator");
         let operator = operator.map(|operator| self.node_text(Node::Parsed(operator))).unwrap_or_default();
         Shape::Other(node.kind(), operator, self.children(Node::Parsed(node)))
     }
@@ -169,7 +170,7 @@ impl<'t> Code<'t> {
             Role::Name => Shape::Name(decoded_name(own_text)),
             Role::Dotted => self.dotted(node),
             Role::Member(object, name) => match field(node, object) {
-                Some(object) => Shape::Member(object, self.word(node.child_by_field_name(name)?)),
+                Some(object) => Shape::Member(object, self.word(node.field(name)?)),
                 None => Shape::Name(decoded_name(self.node_text(field(node, name)?))),
             },
             Role::MemberPair => {
@@ -185,7 +186,7 @@ impl<'t> Code<'t> {
                 Shape::Member(field(node, object)?, Word { text: Cow::Owned(name), span })
             }
             Role::Call(callee, arguments) => {
-                let arguments = self.arguments(node.child_by_field_name(arguments));
+                let arguments = self.arguments(node.field(arguments));
                 let callee = field(node, callee)?;
                 match self.read_attribute(callee, &arguments) {
                     Some(member) => member,
@@ -194,9 +195,7 @@ impl<'t> Code<'t> {
                 }
             }
             Role::CallFirst => self.call_first(node)?,
-            Role::Method(object, name) => {
-                self.method(node, field(node, object), node.child_by_field_name(name)?)
-            }
+            Role::Method(object, name) => self.method(node, field(node, object), node.field(name)?),
             Role::Command => self.command(node)?,
             Role::Macro => self.macro_call(node)?,
             Role::Text => self.string(node),
@@ -208,9 +207,9 @@ impl<'t> Code<'t> {
             Role::Pair(name, value) => {
                 let value = match value {
                     "" => self.last_child(node)?,
-                    value => node.child_by_field_name(value)?,
+                    value => node.field(value)?,
                 };
-                Shape::Pair(self.pair_name(node.child_by_field_name(name)?), Node::Parsed(value))
+                Shape::Pair(self.pair_name(node.field(name)?), Node::Parsed(value))
             }
             Role::PairChildren => {
                 let children = self.children(Node::Parsed(node));
@@ -313,7 +312,7 @@ impl<'t> Code<'t> {
         name: tree_sitter::Node<'t>,
     ) -> Shape<'t> {
         let word = self.word(name);
-        match (node.child_by_field_name("arguments"), object) {
+        match (node.field("arguments"), object) {
             (None, Some(object)) => Shape::Member(object, word),
             (list, object) => Shape::Call(Callee::Method(object, word), self.arguments(list)),
         }
@@ -321,7 +320,7 @@ impl<'t> Code<'t> {
 
     /// Returns a command of a shell: the program is named by the last part of its path.
     fn command(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
-        let name = node.child_by_field_name("name")?;
+        let name = node.field("name")?;
         let mut word = self.word(name);
         if let Cow::Borrowed(text) = word.text {
             word.text = Cow::Borrowed(text.rsplit('/').next().unwrap_or(text));
@@ -333,7 +332,7 @@ impl<'t> Code<'t> {
 
     /// A macro is called by its name with `!`; its arguments are tokens.
     fn macro_call(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
-        let name = node.child_by_field_name("macro")?;
+        let name = node.field("macro")?;
         let last = self.node_text(Node::Parsed(name)).rsplit("::").next().unwrap_or("");
         let word = Word { text: Cow::Owned(format!("{last}!")), span: self.span(Node::Parsed(name)) };
         let mut cursor = node.walk();
@@ -396,14 +395,13 @@ impl<'t> Code<'t> {
         let mut parts = Vec::new();
         let mut left = node;
         for _ in 0..LONGEST_CHAIN {
-            let operator = left.child_by_field_name("operator").or_else(|| left.child(1))?;
+            let operator = left.field("operator").or_else(|| left.child(1))?;
             if !matches!(self.node_text(Node::Parsed(operator)), "+" | ".") {
                 return None;
             }
-            let right =
-                left.child_by_field_name("right").filter(|right| self.role_of(*right) != Role::Binary)?;
+            let right = left.field("right").filter(|right| self.role_of(*right) != Role::Binary)?;
             parts.push(self.text_value(Node::Parsed(right))?);
-            let next = left.child_by_field_name("left")?;
+            let next = left.field("left")?;
             if self.role_of(next) == Role::Binary {
                 left = next;
                 continue;
@@ -482,7 +480,7 @@ pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
 
 /// Returns a field of a node.
 fn field<'t>(node: tree_sitter::Node<'t>, name: &str) -> Option<Node<'t>> {
-    node.child_by_field_name(name).map(Node::Parsed)
+    node.field(name).map(Node::Parsed)
 }
 
 #[cfg(test)]

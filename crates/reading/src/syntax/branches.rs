@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::outline::Span;
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Deeper branches are not looked at.
 const MAX_DEPTH: usize = 60;
@@ -44,7 +45,7 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return;
         }
-        match node.kind() {
+        match node.word() {
             "if_statement" | "if_expression" => found.extend(condition(node)),
             "try_statement" => found.extend(self.caught(node)),
             "with_statement" => found.extend(self.suppressed(node)),
@@ -68,7 +69,7 @@ impl Reader<'_> {
 
     /// Returns what follows a condition that leaves the test.
     fn early_return(&self, statement: Node<'_>, rest: Span) -> Option<Branch> {
-        let inner = match statement.kind() {
+        let inner = match statement.word() {
             "expression_statement" => statement.named_child(0)?,
             _ => statement,
         };
@@ -81,11 +82,11 @@ impl Reader<'_> {
 
     /// Returns a body whose failed assertions are caught.
     fn caught(&self, node: Node<'_>) -> Option<Branch> {
-        let body = node.child_by_field_name("body")?;
+        let body = node.field("body")?;
         let handler = children(node).find(|child| {
             let head = span(*child).of(self.text);
             let head = head.split([':', '{']).next().unwrap_or(head);
-            match (self.language, child.kind()) {
+            match (self.language, child.word()) {
                 (Language::Python, "except_clause") => {
                     head.trim() == "except"
                         || ["Exception", "AssertionError"].iter().any(|name| head.contains(name))
@@ -102,7 +103,7 @@ impl Reader<'_> {
 
     /// Returns a body whose failed assertions `contextlib.suppress` drops.
     fn suppressed(&self, node: Node<'_>) -> Option<Branch> {
-        let body = node.child_by_field_name("body")?;
+        let body = node.field("body")?;
         let head = Span { start: node.start_byte(), end: body.start_byte() };
         let text = head.of(self.text);
         let drops = text.contains("suppress(")
@@ -113,20 +114,20 @@ impl Reader<'_> {
     /// Returns the right side of `x && f()`.
     fn short_circuit(&self, statement: Node<'_>) -> Option<Branch> {
         let operation = statement.named_child(0)?;
-        let operator = operation.child_by_field_name("operator")?;
+        let operator = operation.field("operator")?;
         let decides = matches!(span(operator).of(self.text), "&&" | "||" | "??" | "and" | "or");
-        let (left, right) = (operation.child_by_field_name("left")?, operation.child_by_field_name("right")?);
+        let (left, right) = (operation.field("left")?, operation.field("right")?);
         decides.then(|| Branch { condition: span(left), then: span(right), otherwise: Span::default() })
     }
 
     /// Returns the body of a function that nothing calls.
     fn uncalled(&self, node: Node<'_>) -> Option<Branch> {
-        let body = node.child_by_field_name("body").or_else(|| {
-            let value = node.child_by_field_name("value")?;
-            value.child_by_field_name("body")
+        let body = node.field("body").or_else(|| {
+            let value = node.field("value")?;
+            value.field("body")
         })?;
-        let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("pattern"));
-        let name = name.filter(|name| matches!(name.kind(), "_" | "identifier"))?;
+        let name = node.field("name").or_else(|| node.field("pattern"));
+        let name = name.filter(|name| matches!(name.word(), "_" | "identifier"))?;
         let condition = Span { start: node.start_byte(), end: body.start_byte() };
         let is_called = (self.is_called)(span(name).of(self.text));
         (!is_called).then_some(Branch { condition, then: span(body), otherwise: Span::default() })
@@ -134,15 +135,15 @@ impl Reader<'_> {
 }
 
 fn condition(node: Node<'_>) -> Option<Branch> {
-    if !matches!(node.kind(), "if_statement" | "if_expression") {
+    if !matches!(node.word(), "if_statement" | "if_expression") {
         return None;
     }
     let mut cursor = node.walk();
     let others: Vec<Node<'_>> = node.children_by_field_name("alternative", &mut cursor).collect();
     let otherwise = others.first().zip(others.last());
     Some(Branch {
-        condition: span(node.child_by_field_name("condition")?),
-        then: span(node.child_by_field_name("consequence")?),
+        condition: span(node.field("condition")?),
+        then: span(node.field("consequence")?),
         otherwise: otherwise
             .map(|(first, last)| Span { start: first.start_byte(), end: last.end_byte() })
             .unwrap_or_default(),

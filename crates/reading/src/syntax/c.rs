@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::outline::{ImportKind, Span, SymbolKind};
 use super::walk::{Found, Place, children, span};
+use crate::nodes::Tabled;
 
 /// Declarators inside of declarators that are followed to a name.
 const MAX_DECLARATORS: usize = 50;
@@ -15,20 +16,20 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "enum_specifier" => SymbolKind::Enum,
         "struct_specifier" | "union_specifier" => SymbolKind::Struct,
         "namespace_definition" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Module, node, name, true, place);
             }
             return place;
         }
         "preproc_def" | "preproc_function_def" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Macro, node, name, true, place);
             }
             return place;
         }
         "alias_declaration" | "type_definition" => {
             let field = if kind == "type_definition" { "declarator" } else { "name" };
-            if let Some(name) = node.child_by_field_name(field).and_then(declared) {
+            if let Some(name) = node.field(field).and_then(declared) {
                 found.symbol(SymbolKind::Type, node, name, true, place);
             }
             return place;
@@ -53,7 +54,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "lambda_expression" => return nested,
         _ => return place,
     };
-    if let (Some(name), Some(_)) = (node.child_by_field_name("name"), node.child_by_field_name("body")) {
+    if let (Some(name), Some(_)) = (node.field("name"), node.field("body")) {
         found.symbol(symbol, node, last_name(name), true, place);
         return nested;
     }
@@ -62,8 +63,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 /// Notes a function that is defined or declared; in a class it is a method.
 fn function(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(declarator) = node.child_by_field_name("declarator").and_then(function_of) else { return };
-    let Some(name) = declarator.child_by_field_name("declarator").and_then(declared) else { return };
+    let Some(declarator) = node.field("declarator").and_then(function_of) else { return };
+    let Some(name) = declarator.field("declarator").and_then(declared) else { return };
     let is_own = children(node)
         .any(|child| child.kind() == "storage_class_specifier" && found.text(child) == "static");
     let is_member = place.nested || name.kind() == "field_identifier";
@@ -77,11 +78,11 @@ fn function_of(declarator: Node<'_>) -> Option<Node<'_>> {
     for _ in 0..MAX_DECLARATORS {
         match node.kind() {
             "function_declarator" => {
-                let inner = node.child_by_field_name("declarator")?;
+                let inner = node.field("declarator")?;
                 return (inner.kind() != "parenthesized_declarator").then_some(node);
             }
             "pointer_declarator" | "attributed_declarator" | "init_declarator" => {
-                node = node.child_by_field_name("declarator").or_else(|| node.named_child(0))?;
+                node = node.field("declarator").or_else(|| node.named_child(0))?;
             }
             "reference_declarator" => node = node.named_child(0)?,
             _ => return None,
@@ -98,10 +99,8 @@ fn declared(declarator: Node<'_>) -> Option<Node<'_>> {
             "destructor_name" | "field_identifier" | "identifier" | "operator_name" | "type_identifier" => {
                 return Some(node);
             }
-            "qualified_identifier" | "template_function" | "template_method" => {
-                node.child_by_field_name("name")?
-            }
-            _ => node.child_by_field_name("declarator").or_else(|| node.named_child(0))?,
+            "qualified_identifier" | "template_function" | "template_method" => node.field("name")?,
+            _ => node.field("declarator").or_else(|| node.named_child(0))?,
         };
     }
     None
@@ -111,7 +110,7 @@ fn declared(declarator: Node<'_>) -> Option<Node<'_>> {
 fn last_name(name: Node<'_>) -> Node<'_> {
     let mut node = name;
     for _ in 0..MAX_DECLARATORS {
-        match node.child_by_field_name("name") {
+        match node.field("name") {
             Some(inner) => node = inner,
             None => break,
         }
@@ -129,7 +128,7 @@ fn is_guard(found: &Found<'_>, node: Node<'_>) -> bool {
 
 /// Notes an included file: one in quotes is looked for beside the including file first.
 fn include(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(path) = node.child_by_field_name("path") else { return };
+    let Some(path) = node.field("path") else { return };
     let (kind, file) = match path.kind() {
         "string_literal" => (ImportKind::File, found.plain_string(path)),
         "system_lib_string" => (ImportKind::Static, in_brackets(found, path)),

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::spelled::{MAX_DEPTH, Speller, parts};
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Values of a platform's name that code is compared with.
 const PLATFORMS: &[&str] = &[
@@ -152,7 +153,7 @@ impl Speller<'_> {
         ];
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
-            let kind = node.kind();
+            let kind = node.word();
             let is_open =
                 (kind.contains("identifier") || kind.contains("name") || kind == "this" || kind == "self")
                     && kind != "property_identifier"
@@ -170,10 +171,11 @@ impl Speller<'_> {
 
     fn fold(&self, node: Node<'_>, depth: usize) -> Option<bool> {
         if depth > MAX_DEPTH {
+            self.paths.cut();
             return None;
         }
         let inner = |node: Node<'_>| self.fold(node, depth + 1);
-        let (text, kind) = (self.text_of(node), node.kind());
+        let (text, kind) = (self.text_of(node), node.word());
         if asks_for_ci(text) {
             return Some(true);
         }
@@ -196,7 +198,7 @@ impl Speller<'_> {
             }
             _ if kind.contains("string") => match self.string(node) {
                 Some(text) => Some(is_ruby || !text.is_empty()),
-                None => children(node).any(|part| part.kind().contains("content")).then_some(true),
+                None => children(node).any(|part| part.word().contains("content")).then_some(true),
             },
             "not_operator"
             | "unary_expression"
@@ -230,7 +232,7 @@ impl Speller<'_> {
                 if path == "testing.Short()" && depth > 0 {
                     return Some(false);
                 }
-                let list = node.child_by_field_name("arguments")?;
+                let list = node.field("arguments")?;
                 let arguments = parts(list);
                 let [argument] = arguments.as_slice() else { return None };
                 matches!(path.as_str(), "Boolean()" | "bool()" | "len()" | "int()")
@@ -256,7 +258,7 @@ impl Speller<'_> {
                 }
             }
             "named_expression" | "assignment_expression" => {
-                inner(node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?)
+                inner(node.field("value").or_else(|| node.field("right"))?)
             }
             "parenthesized_expression"
             | "parenthesized_statements"
@@ -280,12 +282,12 @@ impl Speller<'_> {
 
     /// Returns the expression that a function without statements has for a body.
     fn returned<'n>(&self, function: Node<'n>) -> Option<Node<'n>> {
-        let body = function.child_by_field_name("body").or_else(|| parts(function).last().copied())?;
-        match body.kind() {
+        let body = function.field("body").or_else(|| parts(function).last().copied())?;
+        match body.word() {
             "statement_block" | "block" | "compound_statement" => {
                 let all = parts(body);
                 let [only] = all.as_slice() else { return None };
-                let returns = only.kind() == "return_statement";
+                let returns = only.word() == "return_statement";
                 parts(*only).first().copied().filter(|_| returns)
             }
             _ => Some(body),
@@ -309,7 +311,7 @@ impl Speller<'_> {
                 (None, _) => self.is_negation(*left, *right).then_some(true),
             },
             "??" => inner(*left)
-                .filter(|_| !matches!(left.kind(), "null" | "undefined"))
+                .filter(|_| !matches!(left.word(), "null" | "undefined"))
                 .or_else(|| inner(*right)),
             operator if all.len() == 2 => self.fold_comparison(*left, operator, *right),
             _ => None,
@@ -322,7 +324,7 @@ impl Speller<'_> {
         let mut between = node.children(&mut cursor).filter(|child| {
             left.end_byte() <= child.start_byte()
                 && child.end_byte() <= right.start_byte()
-                && !child.kind().ends_with("comment")
+                && !child.word().ends_with("comment")
         });
         between.next().map(|operator| self.text_of(operator)).unwrap_or_default()
     }
@@ -374,7 +376,7 @@ impl Speller<'_> {
     /// Returns whether an expression is made of names alone.
     fn is_plain(&self, node: Node<'_>) -> bool {
         let is_name =
-            matches!(node.kind(), "identifier" | "attribute" | "member_expression" | "field_access");
+            matches!(node.word(), "identifier" | "attribute" | "member_expression" | "field_access");
         is_name && !self.text_of(node).contains('(')
     }
 
@@ -404,10 +406,9 @@ impl Speller<'_> {
     /// Returns the part of a conditional expression that runs, or is its value; the expression itself where that
     /// depends; `None` for anything else.
     pub(super) fn chosen<'n>(&self, node: Node<'n>, depth: usize) -> Option<Node<'n>> {
-        let all = parts(node);
-        match node.kind() {
+        match node.word() {
             "conditional_expression" | "ternary_expression" | "conditional" => {
-                let [first, second, third] = all.as_slice() else { return None };
+                let [first, second, third] = &parts(node)[..] else { return None };
                 // Python has the condition in the middle.
                 let (condition, then, otherwise) = if self.language == Language::Python {
                     (second, first, third)
@@ -421,7 +422,7 @@ impl Speller<'_> {
                 })
             }
             "boolean_operator" | "binary_expression" | "binary" => {
-                let [left, right] = all.as_slice() else { return None };
+                let [left, right] = &parts(node)[..] else { return None };
                 let runs_right = match self.operator(node, *left, *right) {
                     "and" | "&&" => true,
                     "or" | "||" => false,
@@ -430,9 +431,9 @@ impl Speller<'_> {
                 Some(if self.fold(*left, depth + 1) == Some(runs_right) { *right } else { *left })
             }
             "if_modifier" | "unless_modifier" => {
-                let body = node.child_by_field_name("body")?;
-                let wanted = node.kind() == "if_modifier";
-                let value = self.fold(node.child_by_field_name("condition")?, depth + 1);
+                let body = node.field("body")?;
+                let wanted = node.word() == "if_modifier";
+                let value = self.fold(node.field("condition")?, depth + 1);
                 Some(if value == Some(wanted) { body } else { node })
             }
             _ => None,
@@ -446,7 +447,7 @@ impl Speller<'_> {
             return false;
         }
         let all = parts(node);
-        match node.kind() {
+        match node.word() {
             "parenthesized_expression" | "not_operator" => {
                 all.last().is_some_and(|inner| self.is_platform(*inner))
             }
@@ -467,7 +468,7 @@ impl Speller<'_> {
             "call" => {
                 let path = self.path(node).unwrap_or_default();
                 let name = path.strip_suffix(".startswith()").or_else(|| path.strip_suffix(".endswith()"));
-                let arguments = node.child_by_field_name("arguments").map(parts).unwrap_or_default();
+                let arguments = node.field("arguments").map(parts).unwrap_or_default();
                 name.is_some_and(|name| PLATFORM_NAMES.contains(&name))
                     && arguments.iter().all(|value| self.is_platform_value(*value))
             }
@@ -486,7 +487,7 @@ impl Speller<'_> {
 
     /// Returns whether a value is one that a platform or a version has.
     fn is_platform_value(&self, node: Node<'_>) -> bool {
-        match node.kind() {
+        match node.word() {
             "tuple" | "list" | "set" => {
                 let all = parts(node);
                 let is_version =
@@ -571,10 +572,10 @@ impl Speller<'_> {
         let mut text = String::new();
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
-            if node.kind().ends_with("comment") {
+            if node.word().ends_with("comment") {
                 continue;
             }
-            if node.child_count() == 0 || node.kind().contains("string") {
+            if node.child_count() == 0 || node.word().contains("string") {
                 text.push_str(span(node).of(self.text));
                 continue;
             }

@@ -6,6 +6,7 @@ use tree_sitter::Node;
 
 use super::outline::{DroppedCoroutine, Span};
 use super::walk::{Found, children, has_word, span};
+use crate::nodes::Tabled;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -128,7 +129,7 @@ fn read_names<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     loop {
         let (node, field) = (cursor.node(), cursor.field_name());
-        if node.kind() == "identifier" && !is_harmless(&steps, field) {
+        if node.word() == "identifier" && !is_harmless(&steps, field) {
             names.unsure.insert(found.text(node));
         }
         let inside = match steps.last() {
@@ -151,11 +152,11 @@ fn read_names<'t>(found: &Found<'t>, root: Node<'_>) -> Names<'t> {
 /// Notes what a node defines or calls; gives what is around the nodes inside of it.
 fn enter<'t>(found: &Found<'t>, names: &mut Names<'t>, node: Node<'_>, parent: &Step<'_>) -> Around {
     let around = parent.inside;
-    let decorated = parent.node.kind() == "decorated_definition";
-    match node.kind() {
+    let decorated = parent.node.word() == "decorated_definition";
+    match node.word() {
         "function_definition" => {
             let asynchronous = has_word(node, "async");
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let coroutine = asynchronous && !decorated && !found.text(node).contains("yield");
                 let definition = Definition { scope: around.scope, name: span(name), coroutine };
                 let name = found.text(name);
@@ -191,13 +192,13 @@ fn enter<'t>(found: &Found<'t>, names: &mut Names<'t>, node: Node<'_>, parent: &
 
 fn bare_call<'t>(found: &Found<'t>, statement: Node<'_>, around: Around) -> Option<Call<'t>> {
     let alone = statement.named_child_count() == 1;
-    let call = statement.named_child(0).filter(|call| alone && call.kind() == "call")?;
-    let function = call.child_by_field_name("function")?;
-    let (name, class) = match function.kind() {
+    let call = statement.named_child(0).filter(|call| alone && call.word() == "call")?;
+    let function = call.field("function")?;
+    let (name, class) = match function.word() {
         "identifier" => (function, None),
         "attribute" => {
-            let of = function.child_by_field_name("object").filter(|of| found.text(*of) == "self");
-            (of.and(function.child_by_field_name("attribute"))?, Some(around.class?))
+            let of = function.field("object").filter(|of| found.text(*of) == "self");
+            (of.and(function.field("attribute"))?, Some(around.class?))
         }
         _ => return None,
     };
@@ -207,11 +208,11 @@ fn bare_call<'t>(found: &Found<'t>, statement: Node<'_>, around: Around) -> Opti
 /// Returns whether a name is defined as a function, read, called or passed on here, and not rebound.
 fn is_harmless(steps: &[Step<'_>], field: Option<&str>) -> bool {
     let [.., parent] = steps else { return true };
-    match parent.node.kind() {
+    match parent.node.word() {
         "function_definition" => field == Some("name"),
         // What stands before a dot is read; what stands behind one may be set.
         "attribute" if field == Some("attribute") => {
-            let above = steps.iter().rev().nth(1).map(|step| step.node.kind());
+            let above = steps.iter().rev().nth(1).map(|step| step.node.word());
             above.is_some_and(|above| above == "attribute" || is_read(above, parent.field))
         }
         "attribute" => true,

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
 use super::walk::{Found, Place, children, span};
+use crate::nodes::Tabled;
 
 /// Attributes of tests: xUnit, NUnit and MSTest.
 pub(super) const TESTS: &[&str] =
@@ -27,7 +28,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "event_declaration" | "property_declaration" => SymbolKind::Field,
         "file_scoped_namespace_declaration" | "namespace_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Module, node, name, true, place);
             }
             return place;
@@ -44,7 +45,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "anonymous_method_expression" | "lambda_expression" | "local_function_statement" => return nested,
         _ => return place,
     };
-    if let Some(name) = node.child_by_field_name("name") {
+    if let Some(name) = node.field("name") {
         found.symbol(symbol, node, name, is_public(found, node), place);
     }
     nested
@@ -75,7 +76,7 @@ fn fields(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
     let declaration = children(node).find(|child| child.kind() == "variable_declaration");
     for declarator in declaration.into_iter().flat_map(children) {
-        let name = declarator.child_by_field_name("name");
+        let name = declarator.field("name");
         if let Some(name) = name.filter(|_| declarator.kind() == "variable_declarator") {
             found.symbol(SymbolKind::Field, node, name, exported, place);
         }
@@ -84,7 +85,7 @@ fn fields(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 
 /// Notes a namespace whose names a file uses, or a type under another name.
 fn using(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let alias = node.child_by_field_name("name");
+    let alias = node.field("name");
     let Some(path) = children(node).filter(|child| Some(*child) != alias).last() else { return };
     let mut import = found.import(ImportKind::Static, node, found.text(path).to_owned(), span(path), place);
     import.alias = alias.map(|alias| found.text(alias).to_owned());

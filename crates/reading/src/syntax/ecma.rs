@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{Import, ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
@@ -42,13 +43,13 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "variable_declarator" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 pattern(found, node, name, place, 0);
             }
             Place { exported: false, ..place }
         }
         "method_definition" | "method_signature" | "abstract_method_signature" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Method, node, name, false, Place { nested: true, ..place });
             }
             Place { nested: true, exported: false, ..place }
@@ -81,18 +82,18 @@ fn ambient(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
     // `declare module "x"` and `declare global` speak of other files.
     let of_others = has_word(node, "global")
         || children(node).any(|child| {
-            let name = child.child_by_field_name("name");
-            child.kind() == "module" && name.is_some_and(|name| name.kind() == "string")
+            let name = child.field("name");
+            child.word() == "module" && name.is_some_and(|name| name.word() == "string")
         });
     found.outline.dynamic |= of_others;
     Place { nested: place.nested || of_others, type_only: true, ..place }
 }
 
 fn declared<'t>(found: &mut Found<'_>, kind: SymbolKind, node: Node<'t>, place: Place) -> Place {
-    let name = node.child_by_field_name("name").filter(|name| name.kind() != "string");
+    let name = node.field("name").filter(|name| name.word() != "string");
     // `namespace A.B` is a name `A`.
     let first =
-        |name: Node<'t>| if name.kind() == "nested_identifier" { name.named_child(0) } else { Some(name) };
+        |name: Node<'t>| if name.word() == "nested_identifier" { name.named_child(0) } else { Some(name) };
     if let Some(name) = name.and_then(first) {
         found.symbol(kind, node, name, place.exported, place);
     }
@@ -101,17 +102,17 @@ fn declared<'t>(found: &mut Found<'_>, kind: SymbolKind, node: Node<'t>, place: 
 
 /// The names a pattern binds.
 fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place, depth: usize) {
-    match node.kind() {
+    match node.word() {
         "identifier" | "shorthand_property_identifier_pattern" => {
             found.symbol(SymbolKind::Variable, whole, node, place.exported, place);
         }
         "pair_pattern" => {
-            if let Some(value) = node.child_by_field_name("value") {
+            if let Some(value) = node.field("value") {
                 pattern(found, whole, value, place, depth + 1);
             }
         }
         "assignment_pattern" | "object_assignment_pattern" => {
-            if let Some(left) = node.child_by_field_name("left") {
+            if let Some(left) = node.field("left") {
                 pattern(found, whole, left, place, depth + 1);
             }
         }
@@ -121,24 +122,24 @@ fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place,
             }
         }
         // Nobody is handed what is only bound here.
-        _ => found.outline.dynamic |= place.exported && node.kind() != "comment",
+        _ => found.outline.dynamic |= place.exported && node.word() != "comment",
     }
 }
 
 fn source(found: &Found<'_>, node: Node<'_>, kind: ImportKind, place: Place) -> Option<Import> {
-    let (module, at) = found.plain_string(node.child_by_field_name("source")?)?;
+    let (module, at) = found.plain_string(node.field("source")?)?;
     let mut import = found.import(kind, node, module, at, place);
     import.type_only |= has_word(node, "type") || has_word(node, "typeof");
     Some(import)
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let required = children(node).find(|child| child.kind() == "import_require_clause");
+    let required = children(node).find(|child| child.word() == "import_require_clause");
     let Some(mut import) = source(found, required.unwrap_or(node), ImportKind::Static, place) else { return };
     import.span = span(node);
-    let clause = children(node).find(|child| child.kind() == "import_clause");
+    let clause = children(node).find(|child| child.word() == "import_clause");
     for child in clause.into_iter().flat_map(children) {
-        match child.kind() {
+        match child.word() {
             "identifier" => import.names.push(ImportedName {
                 name: "default".to_owned(),
                 alias: Some(found.text(child).to_owned()),
@@ -167,8 +168,8 @@ fn string_or_text(found: &Found<'_>, node: Node<'_>) -> String {
 
 /// Reads `name` or `name as alias`.
 fn specifier(found: &Found<'_>, node: Node<'_>) -> Option<ImportedName> {
-    let name = node.child_by_field_name("name")?;
-    let alias = node.child_by_field_name("alias");
+    let name = node.field("name")?;
+    let alias = node.field("alias");
     Some(ImportedName {
         name: string_or_text(found, name),
         alias: alias.map(|alias| string_or_text(found, alias)),
@@ -185,21 +186,21 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
     if has_word(node, "=") || has_word(node, "namespace") {
         found.outline.dynamic = true;
     }
-    let clause = children(node).find(|child| child.kind() == "export_clause");
+    let clause = children(node).find(|child| child.word() == "export_clause");
     let names: Vec<(ImportedName, Node<'_>)> = clause
         .into_iter()
         .flat_map(children)
         .filter_map(|each| Some((specifier(found, each)?, each)))
         .collect();
     for (name, each) in &names {
-        let at = each.child_by_field_name("alias").or_else(|| each.child_by_field_name("name"));
+        let at = each.field("alias").or_else(|| each.field("name"));
         found.symbol(SymbolKind::Imported, *each, at.unwrap_or(*each), true, place);
         if let Some(symbol) = found.outline.symbols.last_mut() {
             symbol.name = name.alias.clone().unwrap_or_else(|| name.name.clone());
         }
     }
     if let Some(mut import) = source(found, node, ImportKind::Reexport, place) {
-        let namespace = children(node).find(|child| child.kind() == "namespace_export");
+        let namespace = children(node).find(|child| child.word() == "namespace_export");
         if let Some(name) = namespace.and_then(|namespace| namespace.named_child(0)) {
             found.symbol(SymbolKind::Imported, node, name, true, place);
             import.alias = Some(found.text(name).to_owned());
@@ -207,13 +208,13 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
         import.star = namespace.is_none() && has_word(node, "*");
         import.names = names.into_iter().map(|(name, _)| name).collect();
         found.outline.imports.push(import);
-    } else if node.child_by_field_name("source").is_some() {
+    } else if node.field("source").is_some() {
         found.outline.dynamic = true;
     }
     if has_word(node, "default") {
         let word = (0..node.child_count())
             .filter_map(|index| node.child(index))
-            .find(|child| child.kind() == "default");
+            .find(|child| child.word() == "default");
         found.symbol(SymbolKind::Variable, node, word.unwrap_or(node), true, place);
         // Only the default is exported, whatever it is called here.
         return Place { exported: false, ..place };
@@ -222,14 +223,14 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
 }
 
 fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(function) = node.child_by_field_name("function") else { return };
+    let Some(function) = node.field("function") else { return };
     let name = found.text(function);
-    let given = node.child_by_field_name("arguments");
+    let given = node.field("arguments");
     // Bundlers are told things in a comment before the name.
-    let first = given.and_then(|given| children(given).find(|child| child.kind() != "comment"));
+    let first = given.and_then(|given| children(given).find(|child| child.word() != "comment"));
     let head = name.split(['.', '(']).next().unwrap_or(name);
     if matches!(head, "describe" | "it" | "test" | "suite")
-        && first.is_some_and(|first| first.kind() == "string")
+        && first.is_some_and(|first| first.word() == "string")
     {
         // `test("title", macro, () => {})` gives the function to a macro that checks something with it.
         let second = given.and_then(|given| children(given).filter(|child| child.kind() != "comment").nth(1));
@@ -240,13 +241,13 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     if matches!(name, "Object.defineProperty" | "Object.assign" | "__exportStar") {
         found.outline.dynamic |= first.is_some_and(|first| common_js_object(found.text(first)));
     }
-    if name != "require" && function.kind() != "import" {
+    if name != "require" && function.word() != "import" {
         return;
     }
     if let Some((module, at)) = first.and_then(|first| found.plain_string(first)) {
         let mut import = found.import(ImportKind::Call, node, module, at, place);
         // A file that is loaded later may be built by then, and its absence is often caught.
-        let is_awaited = node.parent().is_some_and(|parent| parent.kind() == "await_expression");
+        let is_awaited = node.parent().is_some_and(|parent| parent.word() == "await_expression");
         let is_later = name != "require" && !is_awaited;
         import.conditional |= is_later && import.module.starts_with('.');
         found.outline.imports.push(import);
@@ -272,8 +273,8 @@ fn resolves_from_its_file(definition: &str) -> bool {
 
 /// Returns the statements of the function that a call of `test` is given.
 fn test_body(call: Node<'_>) -> Option<Node<'_>> {
-    let function = children(call.child_by_field_name("arguments")?).last()?;
-    function.child_by_field_name("body").filter(|body| body.kind() == "statement_block")
+    let function = children(call.field("arguments")?).last()?;
+    function.field("body").filter(|body| body.word() == "statement_block")
 }
 
 fn common_js_object(text: &str) -> bool {

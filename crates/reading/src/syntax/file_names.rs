@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::spelled::{FRAMEWORKS, Speller, parts};
 use super::walk::children;
+use crate::nodes::Tabled;
 
 /// Modules of JavaScript whose default export makes a test.
 const TEST_MODULES: &[&str] = &["ava", "node:test", "tap", "tape", "test", "uvu", "zora"];
@@ -17,7 +18,7 @@ impl<'t> Speller<'t> {
     pub(super) fn note_names(&mut self, block: Node<'_>) {
         for statement in children(block) {
             let inner = match statement.kind() {
-                "export_statement" => statement.child_by_field_name("declaration").unwrap_or(statement),
+                "export_statement" => statement.field("declaration").unwrap_or(statement),
                 _ => statement,
             };
             match inner.kind() {
@@ -60,8 +61,7 @@ impl<'t> Speller<'t> {
     }
 
     fn note_assignment(&mut self, node: Node<'_>) {
-        let (Some(left), Some(right)) = (node.child_by_field_name("left"), node.child_by_field_name("right"))
-        else {
+        let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else {
             return;
         };
         let is_fixed = left.kind() == "constant"
@@ -76,16 +76,13 @@ impl<'t> Speller<'t> {
     }
 
     fn note_constant(&mut self, node: Node<'_>) {
-        if let (Some(name), Some(value)) =
-            (node.child_by_field_name("name"), node.child_by_field_name("value"))
-        {
+        if let (Some(name), Some(value)) = (node.field("name"), node.field("value")) {
             self.note_name(self.text_of(name), value);
         }
     }
 
     fn note_declarator(&mut self, node: Node<'_>) {
-        let (Some(name), Some(value)) = (node.child_by_field_name("name"), node.child_by_field_name("value"))
-        else {
+        let (Some(name), Some(value)) = (node.field("name"), node.field("value")) else {
             return;
         };
         let required = self.required_module(value);
@@ -98,11 +95,10 @@ impl<'t> Speller<'t> {
                     None => self.path(value).unwrap_or_else(|| "?".to_owned()),
                 };
                 for member in parts(name) {
-                    let (key, own) =
-                        match member.child_by_field_name("key").zip(member.child_by_field_name("value")) {
-                            Some((key, own)) => (self.text_of(key), self.text_of(own)),
-                            None => (self.text_of(member), self.text_of(member)),
-                        };
+                    let (key, own) = match member.field("key").zip(member.field("value")) {
+                        Some((key, own)) => (self.text_of(key), self.text_of(own)),
+                        None => (self.text_of(member), self.text_of(member)),
+                    };
                     let path = if object.is_empty() { key.to_owned() } else { format!("{object}.{key}") };
                     self.note_alias(own, path);
                 }
@@ -113,9 +109,8 @@ impl<'t> Speller<'t> {
 
     /// Returns the module that a call of `require` loads.
     fn required_module(&self, value: Node<'_>) -> Option<String> {
-        let arguments =
-            value.child_by_field_name("arguments").filter(|_| value.kind() == "call_expression")?;
-        let function = self.text_of(value.child_by_field_name("function")?);
+        let arguments = value.field("arguments").filter(|_| value.kind() == "call_expression")?;
+        let function = self.text_of(value.field("function")?);
         let module = self.string(parts(arguments).first().copied()?)?;
         (function == "require").then_some(module)
     }
@@ -132,7 +127,7 @@ impl<'t> Speller<'t> {
     }
 
     fn note_ecma_import(&mut self, node: Node<'_>) {
-        let module = node.child_by_field_name("source").and_then(|source| self.string(source));
+        let module = node.field("source").and_then(|source| self.string(source));
         let Some(module) = module else { return };
         for clause in parts(node).into_iter().filter(|part| part.kind() == "import_clause").flat_map(parts) {
             match clause.kind() {
@@ -143,8 +138,8 @@ impl<'t> Speller<'t> {
                 }
                 "named_imports" => {
                     for specifier in parts(clause) {
-                        let alias = specifier.child_by_field_name("alias").map(|alias| self.text_of(alias));
-                        let name = specifier.child_by_field_name("name").map(|name| self.text_of(name));
+                        let alias = specifier.field("alias").map(|alias| self.text_of(alias));
+                        let name = specifier.field("name").map(|name| self.text_of(name));
                         if let (Some(alias), Some(name)) = (alias, name) {
                             let name = if name == "default" { "test" } else { name };
                             self.note_alias(alias, name.to_owned());
@@ -158,8 +153,8 @@ impl<'t> Speller<'t> {
 
     fn note_module(&mut self, node: Node<'_>) {
         for import in parts(node).into_iter().filter(|part| part.kind() == "aliased_import") {
-            let alias = import.child_by_field_name("alias").map(|alias| self.text_of(alias));
-            let name = import.child_by_field_name("name").map(|name| self.text_of(name).to_owned());
+            let alias = import.field("alias").map(|alias| self.text_of(alias));
+            let name = import.field("name").map(|name| self.text_of(name).to_owned());
             if let (Some(alias), Some(name)) = (alias, name) {
                 self.note_alias(alias, name);
             }
@@ -167,7 +162,7 @@ impl<'t> Speller<'t> {
     }
 
     fn note_from_import(&mut self, node: Node<'_>) {
-        let Some(module) = node.child_by_field_name("module_name") else { return };
+        let Some(module) = node.field("module_name") else { return };
         let module = self.text_of(module);
         for name in parts(node).into_iter().skip(1) {
             match name.kind() {
@@ -177,8 +172,8 @@ impl<'t> Speller<'t> {
                     }
                 }
                 "aliased_import" => {
-                    let alias = name.child_by_field_name("alias").map(|alias| self.text_of(alias));
-                    let name = name.child_by_field_name("name").map(|name| self.text_of(name));
+                    let alias = name.field("alias").map(|alias| self.text_of(alias));
+                    let name = name.field("name").map(|name| self.text_of(name));
                     if let (Some(alias), Some(name)) = (alias, name) {
                         self.note_alias(alias, format!("{module}.{name}"));
                     }
@@ -193,7 +188,7 @@ impl<'t> Speller<'t> {
 
     /// Notes a type of C# under another name.
     fn note_using(&mut self, node: Node<'_>) {
-        let Some(alias) = node.child_by_field_name("name") else { return };
+        let Some(alias) = node.field("name") else { return };
         let path = parts(node).into_iter().rfind(|part| *part != alias).and_then(|path| self.path(path));
         if let Some(path) = path {
             self.note_alias(self.text_of(alias), path);

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::outline::{Outline, Span};
 use super::walk::{Found, children, has_word, span};
+use crate::nodes::Tabled;
 
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;
@@ -66,13 +67,13 @@ pub(crate) fn is_function(kind: &str) -> bool {
 pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, runs: Runs, kind: &str) {
     match runs {
         Runs::Again => {
-            let Some(body) = node.child_by_field_name("body") else { return };
+            let Some(body) = node.field("body") else { return };
             found.outline.loops.push(span(body));
             in_turn(found, node, kind, body);
         }
         Runs::Later => {
             found.outline.functions.push(span(node));
-            let modifiers = children(node).find(|child| child.kind() == "function_modifiers");
+            let modifiers = children(node).find(|child| child.word() == "function_modifiers");
             if kind == "async_block" || has_word(modifiers.unwrap_or(node), "async") {
                 found.outline.asynchronous.push(span(node));
             }
@@ -85,7 +86,7 @@ pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, runs: Runs, kind: &str
 fn in_turn(found: &mut Found<'_>, node: Node<'_>, kind: &str, body: Node<'_>) {
     let over_something = match kind {
         "for_in_statement" => has_word(node, "of") && !has_word(node, "await"),
-        "for_statement" => node.child_by_field_name("right").is_some() && !has_word(node, "async"),
+        "for_statement" => node.field("right").is_some() && !has_word(node, "async"),
         _ => false,
     };
     if !over_something {
@@ -100,7 +101,7 @@ fn in_turn(found: &mut Found<'_>, node: Node<'_>, kind: &str, body: Node<'_>) {
         if seen > MOST_NODES || found.flow_steps > found.text.len() {
             return;
         }
-        let later = match at.kind() {
+        let later = match at.word() {
             "assignment_expression"
             | "augmented_assignment"
             | "augmented_assignment_expression"

@@ -5,15 +5,16 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
 use super::walk::{Found, Place, children};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
         "import_spec" => {
-            let path = node.child_by_field_name("path").and_then(|path| found.plain_string(path));
+            let path = node.field("path").and_then(|path| found.plain_string(path));
             if let Some((path, at)) = path {
                 let mut import = found.import(ImportKind::Static, node, path, at, place);
-                let name = node.child_by_field_name("name");
-                import.star = name.is_some_and(|name| name.kind() == "dot");
+                let name = node.field("name");
+                import.star = name.is_some_and(|name| name.word() == "dot");
                 import.alias = name.map(|name| found.text(name).to_owned());
                 // Names of the other package are this file's then.
                 found.outline.dynamic |= import.star;
@@ -22,24 +23,24 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "function_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 note(found, SymbolKind::Function, node, name, place);
                 let tests = ["Test", "Benchmark", "Example", "Fuzz"];
                 if tests.iter().any(|prefix| found.text(name).starts_with(prefix)) {
-                    idle::note_test(found, node, node.child_by_field_name("body"));
+                    idle::note_test(found, node, node.field("body"));
                 }
             }
             Place { nested: true, ..place }
         }
         "method_declaration" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 note(found, SymbolKind::Method, node, name, Place { nested: true, ..place });
             }
             Place { nested: true, ..place }
         }
         "type_spec" | "type_alias" => {
-            if let Some(name) = node.child_by_field_name("name") {
-                let kind = match node.child_by_field_name("type").map(|node| node.kind()) {
+            if let Some(name) = node.field("name") {
+                let kind = match node.field("type").map(|node| node.word()) {
                     Some("struct_type") => SymbolKind::Struct,
                     Some("interface_type") => SymbolKind::Interface,
                     Some(_) | None => SymbolKind::Type,
@@ -50,7 +51,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "const_spec" | "var_spec" => {
             let kind = if kind == "const_spec" { SymbolKind::Constant } else { SymbolKind::Variable };
-            for name in children(node).take_while(|name| name.kind() == "identifier") {
+            for name in children(node).take_while(|name| name.word() == "identifier") {
                 note(found, kind, node, name, place);
             }
             Place { nested: true, ..place }

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let symbol = match kind {
@@ -20,7 +21,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "block" | "lambda_expression" => return Place { nested: true, ..place },
         _ => return place,
     };
-    let modifiers = children(node).find(|child| child.kind() == "modifiers");
+    let modifiers = children(node).find(|child| child.word() == "modifiers");
     let exported = modifiers.is_some_and(|modifiers| has_word(modifiers, "public"));
     let test = modifiers.into_iter().flat_map(children).any(|annotation| {
         matches!(found.field_text(annotation, "name"), "Test" | "ParameterizedTest" | "RepeatedTest")
@@ -29,17 +30,17 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         // An empty test is how a context is seen to load.
         idle::note_test(found, node, None);
     }
-    let named = if symbol == SymbolKind::Field { node.child_by_field_name("declarator") } else { Some(node) };
-    if let Some(name) = named.and_then(|named| named.child_by_field_name("name")) {
+    let named = if symbol == SymbolKind::Field { node.field("declarator") } else { Some(node) };
+    if let Some(name) = named.and_then(|named| named.field("name")) {
         found.symbol(symbol, node, name, exported, place);
     }
     Place { nested: true, ..place }
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let star = children(node).any(|child| child.kind() == "asterisk");
-    let Some(path) = children(node).find(|child| child.kind().ends_with("identifier")) else { return };
-    let (module, name) = match (star, path.child_by_field_name("scope"), path.child_by_field_name("name")) {
+    let star = children(node).any(|child| child.word() == "asterisk");
+    let Some(path) = children(node).find(|child| child.word().ends_with("identifier")) else { return };
+    let (module, name) = match (star, path.field("scope"), path.field("name")) {
         (false, Some(scope), Some(name)) => (scope, Some(name)),
         _ => (path, None),
     };

@@ -4,24 +4,29 @@ use std::sync::OnceLock;
 
 use super::Language;
 use super::flow::{self, Runs};
+use super::runs::is_later;
+use super::shape::Class;
 
 /// The kinds of one grammar, by number.
-pub(super) struct Kinds(Vec<Kind>);
+pub(crate) struct Kinds(Vec<Kind>);
 
 /// Properties of one node kind.
-pub(super) struct Kind {
-    pub(super) word: String,
+pub(crate) struct Kind {
+    pub(crate) word: String,
     /// False for punctuation and keywords.
     pub(super) named: bool,
-    pub(super) comment: bool,
+    pub(crate) comment: bool,
     pub(super) string: bool,
     pub(super) runs: Option<Runs>,
+    /// Set where what is inside runs later, if at all.
+    pub(super) later: bool,
+    pub(super) class: Class,
 }
 
 impl Kinds {
     /// Returns the kinds of a language.
-    pub(super) fn for_language(language: Language) -> &'static Self {
-        static ALL: [OnceLock<Kinds>; Language::COUNT] = [const { OnceLock::new() }; Language::COUNT];
+    pub(crate) fn for_language(language: Language) -> &'static Self {
+        static ALL: [OnceLock<Kinds>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
         ALL[language as usize].get_or_init(|| {
             let grammar = language.grammar();
             let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
@@ -34,7 +39,7 @@ impl Kinds {
     }
 
     /// Returns the kind of a number; what is not in the grammar is what could not be parsed.
-    pub(super) fn get(&self, id: u16) -> Option<&Kind> {
+    pub(crate) fn get(&self, id: u16) -> Option<&Kind> {
         self.0.get(usize::from(id))
     }
 }
@@ -48,6 +53,14 @@ impl Kind {
                 word.as_str(),
                 "char_literal" | "character_literal" | "heredoc" | "heredoc_body" | "nowdoc" | "rune_literal"
             );
-        Self { named, comment: word.ends_with("comment"), string, runs: flow::runs(&word), word }
+        Self {
+            named,
+            comment: word.ends_with("comment"),
+            string,
+            runs: flow::runs(&word),
+            later: is_later(&word),
+            class: Class::of(&word),
+            word,
+        }
     }
 }

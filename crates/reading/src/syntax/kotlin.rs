@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
+use crate::nodes::Tabled;
 
 /// Annotations of tests, as in Java.
 const TESTS: &[&str] = &["ParameterizedTest", "RepeatedTest", "Test"];
@@ -37,7 +38,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "anonymous_function" | "lambda_literal" | "object_literal" => return nested,
         _ => return place,
     };
-    let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("type"));
+    let name = node.field("name").or_else(|| node.field("type"));
     if let Some(name) = name {
         found.symbol(symbol, node, name, is_public(found, node), place);
     }

@@ -1,5 +1,7 @@
 //! Marks that skip the tests of a body, a group or a file: statements that run for certain, setups, hooks and fixtures.
 
+use std::sync::Arc;
+
 use tree_sitter::Node;
 
 use super::Language;
@@ -10,6 +12,7 @@ use super::test_calls::function_of;
 use super::test_cases::{Mark, MarkKind, Reader, Visited, squashed};
 use super::uncollected::head;
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Subtests deeper than this are not looked at.
 const MAX_NESTED: usize = 8;
@@ -58,7 +61,7 @@ impl Reader<'_> {
 
     /// Notes what a statement runs for certain.
     fn note_statement(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
-        let inner = match statement.kind() {
+        let inner = match statement.word() {
             "inner_attribute_item" => {
                 return marks.push(self.mark(MarkKind::Attribute, statement, self.speller.marks(statement)));
             }
@@ -76,20 +79,18 @@ impl Reader<'_> {
             }
             "block" | "compound_statement" | "statement_block" => Some(statement),
             "labeled_statement" | "using_statement" => parts(statement).last().copied(),
-            "do_statement" => statement.child_by_field_name("body"),
+            "do_statement" => statement.field("body"),
             "try_statement" | "while_statement"
-                if statement.kind() == "try_statement" || self.constant(statement) == Some(true) =>
+                if statement.word() == "try_statement" || self.constant(statement) == Some(true) =>
             {
-                let last = parts(statement).into_iter().find(|part| part.kind() == "finally_clause");
+                let last = parts(statement).into_iter().find(|part| part.word() == "finally_clause");
                 last.and_then(|last| parts(last).last().copied())
                     .into_iter()
                     .for_each(|block| marks.extend(self.marks_of_body(block)));
-                statement.child_by_field_name("body")
+                statement.field("body")
             }
             // Subtests of unittest are looked at as such.
-            "with_statement" if !self.text_of(statement).contains("subTest") => {
-                statement.child_by_field_name("body")
-            }
+            "with_statement" if !self.text_of(statement).contains("subTest") => statement.field("body"),
             _ => None,
         };
         if let Some(inner) = inner {
@@ -129,9 +130,9 @@ impl Reader<'_> {
             "var_declaration",
             "yield_statement",
         ];
-        if EXPRESSIONS.contains(&statement.kind()) {
-            let spelled = self.with_helpers(self.speller.runs(statement));
-            marks.push(self.mark(MarkKind::Statement, statement, spelled));
+        if EXPRESSIONS.contains(&statement.word()) {
+            let spelled = self.with_helpers(self.runs(statement));
+            marks.push(Mark { kind: MarkKind::Statement, span: span(statement), spelled });
         }
     }
 
@@ -141,10 +142,9 @@ impl Reader<'_> {
 
     /// Notes what a condition runs whatever it is about.
     pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
-        let branch =
-            statement.child_by_field_name("consequence").or_else(|| statement.child_by_field_name("body"));
-        let alternative = statement.child_by_field_name("alternative");
-        let condition = statement.child_by_field_name("condition").map(|node| squashed(self.text_of(node)));
+        let branch = statement.field("consequence").or_else(|| statement.field("body"));
+        let alternative = statement.field("alternative");
+        let condition = statement.field("condition").map(|node| squashed(self.text_of(node)));
         let is_short = condition.as_deref() == Some("testing.Short()");
         let dead = self.dead_branches(statement);
         if self.constant(statement).is_some() {
@@ -167,8 +167,8 @@ impl Reader<'_> {
 
     /// Returns the marks of a branch, or of what an `else` has for one.
     fn marks_of_branch(&self, branch: Node<'_>) -> Vec<Mark> {
-        let inner = parts(branch).last().copied().filter(|_| branch.kind() == "else_clause");
-        match branch.kind() {
+        let inner = parts(branch).last().copied().filter(|_| branch.word() == "else_clause");
+        match branch.word() {
             "elif_clause" | "elsif" | "if_statement" => {
                 let mut marks = Vec::new();
                 self.note_branches(branch, &mut marks);
@@ -178,16 +178,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Spells what runs whenever a statement does, once for each statement: one of a helper is asked about three times.
+    pub(super) fn runs(&self, statement: Node<'_>) -> Arc<[Spelled]> {
+        let known = self.runs.borrow().get(&statement.id()).cloned();
+        known.unwrap_or_else(|| {
+            let runs: Arc<[Spelled]> = self.speller.runs(statement).into();
+            self.runs.borrow_mut().insert(statement.id(), Arc::clone(&runs));
+            runs
+        })
+    }
+
     /// Adds what the functions of the file run that are called.
-    fn with_helpers(&self, mut spelled: Vec<Spelled>) -> Vec<Spelled> {
+    fn with_helpers(&self, spelled: Arc<[Spelled]>) -> Arc<[Spelled]> {
         let called: Vec<Spelled> = spelled
             .iter()
             .filter(|call| call.form == Form::Run)
             .filter_map(|call| Some((call, self.helpers.get(call.path.as_str())?)))
             .flat_map(|(call, runs)| runs.iter().map(|run| Spelled { span: call.span, ..run.clone() }))
             .collect();
-        spelled.extend(called);
-        spelled
+        if called.is_empty() { spelled } else { [&*spelled, &*called].concat().into() }
     }
 
     /// Notes what the functions at the top of a file run whenever they are called.
@@ -197,12 +206,12 @@ impl Reader<'_> {
         // A function may call one further down.
         for _ in 0..2 {
             for statement in children(root) {
-                let function = statement.child_by_field_name("definition").unwrap_or(statement);
+                let function = statement.field("definition").unwrap_or(statement);
                 let is_function = matches!(
-                    function.kind(),
+                    function.word(),
                     "function_declaration" | "function_definition" | "function_item" | "method"
                 );
-                let name = function.child_by_field_name("name").filter(|_| is_function);
+                let name = function.field("name").filter(|_| is_function);
                 let (Some(name), Some(body)) = (name, body_of(function)) else { continue };
                 let marks = self.marks_of_body(body);
                 let runs: Vec<Spelled> = marks
@@ -218,8 +227,7 @@ impl Reader<'_> {
 
     /// Returns the marks of the fixtures that a test of Python asks for by their names.
     pub(super) fn fixtures(&self, function: Node<'_>, attributes: &[Mark]) -> Vec<Mark> {
-        let parameters =
-            function.child_by_field_name("parameters").filter(|_| self.language == Language::Python);
+        let parameters = function.field("parameters").filter(|_| self.language == Language::Python);
         let named =
             parameters.into_iter().flat_map(parts).map(|node| (self.text_of(node).to_owned(), span(node)));
         let used = attributes.iter().flat_map(|mark| {
@@ -260,12 +268,12 @@ impl Reader<'_> {
     pub(super) fn nested_marks(&self, body: Node<'_>, depth: usize) -> Vec<Mark> {
         let mut marks = Vec::new();
         for statement in statements(body) {
-            let inner = match statement.kind() {
+            let inner = match statement.word() {
                 "for" | "for_statement" | "for_in_statement" | "for_expression" | "foreach_statement"
-                | "while_statement" | "with_statement" => statement.child_by_field_name("body"),
+                | "while_statement" | "with_statement" => statement.field("body"),
                 "call" => block_of(statement),
                 "expression_statement" => {
-                    let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
+                    let call = statement.named_child(0).filter(|call| call.word() == "call_expression");
                     call.and_then(function_of)
                 }
                 _ => None,
@@ -290,27 +298,27 @@ impl Reader<'_> {
 
     /// Returns the body of a function that runs before the tests around it.
     fn setup<'n>(&self, statement: Node<'n>) -> Option<Node<'n>> {
-        let (inner, parent) = match statement.kind() {
+        let (inner, parent) = match statement.word() {
             "call" => {
-                let name = statement.child_by_field_name("method").map(|name| self.text_of(name));
+                let name = statement.field("method").map(|name| self.text_of(name));
                 return block_of(statement).filter(|_| name.is_some_and(|name| SETUPS.contains(&name)));
             }
-            "decorated_definition" => (statement.child_by_field_name("definition")?, Some(statement)),
+            "decorated_definition" => (statement.field("definition")?, Some(statement)),
             "expression_statement" => {
                 let call =
-                    statement.named_child(0).filter(|call| call.kind().ends_with("call_expression"))?;
-                let name = self.speller.path(call.child_by_field_name("function")?)?;
+                    statement.named_child(0).filter(|call| call.word().ends_with("call_expression"))?;
+                let name = self.speller.path(call.field("function")?)?;
                 let last = name.rsplit('.').next().unwrap_or(&name);
-                let given = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
-                let wrapped = given.last().and_then(|last| last.named_child(0)?.child_by_field_name("body"));
+                let given = call.field("arguments").map(parts).unwrap_or_default();
+                let wrapped = given.last().and_then(|last| last.named_child(0)?.field("body"));
                 return SETUPS.contains(&last).then(|| function_of(call).or(wrapped)).flatten();
             }
             _ => (statement, None),
         };
-        let name = self.text_of(inner.child_by_field_name("name")?);
+        let name = self.text_of(inner.field("name")?);
         // Attributes of Rust name no setup.
         let visited = Visited { node: inner, parent, above: &[] };
-        let is_function = inner.kind().contains("function") || inner.kind().contains("method");
+        let is_function = inner.word().contains("function") || inner.word().contains("method");
         let is_hook = self.language == Language::Python
             && (name.starts_with("pytest_") || matches!(name, "load_tests" | "run"));
         let is_before = SETUPS.contains(&name)

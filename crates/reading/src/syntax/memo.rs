@@ -10,7 +10,7 @@ use super::version::parse_beside;
 use super::{Language, OtherVersion, Outline, outline, parse_tree, unread};
 
 /// Budgets in bytes of text; a cache that exceeds its own forgets the oldest. A tree takes some twenty times its text.
-const TREES_WITHIN: Budget = Budget { bytes: 128 << 10, bytes_of_two: 512 << 10 };
+pub(crate) const TREES_WITHIN: Budget = Budget { bytes: 128 << 10, bytes_of_two: 512 << 10 };
 /// Budget for what comes with a tree and is of use while a file is the current one.
 pub(crate) const CURRENT_WITHIN: Budget = Budget { bytes: 64 << 10, bytes_of_two: 64 << 10 };
 const OUTLINES_WITHIN: Budget = Budget { bytes: 1 << 20, bytes_of_two: 1 << 20 };
@@ -101,10 +101,10 @@ impl<K, T> Kept<K, T> {
     }
 }
 
-/// Like [`super::parse`], but cached.
-pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
+/// Like [`super::parse`], but cached, and by the tree of another version where that is cached.
+pub fn parse_once(language: Language, text: &str, other: Option<&OtherVersion<'_>>) -> Arc<Outline> {
     OUTLINES.get_or_compute(language, text, || {
-        Arc::new(match parse_tree_once(language, text) {
+        Arc::new(match parse_version_once(language, text, other) {
             Some(tree) => outline(language, &tree, text),
             None => unread(text),
         })
@@ -113,14 +113,18 @@ pub fn parse_once(language: Language, text: &str) -> Arc<Outline> {
 
 /// Like [`parse_tree`] of a whole text, but cached.
 pub(crate) fn parse_tree_once(language: Language, text: &str) -> Option<Tree> {
-    TREES.get_or_compute(language, text, || parse_tree(&language.grammar(), text, &[]))
+    parse_version_once(language, text, None)
 }
 
 /// Like [`parse_tree_once`], by the tree of another version where that is cached.
-pub(crate) fn parse_version_once(language: Language, text: &str, other: &OtherVersion<'_>) -> Option<Tree> {
-    let known = TREES.get(language, other.text).flatten();
+pub(crate) fn parse_version_once(
+    language: Language,
+    text: &str,
+    other: Option<&OtherVersion<'_>>,
+) -> Option<Tree> {
+    let known = other.and_then(|other| Some((other, TREES.get(language, other.text).flatten()?)));
     TREES.get_or_compute(language, text, || {
-        let beside = known.and_then(|tree| parse_beside(language, text, other, &tree));
+        let beside = known.and_then(|(other, tree)| parse_beside(language, text, other, &tree));
         beside.or_else(|| parse_tree(&language.grammar(), text, &[]))
     })
 }

@@ -30,6 +30,7 @@ mod python;
 mod ruby;
 mod runs;
 mod rust;
+mod shape;
 mod spelled;
 mod test_blocks;
 mod test_calls;
@@ -50,10 +51,13 @@ use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 pub use behaviour::{Behaviour, Check, Declared, Demand, Effect, Fate, Function, Handler, Tolerance};
 pub use branches::Branch;
 pub(crate) use flow::is_function;
+pub(crate) use kinds::{Kind, Kinds};
 pub use memo::parse_once;
-pub(crate) use memo::{CURRENT_WITHIN, Cache, parse_script_once, parse_tree_once, parse_version_once};
+pub(crate) use memo::{
+    CURRENT_WITHIN, Cache, TREES_WITHIN, parse_script_once, parse_tree_once, parse_version_once,
+};
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
-pub use spelled::{Argument, Form, Spelled, Value};
+pub use spelled::{Argument, Asks, Form, Spelled, Value};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub use version::OtherVersion;
 pub(crate) use walk::outline;
@@ -87,8 +91,21 @@ pub enum Language {
 }
 
 impl Language {
-    /// The number of languages.
-    const COUNT: usize = Self::TypeScript as usize + 1;
+    pub(crate) const ALL: [Self; 13] = [
+        Self::C,
+        Self::CSharp,
+        Self::Cpp,
+        Self::Go,
+        Self::Java,
+        Self::JavaScript,
+        Self::Kotlin,
+        Self::Php,
+        Self::Python,
+        Self::Ruby,
+        Self::Rust,
+        Self::Tsx,
+        Self::TypeScript,
+    ];
 
     /// Returns the language of a path, by its ending.
     pub fn from_path(path: &str) -> Option<Self> {

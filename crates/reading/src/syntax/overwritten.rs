@@ -8,6 +8,7 @@ use super::spelled::{Form, Spelled, parts};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::{head, is_decorated};
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Hooks that keep a test from running by what they return.
 const ANSWERING_HOOKS: &[&str] =
@@ -26,13 +27,12 @@ impl Reader<'_> {
         if !matches!(self.language, Language::Python | Language::Ruby) {
             return;
         }
+        let definitions = children(block).map(|node| node.field("definition").unwrap_or(node));
+        let classes: Vec<Node<'_>> = definitions.filter(|node| node.word() == "class_definition").collect();
         for statement in self.certain_statements(block, 0) {
             let place = span(statement);
             for Bound { name, member } in self.bound(statement) {
-                let class = children(block)
-                    .map(|node| node.child_by_field_name("definition").unwrap_or(node))
-                    .find(|node| node.kind() == "class_definition" && self.name_of(*node) == name)
-                    .map(span);
+                let class = classes.iter().find(|class| self.name_of(**class) == name).copied().map(span);
                 let own = self.file.cases.iter_mut().filter(|case| {
                     let is_own = case.name == name || class.is_some_and(|class| contains(class, case.span));
                     is_own && contains(span(block), case.span) && case.span.end <= place.start
@@ -53,10 +53,10 @@ impl Reader<'_> {
     fn certain_statements<'n>(&self, block: Node<'n>, depth: usize) -> Vec<Node<'n>> {
         let mut all = Vec::new();
         for statement in children(block) {
-            let is_certain = match statement.kind() {
+            let is_certain = match statement.word() {
                 "try_statement" | "with_statement" => true,
                 "if_statement" => {
-                    let condition = statement.child_by_field_name("condition");
+                    let condition = statement.field("condition");
                     condition.is_some_and(|condition| self.speller.constant(condition) == Some(true))
                 }
                 _ => false,
@@ -64,8 +64,8 @@ impl Reader<'_> {
             all.push(statement);
             if is_certain && depth < super::spelled::MAX_DEPTH {
                 for part in parts(statement) {
-                    let inner = if part.kind() == "block" { Some(part) } else { parts(part).last().copied() };
-                    let is_run = matches!(part.kind(), "block" | "finally_clause");
+                    let inner = if part.word() == "block" { Some(part) } else { parts(part).last().copied() };
+                    let is_run = matches!(part.word(), "block" | "finally_clause");
                     all.extend(
                         inner
                             .filter(|_| is_run)
@@ -81,14 +81,14 @@ impl Reader<'_> {
 
     /// Returns the mark of a function that unittest asks to run tests, and that asks nothing that would.
     pub(super) fn overridden_run(&self, statement: Node<'_>, body: Node<'_>) -> Option<Mark> {
-        let function = statement.child_by_field_name("definition").unwrap_or(statement);
+        let function = statement.field("definition").unwrap_or(statement);
         let (name, text) = (self.name_of(function), self.text_of(body));
         let runs: &[&str] = match name {
             "load_tests" => &["addTest", "loader.", "tests"],
             "run" => &["super", ".run(", "TestCase"],
             _ => return None,
         };
-        let is_method = block_parent(statement).is_some_and(|parent| parent.kind() == "class_definition");
+        let is_method = block_parent(statement).is_some_and(|parent| parent.word() == "class_definition");
         let replaces = is_method == (name == "run") && !runs.iter().any(|word| text.contains(word));
         replaces.then(|| Mark::uncollected(head(function)))
     }
@@ -103,49 +103,48 @@ impl Reader<'_> {
         if self.language != Language::Python || is_decorated {
             return None;
         }
-        let body = function.child_by_field_name("body")?;
+        let body = function.field("body")?;
         let text = self.text_of(body);
         let is_coroutine = self.text_of(function).starts_with("async")
             && !["await ", "async "].iter().any(|word| text.contains(word))
             && !LIBRARIES.iter().any(|word| self.text.contains(word));
         let is_generator = children(body)
-            .any(|statement| parts(statement).first().is_some_and(|first| first.kind() == "yield"));
+            .any(|statement| parts(statement).first().is_some_and(|first| first.word() == "yield"));
         (is_coroutine || is_generator).then(|| Mark::uncollected(head(function)))
     }
 
     fn name_of(&self, node: Node<'_>) -> &str {
-        node.child_by_field_name("name").map(|name| self.text_of(name)).unwrap_or_default()
+        node.field("name").map(|name| self.text_of(name)).unwrap_or_default()
     }
 
     /// Returns the names that a statement binds or deletes. One that sets a test to what a function makes of it keeps the
     /// test, unless the function is known to do otherwise.
     fn bound(&self, statement: Node<'_>) -> Vec<Bound> {
         let plain = |name: &str| Bound { name: name.to_owned(), member: None };
-        let inner = statement.child_by_field_name("definition").unwrap_or(statement);
-        match inner.kind() {
+        let inner = statement.field("definition").unwrap_or(statement);
+        match inner.word() {
             "class_definition" | "function_definition" | "method" => vec![plain(self.name_of(inner))],
             "import_from_statement" | "import_statement" => {
-                let names = parts(inner).into_iter().map(|name| match name.child_by_field_name("alias") {
+                let names = parts(inner).into_iter().map(|name| match name.field("alias") {
                     Some(alias) => self.text_of(alias),
                     None => self.text_of(name),
                 });
                 names.map(plain).collect()
             }
             "for_statement" => {
-                inner.child_by_field_name("left").map(|left| plain(self.text_of(left))).into_iter().collect()
+                inner.field("left").map(|left| plain(self.text_of(left))).into_iter().collect()
             }
             "delete_statement" | "expression_statement" => {
                 let assignment = parts(inner).first().copied();
                 let kept = assignment.and_then(|assignment| {
-                    let target = self.text_of(assignment.child_by_field_name("left")?);
-                    is_decorated(self.text, assignment.child_by_field_name("right")?, target)
-                        .then_some(target)
+                    let target = self.text_of(assignment.field("left")?);
+                    is_decorated(self.text, assignment.field("right")?, target).then_some(target)
                 });
-                let all = self.speller.runs(statement).into_iter();
-                let set = all.filter(|run| matches!(run.form, Form::Assigned | Form::Deleted));
+                let all = self.runs(statement);
+                let set = all.iter().filter(|run| matches!(run.form, Form::Assigned | Form::Deleted));
                 set.filter(|run| Some(run.path.as_str()) != kept)
                     .map(|run| match run.path.split_once('.') {
-                        Some((name, _)) => Bound { name: name.to_owned(), member: Some(run) },
+                        Some((name, _)) => Bound { name: name.to_owned(), member: Some(run.clone()) },
                         None => plain(&run.path),
                     })
                     .collect()
@@ -157,7 +156,7 @@ impl Reader<'_> {
     /// Prefixes the marks of a hook of pytest by its name, and adds one if it leaves tests out by what it returns, for
     /// another reason than the platform.
     pub(super) fn marks_of_hook(&self, statement: Node<'_>, body: Node<'_>, marks: Vec<Mark>) -> Vec<Mark> {
-        let function = statement.child_by_field_name("definition").unwrap_or(statement);
+        let function = statement.field("definition").unwrap_or(statement);
         let name = self.name_of(function);
         if !name.starts_with("pytest_") {
             return marks;
@@ -184,7 +183,7 @@ impl Reader<'_> {
 
     /// Returns whether a return that may say yes is among some statements, other than those behind a platform.
     fn leaves_out(&self, node: Node<'_>, depth: usize) -> bool {
-        match node.kind() {
+        match node.word() {
             _ if depth > super::spelled::MAX_DEPTH => true,
             "return_statement" => {
                 let value = parts(node).first().copied();
@@ -193,9 +192,9 @@ impl Reader<'_> {
                 })
             }
             "if_statement" | "elif_clause" => {
-                let condition = node.child_by_field_name("condition");
+                let condition = node.field("condition");
                 let is_platform = condition.is_some_and(|condition| self.speller.is_platform(condition));
-                let then = node.child_by_field_name("consequence");
+                let then = node.field("consequence");
                 parts(node)
                     .into_iter()
                     .any(|part| !(is_platform && Some(part) == then) && self.leaves_out(part, depth + 1))

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let nested = Place { nested: true, ..place };
@@ -19,7 +20,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             SymbolKind::Method
         }
         "namespace_definition" => {
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Module, node, name, true, place);
             }
             return place;
@@ -57,7 +58,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         _ => return place,
     };
-    if let Some(name) = node.child_by_field_name("name") {
+    if let Some(name) = node.field("name") {
         found.symbol(symbol, node, name, is_public(found, node), place);
     }
     nested
@@ -74,7 +75,7 @@ fn members(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     for member in children(node) {
         let (kind, name) = match member.kind() {
             "const_element" => (SymbolKind::Constant, member.named_child(0)),
-            "property_element" => (SymbolKind::Field, member.child_by_field_name("name")),
+            "property_element" => (SymbolKind::Field, member.field("name")),
             _ => continue,
         };
         if let Some(name) = name {
@@ -92,7 +93,7 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
     if is_marked || found.field_text(node, "name").starts_with("test") {
         // A test may consist of its arguments or of its attributes, such as an expected exception.
         let plain = found.field_text(node, "parameters") == "()" && (attributes.is_empty() || is_marked);
-        let body = node.child_by_field_name("body").filter(|_| plain);
+        let body = node.field("body").filter(|_| plain);
         let is_explained = body.is_some_and(|body| children(body).any(|child| child.kind() == "comment"));
         idle::note_test(found, node, body.filter(|_| !is_explained));
     }
@@ -100,7 +101,7 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
 
 /// Notes what one `use` names, each with its namespace as the module.
 fn uses(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let group = node.child_by_field_name("body");
+    let group = node.field("body");
     let prefix = children(node).find(|child| child.kind() == "namespace_name");
     let prefix = prefix.map(|prefix| format!("{}\\", found.text(prefix))).unwrap_or_default();
     for clause in children(group.unwrap_or(node)).filter(|child| child.kind() == "namespace_use_clause") {
@@ -113,7 +114,7 @@ fn uses(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         let end = path.end_byte();
         import.names.push(ImportedName {
             name: name.to_owned(),
-            alias: clause.child_by_field_name("alias").map(|alias| found.text(alias).to_owned()),
+            alias: clause.field("alias").map(|alias| found.text(alias).to_owned()),
             span: Span { start: end - name.len(), end },
         });
         found.outline.imports.push(import);
@@ -134,7 +135,7 @@ fn required(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     if !matches!(directory.as_str(), "__DIR__" | "dirname(__FILE__)") {
         return;
     }
-    let file = path.child_by_field_name("right").and_then(|file| found.plain_string(file));
+    let file = path.field("right").and_then(|file| found.plain_string(file));
     if let Some((module, at)) = file.filter(|(module, _)| module.starts_with('/') && !module.contains('$')) {
         let import = found.import(ImportKind::File, node, module, at, place);
         found.outline.imports.push(import);

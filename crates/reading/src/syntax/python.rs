@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
@@ -14,7 +15,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
                 (_, true) => SymbolKind::Method,
                 (_, false) => SymbolKind::Function,
             };
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 bind(found, symbol, node, name, place);
                 let text = found.text(name);
                 let test = kind == "function_definition" && text.starts_with("test_")
@@ -31,7 +32,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         | "dictionary_comprehension"
         | "generator_expression" => Place { nested: true, ..place },
         "assignment" | "augmented_assignment" | "for_statement" | "type_alias_statement" => {
-            if let Some(left) = node.child_by_field_name("left") {
+            if let Some(left) = node.field("left") {
                 targets(found, node, left, place, 0);
             }
             let loops = kind == "for_statement";
@@ -39,7 +40,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "named_expression" => {
             // A walrus binds in the scope around a comprehension.
-            if let Some(name) = node.child_by_field_name("name") {
+            if let Some(name) = node.field("name") {
                 let nested = false;
                 bind(found, SymbolKind::Variable, node, name, Place { nested, ..place });
             }
@@ -50,7 +51,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "global_statement" => {
-            for name in children(node).filter(|name| name.kind() == "identifier") {
+            for name in children(node).filter(|name| name.word() == "identifier") {
                 bind(found, SymbolKind::Variable, node, name, Place { nested: false, ..place });
             }
             place
@@ -106,7 +107,7 @@ fn bind(found: &mut Found<'_>, kind: SymbolKind, whole: Node<'_>, name: Node<'_>
 
 /// The names a pattern binds.
 fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Place, depth: usize) {
-    match pattern.kind() {
+    match pattern.word() {
         "identifier" => bind(found, SymbolKind::Variable, whole, pattern, place),
         // What hangs on an object is no name of the module.
         "attribute" | "subscript" | "call" => {}
@@ -120,9 +121,9 @@ fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Pla
 }
 
 fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(function) = node.child_by_field_name("function") else { return };
+    let Some(function) = node.field("function") else { return };
     let name = found.text(function).to_owned();
-    let arguments = node.child_by_field_name("arguments");
+    let arguments = node.field("arguments");
     let given = arguments.into_iter().flat_map(children).count();
     let all = found.field_text(node, "arguments");
     // These calls may define names of the module that its text does not show.
@@ -162,10 +163,10 @@ fn plain_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 }
 
 fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(module) = node.child_by_field_name("module_name") else { return };
+    let Some(module) = node.field("module_name") else { return };
     let text: String = found.text(module).chars().filter(|character| !character.is_whitespace()).collect();
     let mut import = found.import(ImportKind::Static, node, text, span(module), place);
-    import.star = children(node).any(|child| child.kind() == "wildcard_import");
+    import.star = children(node).any(|child| child.word() == "wildcard_import");
     for child in children(node).filter(|child| *child != module) {
         let (Some(name), alias) = name_and_alias(child) else { continue };
         import.names.push(ImportedName {
@@ -184,16 +185,16 @@ fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 }
 
 fn name_and_alias(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
-    match node.kind() {
+    match node.word() {
         "dotted_name" => (Some(node), None),
-        "aliased_import" => (node.child_by_field_name("name"), node.child_by_field_name("alias")),
+        "aliased_import" => (node.field("name"), node.field("alias")),
         _ => (None, None),
     }
 }
 
 /// Returns the statements of a test; none where what it is given, or decorated with, may be the test.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
-    let plain = children(node.child_by_field_name("parameters")?).all(|name| found.text(name) == "self");
-    let bare = node.parent().is_none_or(|parent| parent.kind() != "decorated_definition");
-    node.child_by_field_name("body").filter(|_| plain && bare && node.kind() == "function_definition")
+    let plain = children(node.field("parameters")?).all(|name| found.text(name) == "self");
+    let bare = node.parent().is_none_or(|parent| parent.word() != "decorated_definition");
+    node.field("body").filter(|_| plain && bare && node.word() == "function_definition")
 }

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, Span, SymbolKind};
 use super::walk::{Found, Place, children, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let nested = Place { nested: true, ..place };
@@ -12,8 +13,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "class" | "module" => {
             let symbol = if kind == "class" { SymbolKind::Class } else { SymbolKind::Module };
             // `class A::B` defines `B`.
-            let name = node.child_by_field_name("name");
-            let last = name.and_then(|name| name.child_by_field_name("name")).or(name);
+            let name = node.field("name");
+            let last = name.and_then(|name| name.field("name")).or(name);
             if let Some(name) = last {
                 let exported = found.is_shown(node);
                 found.symbol(symbol, node, name, exported, place);
@@ -30,7 +31,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             nested
         }
         "assignment" => {
-            let constant = node.child_by_field_name("left").filter(|left| left.kind() == "constant");
+            let constant = node.field("left").filter(|left| left.kind() == "constant");
             if let Some(name) = constant {
                 found.symbol(SymbolKind::Constant, node, name, true, place);
             }
@@ -54,7 +55,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 }
 
 fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(name) = node.child_by_field_name("name") else { return };
+    let Some(name) = node.field("name") else { return };
     let exported = found.is_shown(node);
     let symbol = if place.nested { SymbolKind::Method } else { SymbolKind::Function };
     found.symbol(symbol, node, name, exported, place);
@@ -66,10 +67,10 @@ fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 
 /// Notes a test whose statements stand in a method or a block.
 fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
-    let body = holder.child_by_field_name("body");
+    let body = holder.field("body");
     let has_comment = children(holder).any(|child| child.kind() == "comment");
     // Without a body a holder has nothing but its name and its parameters.
-    let is_bare = body.is_none() && holder.child_by_field_name("parameters").is_none();
+    let is_bare = body.is_none() && holder.field("parameters").is_none();
     idle::note_test(found, test, body.filter(|_| !has_comment));
     if is_bare && !has_comment && !test.has_error() {
         found.outline.idle_tests.push(span(test));
@@ -78,7 +79,7 @@ fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
 
 /// Hides what stands behind `private` or `protected` in a class. Ruby may show it again below, which is rare.
 fn hide_private(found: &mut Found<'_>, class: Node<'_>) {
-    let Some(body) = class.child_by_field_name("body") else { return };
+    let Some(body) = class.field("body") else { return };
     let mark = children(body).find(|statement| {
         statement.kind() == "identifier" && matches!(found.text(*statement), "private" | "protected")
     });
@@ -88,7 +89,7 @@ fn hide_private(found: &mut Found<'_>, class: Node<'_>) {
 }
 
 fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    if node.child_by_field_name("receiver").is_some() {
+    if node.field("receiver").is_some() {
         return;
     }
     let kind = match found.field_text(node, "method") {
@@ -97,7 +98,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
             return;
         }
         "example" | "it" | "scenario" | "specify" | "test" => {
-            if let Some(block) = node.child_by_field_name("block") {
+            if let Some(block) = node.field("block") {
                 note_test(found, node, block);
             }
             return;
@@ -107,7 +108,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         "autoload" => ImportKind::Call,
         _ => return,
     };
-    let path = node.child_by_field_name("arguments").and_then(|arguments| children(arguments).last());
+    let path = node.field("arguments").and_then(|arguments| children(arguments).last());
     let Some(path) = path.filter(|path| path.kind() == "string") else { return };
     let is_computed = children(path).any(|part| part.kind() == "interpolation");
     if let Some((module, at)) = found.plain_string(path).filter(|_| !is_computed) {

@@ -5,9 +5,18 @@ use tree_sitter::Node;
 use super::Language;
 use super::spelled::{Argument, Callee, Form, MAX_DEPTH, Shape, Spelled, Speller, first_field, parts, shape};
 use super::walk::span;
+use crate::nodes::Tabled;
+
+/// Returns whether a call of Python sets or deletes what its arguments name.
+pub(super) fn sets_by_arguments(path: &str) -> bool {
+    matches!(
+        path,
+        "setattr" | "delattr" | "globals().pop" | "globals().update" | "vars().pop" | "vars().update"
+    )
+}
 
 /// Returns whether what a node has in it runs later, if at all.
-fn is_function(kind: &str) -> bool {
+pub(super) fn is_later(kind: &str) -> bool {
     kind.contains("function_definition")
         || kind.contains("lambda")
         || kind.contains("comprehension")
@@ -31,12 +40,12 @@ impl Speller<'_> {
     /// Spells what runs whenever a statement does.
     pub(super) fn runs(&self, statement: Node<'_>) -> Vec<Spelled> {
         let mut found = Vec::new();
-        let lone = match statement.kind() {
+        let lone = match statement.word() {
             "expression_statement" => parts(statement).first().copied(),
             _ => Some(statement),
         };
         // A word of Ruby alone is a call, and an exception may be raised by its name.
-        let named = match statement.kind() {
+        let named = match statement.word() {
             "raise_statement" | "throw_statement" => parts(statement).first().copied(),
             _ => lone.filter(|_| self.language == Language::Ruby),
         };
@@ -44,7 +53,7 @@ impl Speller<'_> {
         found.extend(
             name.and_then(|name| self.named(name, None)).map(|name| Spelled { form: Form::Run, ..name }),
         );
-        if statement.kind() == "exit_statement" {
+        if statement.word() == "exit_statement" {
             let arguments = Some(self.arguments(Some(statement)));
             let whole = span(statement);
             found.push(Spelled { form: Form::Run, path: "exit".to_owned(), arguments, span: whole });
@@ -54,10 +63,12 @@ impl Speller<'_> {
     }
 
     fn note_runs(&self, node: Node<'_>, found: &mut Vec<Spelled>, depth: usize) {
-        if depth > MAX_DEPTH || depth > 0 && is_function(node.kind()) {
+        let is_leaf = node.child_count() == 0;
+        let is_later = node.properties().is_some_and(|kind| kind.later);
+        if is_leaf || depth > MAX_DEPTH || depth > 0 && is_later {
             return;
         }
-        match node.kind() {
+        match node.word() {
             "assignment"
             | "assignment_expression"
             | "augmented_assignment"
@@ -66,7 +77,7 @@ impl Speller<'_> {
                 self.note_assigned(node, found);
             }
             "delete_statement" => {
-                let targets = parts(node).into_iter().flat_map(|target| match target.kind() {
+                let targets = parts(node).into_iter().flat_map(|target| match target.word() {
                     "expression_list" => parts(target),
                     _ => vec![target],
                 });
@@ -87,29 +98,39 @@ impl Speller<'_> {
             }
             return;
         }
-        // A function that is called where it is written runs.
-        if let Shape::Call(Callee { of: Some(of), .. }) = shape(node) {
-            let function =
-                if of.kind() == "parenthesized_expression" { parts(of).last().copied() } else { Some(of) };
-            let body = function.and_then(|function| function.child_by_field_name("body"));
-            for statement in body.filter(|_| depth < MAX_DEPTH).into_iter().flat_map(parts) {
-                let inner =
-                    if statement.kind() == "statement_list" { parts(statement) } else { vec![statement] };
-                inner.into_iter().for_each(|inner| self.note_runs(inner, found, depth + 1));
-            }
-        }
-        if let Some(call) = self.call(node, Form::Run) {
-            self.note_set(node, &call, found);
-            found.push(call);
+        if let Shape::Call(callee) = shape(node) {
+            self.note_call(node, &callee, found, depth);
         }
         for part in parts(node) {
             self.note_runs(part, found, depth + 1);
         }
     }
 
+    fn note_call(&self, node: Node<'_>, callee: &Callee<'_>, found: &mut Vec<Spelled>, depth: usize) {
+        // A function that is called where it is written runs.
+        if let Some(of) = callee.of {
+            let function =
+                if of.word() == "parenthesized_expression" { parts(of).last().copied() } else { Some(of) };
+            let body = function.and_then(|function| function.field("body"));
+            for statement in body.filter(|_| depth < MAX_DEPTH).into_iter().flat_map(parts) {
+                let inner =
+                    if statement.word() == "statement_list" { parts(statement) } else { vec![statement] };
+                inner.into_iter().for_each(|inner| self.note_runs(inner, found, depth + 1));
+            }
+        }
+        if let Some(call) = self.call_of(callee, Form::Run) {
+            self.note_set(node, callee, &call, found);
+            found.push(call);
+        }
+    }
+
     /// Spells what a call of Python sets or deletes: a member, a name of the module, or a mark.
-    fn note_set(&self, node: Node<'_>, call: &Spelled, found: &mut Vec<Spelled>) {
-        let Shape::Call(callee) = shape(node) else { return };
+    fn note_set(&self, node: Node<'_>, callee: &Callee<'_>, call: &Spelled, found: &mut Vec<Spelled>) {
+        let is_of_marks =
+            matches!(call.path.as_str(), "pytestmark.append" | "pytestmark.extend" | "pytestmark.insert");
+        if !is_of_marks && !sets_by_arguments(&call.path) {
+            return;
+        }
         let arguments = callee.arguments.map(parts).unwrap_or_default();
         let given = call.arguments.as_deref().unwrap_or_default();
         match (call.path.as_str(), arguments.as_slice()) {
@@ -145,7 +166,7 @@ impl Speller<'_> {
         let Some(left) = first_field(node, &["left", "name"]) else { return };
         let right = first_field(node, &["right", "value"]);
         let lists = ["pattern_list", "tuple_pattern", "list_pattern", "expression_list", "tuple", "list"];
-        let several = |node: Node<'_>| lists.contains(&node.kind());
+        let several = |node: Node<'_>| lists.contains(&node.word());
         let targets = if several(left) { parts(left) } else { vec![left] };
         let values = right.filter(|right| several(left) && several(*right)).map(parts);
         for (at, target) in targets.into_iter().enumerate() {
@@ -159,11 +180,11 @@ impl Speller<'_> {
             if path.rsplit('.').next() == Some("pytestmark") {
                 found.extend(value.map(|value| self.marks(value)).unwrap_or_default());
             }
-            let argument = Argument {
-                name: String::new(),
-                value: value.map(|value| self.value(value)).unwrap_or_default(),
-            };
-            let arguments = Some(vec![argument]);
+            let is_asked = (self.asks)(self.language, Form::Assigned, &path);
+            let arguments = is_asked.then(|| {
+                let value = value.map(|value| self.value(value)).unwrap_or_default();
+                vec![Argument { name: String::new(), value }]
+            });
             found.push(Spelled { form: Form::Assigned, path, arguments, span: span(target) });
         }
     }
@@ -172,7 +193,7 @@ impl Speller<'_> {
 /// Returns the value of the last of assignments in a row.
 fn last_assigned(mut node: Node<'_>) -> Node<'_> {
     for _ in 0..MAX_DEPTH {
-        let inner = node.child_by_field_name("right").filter(|_| node.kind() == "assignment");
+        let inner = node.field("right").filter(|_| node.word() == "assignment");
         let Some(inner) = inner else { break };
         node = inner;
     }

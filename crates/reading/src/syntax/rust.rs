@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, span};
+use crate::nodes::Tabled;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let item = match kind {
@@ -25,14 +26,14 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     match kind {
         "use_declaration" => {
             let place = Place { conditional: place.conditional || attributes(found).conditional, ..place };
-            if let Some(argument) = node.child_by_field_name("argument") {
+            if let Some(argument) = node.field("argument") {
                 let kind = if is_visible(node) { ImportKind::Reexport } else { ImportKind::Static };
                 use_tree(found, &Use { whole: node, kind, place }, String::new(), argument, 0);
             }
             Place { nested: true, ..place }
         }
         "extern_crate_declaration" => {
-            let name = node.child_by_field_name("alias").or_else(|| node.child_by_field_name("name"));
+            let name = node.field("alias").or_else(|| node.field("name"));
             if let Some(name) = name {
                 found.symbol(SymbolKind::Imported, node, name, is_visible(node), place);
             }
@@ -66,7 +67,7 @@ struct Attributes {
 /// Reads the attributes of the current node.
 fn attributes(found: &Found<'_>) -> Attributes {
     let mut seen = Attributes { conditional: false, test: false, odd: false };
-    for node in found.above().iter().filter(|node| node.kind() == "attribute_item") {
+    for node in found.above().iter().filter(|node| node.word() == "attribute_item") {
         let text = found.text(*node);
         let name = text.trim_start_matches(['#', '[', ' ']);
         seen.conditional |= name.starts_with("cfg") || name.starts_with("path");
@@ -112,7 +113,7 @@ fn is_plain(attribute: &str) -> bool {
 }
 
 fn is_visible(node: Node<'_>) -> bool {
-    children(node).any(|child| child.kind() == "visibility_modifier")
+    children(node).any(|child| child.word() == "visibility_modifier")
 }
 
 fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -> Place {
@@ -122,9 +123,9 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
     if test {
         idle::note_test(found, node, test_body(found, node));
     }
-    if let Some(name) = node.child_by_field_name("name") {
+    if let Some(name) = node.field("name") {
         found.symbol(kind, node, name, is_visible(node), place);
-        if kind == SymbolKind::Module && node.child_by_field_name("body").is_none() {
+        if kind == SymbolKind::Module && node.field("body").is_none() {
             let module = found.text(name).to_owned();
             let import = found.import(ImportKind::File, node, module, span(name), place);
             found.outline.imports.push(import);
@@ -136,9 +137,9 @@ fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -
 /// Returns the statements of a test; none where other attributes may make it one that has to do nothing.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
     let (attribute, before) = found.above().split_last()?;
-    let only = before.last().is_none_or(|before| before.kind() != "attribute_item");
+    let only = before.last().is_none_or(|before| before.word() != "attribute_item");
     let only = only && found.text(*attribute) == "#[test]";
-    node.child_by_field_name("body").filter(|_| only && node.kind() == "function_item")
+    node.field("body").filter(|_| only && node.word() == "function_item")
 }
 
 struct Use<'t> {
@@ -149,14 +150,14 @@ struct Use<'t> {
 
 /// Notes each leaf of a `use` tree, with what stands before it as its module.
 fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>, depth: usize) {
-    match node.kind() {
+    match node.word() {
         "use_list" if depth <= 50 => {
             for child in children(node) {
                 use_tree(found, all, before.clone(), child, depth + 1);
             }
         }
         "scoped_use_list" if depth <= 50 => {
-            if let Some(list) = node.child_by_field_name("list") {
+            if let Some(list) = node.field("list") {
                 let before = joined_path(before, found.field_text(node, "path"));
                 use_tree(found, all, before, list, depth + 1);
             }
@@ -170,8 +171,8 @@ fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>
             found.outline.dynamic |= !all.place.nested;
         }
         "use_as_clause" => {
-            let alias = node.child_by_field_name("alias");
-            if let Some(path) = node.child_by_field_name("path") {
+            let alias = node.field("alias");
+            if let Some(path) = node.field("path") {
                 leaf(found, all, before, path, alias);
             }
         }
@@ -193,8 +194,8 @@ fn joined_path(before: String, path: &str) -> String {
 }
 
 fn leaf(found: &mut Found<'_>, all: &Use<'_>, before: String, path: Node<'_>, alias: Option<Node<'_>>) {
-    let (inner, name) = match path.kind() {
-        "scoped_identifier" => (path.child_by_field_name("path"), path.child_by_field_name("name")),
+    let (inner, name) = match path.word() {
+        "scoped_identifier" => (path.field("path"), path.field("name")),
         _ => (None, Some(path)),
     };
     let Some(name) = name else { return };
@@ -205,7 +206,7 @@ fn leaf(found: &mut Found<'_>, all: &Use<'_>, before: String, path: Node<'_>, al
         alias: alias.map(|alias| found.text(alias).to_owned()),
         span: span(name),
     });
-    let bound = match (alias, name.kind()) {
+    let bound = match (alias, name.word()) {
         (Some(alias), _) => alias,
         (None, "self") => inner_name(path).unwrap_or(name),
         (None, _) => name,
@@ -217,6 +218,6 @@ fn leaf(found: &mut Found<'_>, all: &Use<'_>, before: String, path: Node<'_>, al
 /// `a::b::{self}` binds `b`, which stands before the list.
 fn inner_name(path: Node<'_>) -> Option<Node<'_>> {
     let list = path.parent()?.parent()?;
-    let before = list.child_by_field_name("path")?;
-    before.child_by_field_name("name").or(Some(before))
+    let before = list.field("path")?;
+    before.field("name").or(Some(before))
 }

@@ -1,13 +1,17 @@
 //! Names, calls, assignments and options in one spelling: without blanks, comments, aliases and computed members.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
 use super::Language;
 use super::outline::Span;
+use super::runs::sets_by_arguments;
+pub(super) use super::shape::{Callee, Shape, first_field, parts, shape};
 use super::walk::{children, span};
 use crate::escapes::unescaped;
+use crate::nodes::Tabled;
 
 /// Deeper nodes are not looked at.
 pub(super) const MAX_DEPTH: usize = 60;
@@ -18,7 +22,8 @@ pub struct Spelled {
     pub form: Form,
     /// Names joined by dots, with `()` behind those that are called on the way: `test.info().skip`.
     pub path: String,
-    /// Arguments of a call, the value of an assignment or of an option; `None` for a mere name.
+    /// Arguments of a call, the value of an assignment or of an option; `None` for a mere name, and for a call or an
+    /// assignment whose arguments nobody asks for.
     pub arguments: Option<Vec<Argument>>,
     /// The place of the path.
     pub span: Span,
@@ -74,151 +79,44 @@ pub(super) struct Meaning {
     options: Vec<Spelled>,
 }
 
+/// Returns whether the arguments of a path matter that is called, or the value that it is set to. All paths that end in
+/// the same name have the same answer. To spell arguments costs more than all else about a statement.
+pub type Asks = fn(Language, Form, &str) -> bool;
+
 /// Spells the nodes of one text.
 pub(super) struct Speller<'t> {
     pub(super) language: Language,
+    pub(super) asks: Asks,
     pub(super) text: &'t str,
     pub(super) names: BTreeMap<&'t str, Meaning>,
+    pub(super) paths: Paths,
 }
 
-/// Kinds of nodes, as far as paths are made of them.
-pub(super) enum Shape<'n> {
-    Name,
-    Member(Node<'n>, Node<'n>),
-    Index(Node<'n>, Node<'n>),
-    Call(Callee<'n>),
-    Inside(Node<'n>),
-    Other,
+/// Paths that are spelled already: of a chain of calls, each call is asked about.
+#[derive(Default)]
+pub(super) struct Paths {
+    /// By the number of the node, with the depth at which it was spelled.
+    known: RefCell<BTreeMap<usize, (usize, Option<String>)>>,
+    /// Set where something was too deep to be looked at, so that what is around it depends on its own depth.
+    is_cut: Cell<bool>,
 }
 
-/// Parts of a call.
-pub(super) struct Callee<'n> {
-    /// The function, or the object of a method.
-    pub(super) of: Option<Node<'n>>,
-    /// Name of the method, where the grammar has no node for object and name.
-    pub(super) method: Option<Node<'n>>,
-    pub(super) arguments: Option<Node<'n>>,
-}
+impl Paths {
+    fn get(&self, node: Node<'_>, depth: usize) -> Option<Option<String>> {
+        let known = self.known.borrow();
+        let (spelled_at, path) = known.get(&node.id())?;
+        (depth <= *spelled_at).then(|| path.clone())
+    }
 
-/// Returns the named children without comments.
-pub(super) fn parts<'n>(node: Node<'n>) -> Vec<Node<'n>> {
-    children(node).filter(|child| !child.kind().ends_with("comment")).collect()
-}
-
-pub(super) fn first_field<'n>(node: Node<'n>, names: &[&str]) -> Option<Node<'n>> {
-    names.iter().find_map(|name| node.child_by_field_name(name))
-}
-
-pub(super) fn shape(node: Node<'_>) -> Shape<'_> {
-    const OBJECTS: &[&str] =
-        &["object", "value", "operand", "expression", "argument", "path", "scope", "receiver", "qualifier"];
-    const NAMES: &[&str] = &["property", "attribute", "field", "name", "method"];
-    let last = || parts(node).last().copied();
-    match node.kind() {
-        "base"
-        | "constant"
-        | "dotted_name"
-        | "field_identifier"
-        | "identifier"
-        | "instance_variable"
-        | "name"
-        | "namespace_identifier"
-        | "namespace_name"
-        | "package_identifier"
-        | "predefined_type"
-        | "property_identifier"
-        | "qualified_name"
-        | "relative_scope"
-        | "self"
-        | "shorthand_property_identifier"
-        | "super"
-        | "this"
-        | "this_expression"
-        | "type_identifier"
-        | "user_type"
-        | "variable_name" => Shape::Name,
-        "attribute"
-        | "class_constant_access_expression"
-        | "field_access"
-        | "field_expression"
-        | "member_access_expression"
-        | "member_expression"
-        | "navigation_expression"
-        | "nullsafe_member_access_expression"
-        | "qualified_identifier"
-        | "scope_resolution"
-        | "scoped_identifier"
-        | "scoped_property_access_expression"
-        | "scoped_type_identifier"
-        | "selector_expression" => {
-            let fields = first_field(node, OBJECTS).zip(first_field(node, NAMES));
-            match (fields, parts(node).as_slice()) {
-                (Some((object, name)), _) => Shape::Member(object, name),
-                (None, [object, name]) => Shape::Member(*object, *name),
-                (None, [name]) => Shape::Inside(*name),
-                (None, _) => Shape::Other,
-            }
+    fn insert(&self, node: Node<'_>, depth: usize, path: &Option<String>) {
+        if !self.is_cut.get() {
+            self.known.borrow_mut().insert(node.id(), (depth, path.clone()));
         }
-        "subscript" | "subscript_expression" => {
-            match first_field(node, OBJECTS).zip(first_field(node, &["subscript", "index"])) {
-                Some((object, index)) => Shape::Index(object, index),
-                None => Shape::Other,
-            }
-        }
-        "call"
-        | "call_expression"
-        | "function_call_expression"
-        | "invocation_expression"
-        | "method_invocation"
-        | "member_call_expression"
-        | "nullsafe_member_call_expression"
-        | "scoped_call_expression"
-        | "new_expression"
-        | "object_creation_expression"
-        | "constructor_invocation"
-        | "macro_invocation" => {
-            let method = first_field(node, &["method", "name"]);
-            let of = match method {
-                Some(_) => first_field(node, &["object", "receiver", "scope"]),
-                None => first_field(node, &["function", "constructor", "type", "macro"])
-                    .or_else(|| parts(node).first().copied()),
-            };
-            let is_list = |child: &Node<'_>| {
-                matches!(child.kind(), "value_arguments" | "arguments" | "argument_list" | "token_tree")
-            };
-            let arguments = node.child_by_field_name("arguments").or_else(|| children(node).find(is_list));
-            Shape::Call(Callee { of, method, arguments })
-        }
-        "generic_function" | "generic_name" | "instantiation_expression" => first_field(node, &["function"])
-            .or_else(|| parts(node).first().copied())
-            .map_or(Shape::Other, Shape::Inside),
-        "argument"
-        | "as_expression"
-        | "attribute_argument"
-        | "await"
-        | "await_expression"
-        | "cast_expression"
-        | "comma_expression"
-        | "condition_clause"
-        | "expression_statement"
-        | "non_null_expression"
-        | "parenthesized_expression"
-        | "parenthesized_statements"
-        | "reference_expression"
-        | "satisfies_expression"
-        | "sequence_expression"
-        | "spread_element"
-        | "try_expression"
-        | "type_assertion"
-        | "value_argument"
-        | "literal_element" => {
-            let first =
-                matches!(node.kind(), "as_expression" | "satisfies_expression" | "non_null_expression");
-            let inner = if first { parts(node).first().copied() } else { last() };
-            inner.map_or(Shape::Other, Shape::Inside)
-        }
-        "expression_list" if parts(node).len() == 1 => last().map_or(Shape::Other, Shape::Inside),
-        _ => Shape::Other,
+    }
+
+    /// Notes that something is too deep to be looked at.
+    pub(super) fn cut(&self) {
+        self.is_cut.set(true);
     }
 }
 
@@ -241,8 +139,20 @@ impl<'t> Speller<'t> {
 
     fn path_within(&self, node: Node<'_>, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
+            self.paths.cut();
             return None;
         }
+        if node.child_count() == 0 {
+            return self.path_anew(node, depth);
+        }
+        self.paths.get(node, depth).unwrap_or_else(|| {
+            let path = self.path_anew(node, depth);
+            self.paths.insert(node, depth, &path);
+            path
+        })
+    }
+
+    fn path_anew(&self, node: Node<'_>, depth: usize) -> Option<String> {
         match shape(node) {
             Shape::Name => {
                 let name = escapes_resolved(&self.word(node));
@@ -317,19 +227,19 @@ impl<'t> Speller<'t> {
 
     /// Returns the value of a string without expressions in it.
     pub(super) fn string(&self, node: Node<'_>) -> Option<String> {
-        let kind = node.kind();
+        let kind = node.word();
         if let Shape::Inside(inner) = shape(node) {
             return self.string(inner);
         }
         if kind == "concatenated_string" || kind == "binary_operator" || kind == "binary_expression" {
             let pieces: Option<Vec<String>> = parts(node).into_iter().map(|part| self.string(part)).collect();
-            let is_sum = node.child_by_field_name("operator").is_none_or(|sign| self.text_of(sign) == "+");
+            let is_sum = node.field("operator").is_none_or(|sign| self.text_of(sign) == "+");
             return pieces.filter(|_| is_sum).map(|pieces| pieces.concat());
         }
-        if !kind.contains("string") || children(node).any(|part| part.kind().contains("substitution")) {
+        if !kind.contains("string") || children(node).any(|part| part.word().contains("substitution")) {
             return None;
         }
-        if children(node).any(|part| part.kind() == "interpolation") {
+        if children(node).any(|part| part.word() == "interpolation") {
             return None;
         }
         let text = self.text_of(node);
@@ -363,10 +273,10 @@ impl<'t> Speller<'t> {
     }
 
     fn is_filtered(&self, node: Node<'_>) -> bool {
-        let is_comprehension = matches!(node.kind(), "list_comprehension" | "generator_expression");
-        is_comprehension && children(node).any(|child| child.kind() == "if_clause")
-            || node.kind() == "subscript"
-            || matches!(node.kind(), "call" | "list") && self.text_of(node).contains("filter(")
+        let is_comprehension = matches!(node.word(), "list_comprehension" | "generator_expression");
+        is_comprehension && children(node).any(|child| child.word() == "if_clause")
+            || node.word() == "subscript"
+            || matches!(node.word(), "call" | "list") && self.text_of(node).contains("filter(")
     }
 
     /// Returns the arguments in a list of them.
@@ -378,11 +288,11 @@ impl<'t> Speller<'t> {
     fn argument(&self, node: Node<'_>) -> Argument {
         let name = first_field(node, &["name", "key"]);
         let named = ["keyword_argument", "element_value_pair", "attribute_argument", "argument", "pair"];
-        let value = node.child_by_field_name("value").or_else(|| parts(node).last().copied());
-        match (named.contains(&node.kind()), name, value) {
+        let value = node.field("value").or_else(|| parts(node).last().copied());
+        match (named.contains(&node.word()), name, value) {
             (true, Some(name), Some(value)) => Argument { name: self.key(name), value: self.value(value) },
             (true, None, Some(value)) => Argument { name: String::new(), value: self.value(value) },
-            _ if node.kind() == "value_argument" => match parts(node).as_slice() {
+            _ if node.word() == "value_argument" => match parts(node).as_slice() {
                 [name, value] => Argument { name: self.word(*name), value: self.value(*value) },
                 [value] => Argument { name: String::new(), value: self.value(*value) },
                 _ => Argument::default(),
@@ -393,24 +303,36 @@ impl<'t> Speller<'t> {
 
     /// Returns the name of an option or of a named argument.
     fn key(&self, node: Node<'_>) -> String {
-        let inner = match node.kind() {
+        let inner = match node.word() {
             "computed_property_name" => parts(node).first().copied().unwrap_or(node),
             _ => node,
         };
         self.string(inner).unwrap_or_else(|| self.word(inner)).trim_matches(':').to_owned()
     }
 
+    /// Returns the path that a node calls, if it is a call.
+    pub(super) fn called(&self, node: Node<'_>) -> Option<String> {
+        let Shape::Call(callee) = shape(node) else { return None };
+        self.callee(&callee, 0)
+    }
+
     /// Spells a call, if a node is one.
     pub(super) fn call(&self, node: Node<'_>, form: Form) -> Option<Spelled> {
         let Shape::Call(callee) = shape(node) else { return None };
-        let path = self.callee(&callee, 0)?;
+        self.call_of(&callee, form)
+    }
+
+    pub(super) fn call_of(&self, callee: &Callee<'_>, form: Form) -> Option<Spelled> {
+        let path = self.callee(callee, 0)?;
         let start = callee.of.or(callee.method)?.start_byte();
         let end = match (callee.method, callee.of) {
             (Some(method), _) => method.end_byte(),
             (None, Some(of)) => of.end_byte(),
             (None, None) => return None,
         };
-        let arguments = Some(self.arguments(callee.arguments));
+        let is_asked =
+            form != Form::Run || sets_by_arguments(&path) || (self.asks)(self.language, form, &path);
+        let arguments = is_asked.then(|| self.arguments(callee.arguments));
         Some(Spelled { form, path, arguments, span: Span { start, end } })
     }
 
@@ -425,7 +347,7 @@ impl<'t> Speller<'t> {
         if depth > MAX_DEPTH {
             return;
         }
-        match node.kind() {
+        match node.word() {
             "annotation"
             | "attribute"
             | "attribute_item"
@@ -475,7 +397,7 @@ impl<'t> Speller<'t> {
     /// Spells an attribute or annotation, or each of a list.
     fn note_attribute(&self, node: Node<'_>, found: &mut Vec<Spelled>, depth: usize) {
         let is_list = matches!(
-            node.kind(),
+            node.word(),
             "attribute_item" | "attribute_list" | "inner_attribute_item" | "attribute_group"
         );
         if is_list {
@@ -484,15 +406,15 @@ impl<'t> Speller<'t> {
         if self.language == Language::Rust {
             return found.extend(self.rust_attribute(node));
         }
-        let inner = parts(node).into_iter().find(|part| part.kind() == "constructor_invocation");
+        let inner = parts(node).into_iter().find(|part| part.word() == "constructor_invocation");
         if let Some(call) = inner {
             return found.extend(self.call(call, Form::Mark));
         }
-        let Some(name) = node.child_by_field_name("name").or_else(|| parts(node).first().copied()) else {
+        let Some(name) = node.field("name").or_else(|| parts(node).first().copied()) else {
             return;
         };
         let list = first_field(node, &["arguments", "parameters"])
-            .or_else(|| children(node).find(|child| child.kind() == "attribute_argument_list"));
+            .or_else(|| children(node).find(|child| child.word() == "attribute_argument_list"));
         let Some(path) = self.path(name) else { return };
         let arguments = list.map(|list| self.arguments(Some(list)));
         found.push(Spelled { form: Form::Mark, path, arguments, span: span(name) });
@@ -507,7 +429,7 @@ impl<'t> Speller<'t> {
                 Shape::Name | Shape::Member(..) | Shape::Call(_) => found.extend(self.marks(node)),
                 Shape::Index(..) | Shape::Inside(_) | Shape::Other => {}
             }
-            if self.language == Language::CSharp && node.kind() == "attribute" {
+            if self.language == Language::CSharp && node.word() == "attribute" {
                 found.extend(self.marks(node));
             }
             stack.extend(parts(node));
@@ -517,17 +439,16 @@ impl<'t> Speller<'t> {
 
     /// Spells the options that a test is given.
     pub(super) fn options(&self, node: Node<'_>) -> Vec<Spelled> {
-        match node.kind() {
+        match node.word() {
             "object" => parts(node).into_iter().flat_map(|member| self.options(member)).collect(),
             "pair" | "hash" | "shorthand_property_identifier" | "simple_symbol" | "keyword_argument" => {
-                let (key, value) =
-                    match (first_field(node, &["key", "name"]), node.child_by_field_name("value")) {
-                        (Some(key), Some(value)) => (self.key(key), self.value(value)),
-                        _ if node.kind() == "simple_symbol" => {
-                            (self.key(node), Value { constant: Some(true), ..Value::default() })
-                        }
-                        _ => (self.word(node), self.value(node)),
-                    };
+                let (key, value) = match (first_field(node, &["key", "name"]), node.field("value")) {
+                    (Some(key), Some(value)) => (self.key(key), self.value(value)),
+                    _ if node.word() == "simple_symbol" => {
+                        (self.key(node), Value { constant: Some(true), ..Value::default() })
+                    }
+                    _ => (self.word(node), self.value(node)),
+                };
                 let arguments = Some(vec![Argument { name: String::new(), value }]);
                 vec![Spelled { form: Form::Option, path: key, arguments, span: span(node) }]
             }
@@ -554,6 +475,7 @@ impl<'t> Speller<'t> {
             self.path(value)
         };
         let meaning = Meaning { path, arguments, value: self.value(value), marks, options };
+        self.paths = Paths::default();
         let is_set_again = self.names.contains_key(name);
         self.names.insert(name, meaning);
         if is_set_again && let Some(meaning) = self.names.get_mut(name) {
@@ -563,6 +485,7 @@ impl<'t> Speller<'t> {
 
     /// Notes another name of a dotted name.
     pub(super) fn note_alias(&mut self, name: &'t str, path: String) {
+        self.paths = Paths::default();
         self.names.insert(name, Meaning { path: Some(path), ..Meaning::default() });
     }
 }

@@ -7,6 +7,7 @@ use super::outline::Span;
 use super::spelled::{Form, Spelled};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Words of RSpec and of Rails, without the letter that switches them on or off.
 const RUBY_CASES: &[&str] = &["example", "it", "pending", "scenario", "skip", "specify", "test"];
@@ -21,8 +22,8 @@ const PEST_CASES: &[&str] = &["it", "test", "todo"];
 impl<'t> Reader<'t> {
     /// Notes a call of Ruby that is a test, and returns what groups tests with its marks.
     pub(super) fn ruby_call<'n>(&mut self, call: Node<'n>, marks: &[Mark]) -> Option<(Node<'n>, Vec<Mark>)> {
-        let receiver = call.child_by_field_name("receiver").map(|receiver| self.text_of(receiver));
-        let method = call.child_by_field_name("method")?;
+        let receiver = call.field("receiver").map(|receiver| self.text_of(receiver));
+        let method = call.field("method")?;
         let word = self.text_of(method);
         let word = word.strip_prefix(['x', 'f']).unwrap_or(word);
         let is_group = RUBY_GROUPS.contains(&word);
@@ -30,23 +31,22 @@ impl<'t> Reader<'t> {
         if !is_case && !is_group || receiver.is_some_and(|receiver| receiver != "RSpec") {
             return None;
         }
-        let arguments: Vec<Node<'_>> =
-            call.child_by_field_name("arguments").into_iter().flat_map(children).collect();
+        let arguments: Vec<Node<'_>> = call.field("arguments").into_iter().flat_map(children).collect();
         // The title may say anything.
         let callee = match arguments.first() {
             Some(first) => Span { start: method.start_byte(), end: first.start_byte() + 1 },
             None => span(method),
         };
         let mut own = vec![Mark::new(MarkKind::Attribute, callee, self.speller.marks(call))];
-        let tags = arguments.iter().filter(|tag| matches!(tag.kind(), "pair" | "simple_symbol"));
+        let tags = arguments.iter().filter(|tag| matches!(tag.word(), "pair" | "simple_symbol"));
         own.extend(tags.map(|tag| Mark::new(MarkKind::Attribute, span(*tag), self.speller.options(*tag))));
-        let block = call.child_by_field_name("block");
+        let block = call.field("block");
         if is_group {
             return block.map(|block| (block, own));
         }
         let (name, place) = self.title(*arguments.first()?)?;
         // Without a block it is a note that a test is to come.
-        let body = block?.child_by_field_name("body");
+        let body = block?.field("body");
         self.case(name, place, span(call), body, own, marks);
         None
     }
@@ -59,21 +59,21 @@ impl<'t> Reader<'t> {
     ) -> Option<(Node<'n>, Vec<Mark>)> {
         let mut own = Vec::new();
         let mut call = statement.named_child(0)?;
-        while call.kind() == "member_call_expression" {
-            let object = call.child_by_field_name("object")?;
+        while call.word() == "member_call_expression" {
+            let object = call.field("object")?;
             let chained = Span { start: object.end_byte(), end: call.end_byte() };
             let mut spelled = self.speller.marks(call);
             spelled.iter_mut().for_each(|mark| mark.span = chained);
             own.push(Mark::new(MarkKind::Attribute, chained, spelled));
             call = object;
         }
-        if call.kind() != "function_call_expression" {
+        if call.word() != "function_call_expression" {
             return None;
         }
-        let function = call.child_by_field_name("function").map(|function| self.text_of(function))?;
-        let arguments = call.child_by_field_name("arguments")?;
+        let function = call.field("function").map(|function| self.text_of(function))?;
+        let arguments = call.field("arguments")?;
         let body = children(arguments).last().and_then(|last| last.named_child(0));
-        let body = body.and_then(|function| function.child_by_field_name("body"));
+        let body = body.and_then(|function| function.field("body"));
         if function == "describe" {
             return body.map(|body| (body, own));
         }
@@ -86,9 +86,9 @@ impl<'t> Reader<'t> {
 
     /// Notes a test of GoogleTest: to the parser `TEST(Suite, Name) { … }` is a function with two parameters.
     pub(super) fn google_test(&mut self, node: Node<'_>, marks: &[Mark]) {
-        let Some(declarator) = node.child_by_field_name("declarator") else { return };
-        let word = declarator.child_by_field_name("declarator").map(|word| self.text_of(word));
-        let parameters = declarator.child_by_field_name("parameters");
+        let Some(declarator) = node.field("declarator") else { return };
+        let word = declarator.field("declarator").map(|word| self.text_of(word));
+        let parameters = declarator.field("parameters");
         let (Some(word), Some(parameters)) = (word, parameters) else { return };
         if !GOOGLE_TESTS.contains(&word) {
             return;
@@ -103,25 +103,25 @@ impl<'t> Reader<'t> {
             span: place,
         });
         let own = vec![Mark::new(MarkKind::Attribute, head, names.collect())];
-        let body = node.child_by_field_name("body");
+        let body = node.field("body");
         self.case(inside.replace(DISABLED, ""), place, span(node), body, own, marks);
     }
 }
 
 /// Returns the statements of the block that a call of Ruby is given.
 pub(super) fn block_of(call: Node<'_>) -> Option<Node<'_>> {
-    call.child_by_field_name("block")?.child_by_field_name("body")
+    call.field("block")?.field("body")
 }
 
 /// Returns the statements of a function.
 pub(super) fn body_of(function: Node<'_>) -> Option<Node<'_>> {
-    let body = function.child_by_field_name("body");
-    body.or_else(|| children(function).find(|child| child.kind() == "function_body")?.named_child(0))
+    let body = function.field("body");
+    body.or_else(|| children(function).find(|child| child.word() == "function_body")?.named_child(0))
 }
 
 /// Returns the statements of a body; an expression is one by itself.
 pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
-    let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
+    let list = body.named_child(0).filter(|child| child.word() == "statement_list");
     let is_block = [
         "block",
         "block_body",
@@ -136,10 +136,10 @@ pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
         "statement_block",
         "then",
     ];
-    if !is_block.contains(&body.kind()) {
+    if !is_block.contains(&body.word()) {
         return vec![body];
     }
     children(list.unwrap_or(body))
-        .filter(|child| child.kind() != "comment" || body.parent().is_none())
+        .filter(|child| child.word() != "comment" || body.parent().is_none())
         .collect()
 }

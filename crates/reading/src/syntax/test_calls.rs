@@ -7,6 +7,7 @@ use super::outline::Span;
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::is_empty;
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 /// Words of test frameworks in JavaScript, without the letter that switches them on or off.
 const CASES: &[&str] = &["it", "test", "specify", "bench", "Deno.test"];
@@ -35,16 +36,15 @@ impl Reader<'_> {
     /// Notes a call that is a test, and returns what groups tests with its marks.
     pub(super) fn call<'n>(&mut self, node: Node<'n>, marks: &[Mark]) -> Option<(Node<'n>, Vec<Mark>)> {
         let is_group = self.framework_word(node)?;
-        let arguments =
-            node.child_by_field_name("arguments").filter(|node| node.kind().starts_with("argument"))?;
-        let function = node.child_by_field_name("function")?;
+        let arguments = node.field("arguments").filter(|node| node.word().starts_with("argument"))?;
+        let function = node.field("function")?;
         let body = function_of(node);
         let mut own = self.marks_of_call(node, function, arguments);
         let root = self.text_of(function);
         let root = root.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or(root);
-        let table = function.child_by_field_name("arguments").and_then(|cases| cases.named_child(0));
+        let table = function.field("arguments").and_then(|cases| cases.named_child(0));
         let is_table_empty =
-            table.is_some_and(|cases| cases.kind() == "array" && is_empty(self.text, cases, &self.empty));
+            table.is_some_and(|cases| cases.word() == "array" && is_empty(self.text, cases, &self.empty));
         if is_table_empty
             || self.idle.contains(root)
             || !is_group && body.is_none() && self.is_pending(arguments)
@@ -54,7 +54,7 @@ impl Reader<'_> {
         if is_group {
             return Some((body?, own));
         }
-        let first = children(arguments).find(|child| !child.kind().ends_with("comment"))?;
+        let first = children(arguments).find(|child| !child.word().ends_with("comment"))?;
         let (name, place) = self.title(first)?;
         self.case(name, place, span(node), body, own, marks);
         None
@@ -70,7 +70,7 @@ impl Reader<'_> {
                 own.push(Mark::new(MarkKind::Attribute, span(given), options));
             }
             // Ginkgo has decorators among the arguments.
-            if self.language == Language::Go && matches!(given.kind(), "identifier" | "selector_expression") {
+            if self.language == Language::Go && matches!(given.word(), "identifier" | "selector_expression") {
                 own.push(Mark::new(MarkKind::Attribute, span(given), self.speller.marks(given)));
             }
         }
@@ -97,7 +97,7 @@ impl Reader<'_> {
         let mut marks = Vec::new();
         let mut stack = vec![root];
         while let Some(node) = stack.pop() {
-            let kind = node.kind();
+            let kind = node.word();
             if node.is_named() && CONDITIONS.iter().any(|word| kind.starts_with(word)) {
                 self.note_branches(node, &mut marks);
                 continue;
@@ -114,13 +114,13 @@ impl Reader<'_> {
                     marks.push(Mark::new(MarkKind::Attribute, span(node), self.speller.marks(node)));
                 }
                 "call_expression" if self.framework_word(node).is_some() => {
-                    let function = node.child_by_field_name("function");
-                    if let Some((function, arguments)) = function.zip(node.child_by_field_name("arguments")) {
+                    let function = node.field("function");
+                    if let Some((function, arguments)) = function.zip(node.field("arguments")) {
                         marks.extend(self.marks_of_call(node, function, arguments));
                     }
                 }
                 "call" | "member_call_expression" if self.language != Language::Python => {
-                    let arguments = node.child_by_field_name("arguments").into_iter().flat_map(children);
+                    let arguments = node.field("arguments").into_iter().flat_map(children);
                     let options = arguments.flat_map(|given| self.speller.options(given));
                     let spelled = self.speller.marks(node).into_iter().chain(options).collect();
                     marks.push(Mark::new(MarkKind::Attribute, span(node), spelled));
@@ -128,7 +128,7 @@ impl Reader<'_> {
                 "expression_statement" | "raise_statement" | "throw_statement" | "identifier" => {
                     let is_statement = kind != "identifier"
                         || self.language == Language::Ruby
-                            && node.parent().is_some_and(|parent| parent.kind() == "body_statement");
+                            && node.parent().is_some_and(|parent| parent.word() == "body_statement");
                     let runs = if is_statement { self.speller.runs(node) } else { Vec::new() };
                     marks.push(Mark::new(MarkKind::Statement, span(node), runs));
                 }
@@ -143,9 +143,9 @@ impl Reader<'_> {
 
     /// Returns whether a test is given a title and nothing to run.
     fn is_pending(&self, arguments: Node<'_>) -> bool {
-        let given: Vec<Node<'_>> = children(arguments).filter(|given| given.kind() != "comment").collect();
+        let given: Vec<Node<'_>> = children(arguments).filter(|given| given.word() != "comment").collect();
         match given.as_slice() {
-            [title] => title.kind() != "object",
+            [title] => title.word() != "object",
             [_, function] => {
                 let text = self.text_of(*function);
                 matches!(text, "null" | "undefined") || self.idle.contains(text)
@@ -168,7 +168,7 @@ impl Reader<'_> {
             | Language::Rust => return None,
             Language::Go | Language::JavaScript | Language::Tsx | Language::TypeScript => {}
         }
-        let text = self.speller.path(call.child_by_field_name("function")?)?;
+        let text = self.speller.path(call.field("function")?)?;
         let path: &str = text.split('(').next().unwrap_or(&text);
         let path = path.strip_prefix("QUnit.").unwrap_or(path);
         let path = if path.starts_with("test.describe") { "describe" } else { path };
@@ -193,10 +193,10 @@ impl Reader<'_> {
 
     /// Returns the title that a call is given, or that its options name.
     pub(super) fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
-        let node = match first.kind() {
+        let node = match first.word() {
             "object" => children(first)
-                .filter(|pair| pair.child_by_field_name("key").is_some_and(|key| self.text_of(key) == "name"))
-                .find_map(|pair| pair.child_by_field_name("value"))?,
+                .filter(|pair| pair.field("key").is_some_and(|key| self.text_of(key) == "name"))
+                .find_map(|pair| pair.field("value"))?,
             _ => first,
         };
         let place = span(node);
@@ -223,21 +223,21 @@ fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
 /// Returns the body of the function among an object's members.
 fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
     children(object).find_map(|member| {
-        let value = member.child_by_field_name("value");
-        let is_function = value.is_some_and(|value| value.kind().contains("function"));
-        if member.kind() != "method_definition" && !is_function {
+        let value = member.field("value");
+        let is_function = value.is_some_and(|value| value.word().contains("function"));
+        if member.word() != "method_definition" && !is_function {
             return None;
         }
-        member.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"))
+        member.field("body").or_else(|| value?.field("body"))
     })
 }
 
 /// Returns the body of the function that a call is given.
 pub(super) fn function_of(call: Node<'_>) -> Option<Node<'_>> {
-    let arguments = call.child_by_field_name("arguments")?;
-    let given = children(arguments).filter_map(|argument| match argument.kind() {
+    let arguments = call.field("arguments")?;
+    let given = children(arguments).filter_map(|argument| match argument.word() {
         "object" => body_in_options(argument),
-        _ => argument.child_by_field_name("body"),
+        _ => argument.field("body"),
     });
     given.last()
 }

@@ -1,7 +1,7 @@
 //! The tests of a file: each with what marks it, what it runs first, and what of it never runs.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,15 +10,19 @@ use tree_sitter::Node;
 use super::branches::{Branch, branches};
 
 use super::outline::Span;
-use super::spelled::{Form, Spelled, Speller, parts};
+use super::spelled::{Asks, Form, Paths, Spelled, Speller, parts};
 use super::test_blocks::{body_of, statements};
 use super::test_calls::function_of;
 use super::uncollected::{empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty};
 use super::walk::{children, span};
-use super::{Language, OtherVersion, csharp, parse_tree_once, parse_version_once};
+use super::{Cache, Language, OtherVersion, TREES_WITHIN, csharp, parse_tree_once, parse_version_once};
+use crate::nodes::Tabled;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
+
+/// Both the self-test and the search for moved texts ask about a file again.
+static TESTS: Cache<(Language, Asks), Option<Arc<TestFile>>> = Cache::new(TREES_WITHIN);
 
 /// A test function, or a call that is given one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,16 +96,29 @@ pub struct TestFile {
 impl TestFile {
     /// Parses the tests of a text, beside another version of it where there is one. Returns `None` where it cannot be
     /// parsed without errors.
-    pub fn parse(language: Language, text: &str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
-        let tree = match other {
-            Some(other) => parse_version_once(language, text, other),
-            None => parse_tree_once(language, text),
-        }?;
+    pub fn parse(
+        language: Language,
+        text: &str,
+        other: Option<&OtherVersion<'_>>,
+        asks: Asks,
+    ) -> Option<Arc<Self>> {
+        TESTS.get_or_compute((language, asks), text, || {
+            Self::parse_anew(language, text, other, asks).map(Arc::new)
+        })
+    }
+
+    fn parse_anew(
+        language: Language,
+        text: &str,
+        other: Option<&OtherVersion<'_>>,
+        asks: Asks,
+    ) -> Option<Self> {
+        let tree = parse_version_once(language, text, other)?;
         let root = tree.root_node();
         if root.has_error() {
             return None;
         }
-        let mut reader = Reader::new(language, text, root);
+        let mut reader = Reader::new(language, text, root, asks);
         let marks = reader.marks_of_group(root);
         reader.file.marks.clone_from(&marks);
         reader.visit(&Visited { node: root, parent: None, above: &[] }, &marks, 0);
@@ -110,9 +127,9 @@ impl TestFile {
 
     /// Collects all marks of a text that has errors, but for those behind a condition. Returns `None` for a text that is
     /// too large or takes too long to parse.
-    pub fn loose_marks(language: Language, text: &str) -> Option<Vec<Mark>> {
+    pub fn loose_marks(language: Language, text: &str, asks: Asks) -> Option<Vec<Mark>> {
         let tree = parse_tree_once(language, text)?;
-        Some(Reader::new(language, text, tree.root_node()).loose_marks(tree.root_node()))
+        Some(Reader::new(language, text, tree.root_node(), asks).loose_marks(tree.root_node()))
     }
 }
 
@@ -137,6 +154,8 @@ pub(super) struct Reader<'t> {
     pub(super) empty: BTreeSet<&'t str>,
     /// Classes of Python from which a class of tests in the file takes its tests.
     pub(super) extended: BTreeSet<&'t str>,
+    /// What statements run, by the number of the node.
+    pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
     /// Number of times that each word occurs in the file, counted when first asked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
 }
@@ -148,13 +167,13 @@ const JAVA_TESTS: &[&str] =
 const TABLES: &[&str] = &["InlineData", "TestCase", "case", "parametrize", "test_case"];
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(language: Language, text: &'t str, root: Node<'_>) -> Self {
+    pub(super) fn new(language: Language, text: &'t str, root: Node<'_>, asks: Asks) -> Self {
         let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
-        let mut speller = Speller { language, text, names: BTreeMap::new() };
+        let mut speller = Speller { language, asks, text, names: BTreeMap::new(), paths: Paths::default() };
         speller.note_names(root);
         speller.note_parameters();
-        let hooks = children(root).map(|node| node.child_by_field_name("definition").unwrap_or(node));
-        let hooks = hooks.filter(|node| language == Language::Python && node.kind() == "function_definition");
+        let hooks = children(root).map(|node| node.field("definition").unwrap_or(node));
+        let hooks = hooks.filter(|node| language == Language::Python && node.word() == "function_definition");
         for body in hooks.filter(|hook| span(*hook).of(text).starts_with("def pytest_")).filter_map(body_of) {
             speller.note_names(body);
         }
@@ -167,6 +186,7 @@ impl<'t> Reader<'t> {
             idle,
             empty: empty_names(text, root),
             extended: extended_classes(text, root),
+            runs: RefCell::default(),
             words: OnceCell::new(),
         };
         reader.note_helpers(root);
@@ -185,7 +205,7 @@ impl<'t> Reader<'t> {
         if self.speller.is_trivial(node) {
             self.file.trivial.push(span(node));
         }
-        let group = match node.kind() {
+        let group = match node.word() {
             "call_expression" => self.call(node, marks),
             "call" if self.language == Language::Ruby => self.ruby_call(node, marks),
             "expression_statement" if self.language == Language::Php => self.pest_call(node, marks),
@@ -213,7 +233,7 @@ impl<'t> Reader<'t> {
                 return self.visit_branches(node, &dead, marks, depth);
             }
             "while_statement" | "while_expression" if self.constant(node) == Some(false) => {
-                let dead: Vec<Node<'_>> = node.child_by_field_name("body").into_iter().collect();
+                let dead: Vec<Node<'_>> = node.field("body").into_iter().collect();
                 self.file.dead.extend(dead.iter().copied().map(span));
                 return self.visit_branches(node, &dead, marks, depth);
             }
@@ -236,7 +256,7 @@ impl<'t> Reader<'t> {
         };
         match group {
             Some((body, mut own)) => {
-                let block = body.child_by_field_name("body").unwrap_or(body);
+                let block = body.field("body").unwrap_or(body);
                 own.extend(self.marks_of_group(block));
                 let cases = self.file.cases.len();
                 let around = [own.as_slice(), marks].concat();
@@ -257,7 +277,7 @@ impl<'t> Reader<'t> {
 
     /// Visits the branches of a condition; tests in one that is never taken do not run.
     fn visit_branches(&mut self, node: Node<'_>, dead: &[Node<'_>], marks: &[Mark], depth: usize) {
-        let head = node.child_by_field_name("condition").unwrap_or(node);
+        let head = node.field("condition").unwrap_or(node);
         let mut hidden = vec![Mark::uncollected(Span { start: node.start_byte(), end: head.end_byte() })];
         hidden.extend_from_slice(marks);
         for child in children(node) {
@@ -292,10 +312,10 @@ impl<'t> Reader<'t> {
         for node in children(parent) {
             self.visit(&Visited { node, parent: Some(parent), above: &above }, &marks, depth);
             // Tests behind a return from the function of a group are never made.
-            if self.is_ecma() && matches!(node.kind(), "return_statement" | "throw_statement") {
+            if self.is_ecma() && matches!(node.word(), "return_statement" | "throw_statement") {
                 marks.to_mut().push(Mark::uncollected(span(node)));
             }
-            match (self.language, node.kind()) {
+            match (self.language, node.word()) {
                 (Language::Rust, "attribute_item") | (Language::Php, "comment") => above.push(node),
                 (_, kind) if kind.ends_with("comment") => {}
                 _ => above.clear(),
@@ -313,18 +333,17 @@ impl<'t> Reader<'t> {
             };
             return all.into_iter().skip(1).filter(|part| is_decided && *part != chosen).collect();
         }
-        let alternative = node.child_by_field_name("alternative");
-        let value = self.constant(node).map(|value| value ^ (node.kind() == "unless"));
+        let alternative = node.field("alternative");
+        let value = self.constant(node).map(|value| value ^ (node.word() == "unless"));
         match value {
             Some(true) => alternative.into_iter().collect(),
-            Some(false) if node.kind() == "preproc_if" => {
-                let condition = node.child_by_field_name("condition");
+            Some(false) if node.word() == "preproc_if" => {
+                let condition = node.field("condition");
                 let inside = |child: &Node<'_>| Some(*child) != alternative && Some(*child) != condition;
                 children(node).filter(inside).collect()
             }
             Some(false) => {
-                let body =
-                    node.child_by_field_name("consequence").or_else(|| node.child_by_field_name("body"));
+                let body = node.field("consequence").or_else(|| node.field("body"));
                 body.into_iter().collect()
             }
             None => Vec::new(),
@@ -337,15 +356,15 @@ impl<'t> Reader<'t> {
 
     /// Notes the body of a loop over nothing, and an expectation that expects nothing.
     fn note_idle<'n>(&mut self, node: Node<'n>) -> Option<Node<'n>> {
-        let looped = node.child_by_field_name("right").filter(|list| is_empty(self.text, *list, &self.empty));
+        let looped = node.field("right").filter(|list| is_empty(self.text, *list, &self.empty));
         if looped.is_some() {
-            self.file.dead.extend(node.child_by_field_name("body").map(span));
+            self.file.dead.extend(node.field("body").map(span));
         }
-        let call = node.named_child(0).filter(|call| call.kind() == "call_expression");
-        let function = call?.child_by_field_name("function")?;
+        let call = node.named_child(0).filter(|call| call.word() == "call_expression");
+        let function = call?.field("function")?;
         let is_over_nothing = function
-            .child_by_field_name("object")
-            .is_some_and(|list| list.kind() == "array" && is_empty(self.text, list, &self.empty));
+            .field("object")
+            .is_some_and(|list| list.word() == "array" && is_empty(self.text, list, &self.empty));
         if self.text_of(function) == "expect" || is_over_nothing {
             self.file.dead.push(span(node));
         }
@@ -354,34 +373,32 @@ impl<'t> Reader<'t> {
 
     /// Returns the value of a condition that has the same in every run.
     pub(super) fn constant(&self, node: Node<'_>) -> Option<bool> {
-        self.speller.constant(node.child_by_field_name("condition")?)
+        self.speller.constant(node.field("condition")?)
     }
 
     /// Notes a function that is a test by its name or by what stands above it.
     fn function(&mut self, visited: &Visited<'_, '_>, marks: &[Mark]) {
         let node = visited.node;
-        let Some(name) = node.child_by_field_name("name") else { return };
+        let Some(name) = node.field("name") else { return };
         let text = self.text_of(name).trim_matches('`');
         let attributes = self.attributes(visited);
         let is_test = match self.language {
             Language::C | Language::Cpp => false,
             Language::CSharp => csharp::attributes(node).any(|attribute| {
-                let name = attribute.child_by_field_name("name").map(|name| self.text_of(name));
+                let name = attribute.field("name").map(|name| self.text_of(name));
                 csharp::TESTS.contains(&csharp::plain_name(name.unwrap_or_default()))
             }),
             Language::Kotlin => self.has_attribute(&attributes, JAVA_TESTS),
             Language::Python => text.starts_with("test"),
             Language::Go => {
-                let is_method = node.kind() == "method_declaration";
+                let is_method = node.word() == "method_declaration";
                 let words = ["Test", "Fuzz", "Example"];
                 // The word may not go on in small letters.
                 words.iter().any(|word| {
                     text.strip_prefix(word).is_some_and(|rest| !rest.starts_with(char::is_lowercase))
                 }) && text != "TestMain"
                     && (!is_method
-                        || node
-                            .child_by_field_name("parameters")
-                            .is_some_and(|all| all.named_child_count() == 0))
+                        || node.field("parameters").is_some_and(|all| all.named_child_count() == 0))
             }
             Language::Rust => self.has_attribute(
                 &attributes,
@@ -397,7 +414,7 @@ impl<'t> Reader<'t> {
                     text.starts_with("/*")
                         && text.split_whitespace().any(|word| word.trim_end_matches("*/") == "@test")
                 });
-                node.kind() == "method_declaration"
+                node.word() == "method_declaration"
                     && (text.starts_with("test") || is_marked || self.has_attribute(&attributes, &["Test"]))
             }
             Language::Ruby => text.starts_with("test_"),
@@ -407,14 +424,14 @@ impl<'t> Reader<'t> {
             return;
         }
         let mut attributes = attributes;
-        let modifiers = children(node).find(|child| child.kind() == "modifiers");
+        let modifiers = children(node).find(|child| child.word() == "modifiers");
         let modifiers =
-            modifiers.or_else(|| children(node).find(|child| child.kind() == "visibility_modifier"));
+            modifiers.or_else(|| children(node).find(|child| child.word() == "visibility_modifier"));
         let hidden = modifiers.filter(|all| self.is_private(*all));
         attributes.extend(hidden.map(|all| Mark::uncollected(span(all))));
         attributes.extend(self.fixtures(node, &attributes));
         attributes.extend(self.never_awaited(node, &attributes));
-        let whole = visited.parent.filter(|parent| parent.kind() == "decorated_definition").unwrap_or(node);
+        let whole = visited.parent.filter(|parent| parent.word() == "decorated_definition").unwrap_or(node);
         // Attributes of Rust stand beside their function, as do comments.
         let above = attributes.first().filter(|mark| mark.span.start < whole.start_byte());
         let mut whole = span(whole);
@@ -435,7 +452,7 @@ impl<'t> Reader<'t> {
         };
         let mut cursor = modifiers.walk();
         let mut words = modifiers.children(&mut cursor);
-        words.any(|word| !word.kind().contains("annotation") && hidden.contains(&self.text_of(word)))
+        words.any(|word| !word.word().contains("annotation") && hidden.contains(&self.text_of(word)))
     }
 
     pub(super) fn case(
@@ -472,7 +489,7 @@ impl<'t> Reader<'t> {
         let statements = statements(body);
         let at = statements.iter().position(|node| {
             let word = self.text_of(*node).split(|sign: char| !sign.is_alphanumeric()).next();
-            matches!(node.kind(), "raise_statement" | "throw_statement")
+            matches!(node.word(), "raise_statement" | "throw_statement")
                 || word == Some("return")
                 || word == Some("next") && self.language == Language::Ruby
         })?;
@@ -490,22 +507,22 @@ impl<'t> Reader<'t> {
         let mut nodes: Vec<Node<'_>> = Vec::new();
         match self.language {
             Language::Python => {
-                let parent = visited.parent.filter(|parent| parent.kind() == "decorated_definition");
+                let parent = visited.parent.filter(|parent| parent.word() == "decorated_definition");
                 let all = parent.into_iter().flat_map(children);
-                nodes.extend(all.filter(|child| child.kind() == "decorator"));
+                nodes.extend(all.filter(|child| child.word() == "decorator"));
             }
             Language::Rust => nodes.extend(visited.above),
             Language::CSharp => {
                 nodes.extend(csharp::attributes(visited.node));
             }
             Language::Java | Language::Kotlin => {
-                let modifiers = children(visited.node).filter(|child| child.kind() == "modifiers");
+                let modifiers = children(visited.node).filter(|child| child.word() == "modifiers");
                 nodes
-                    .extend(modifiers.flat_map(children).filter(|child| child.kind().contains("annotation")));
+                    .extend(modifiers.flat_map(children).filter(|child| child.word().contains("annotation")));
             }
             Language::Php => {
                 nodes.extend(visited.above);
-                let lists = visited.node.child_by_field_name("attributes").into_iter();
+                let lists = visited.node.field("attributes").into_iter();
                 nodes.extend(lists.flat_map(children).flat_map(children));
             }
             Language::C
@@ -535,10 +552,10 @@ impl<'t> Reader<'t> {
 
     /// Returns whether a statement is a test or a group of its own.
     pub(super) fn is_case(&self, statement: Node<'_>) -> bool {
-        let call = statement.named_child(0).filter(|call| call.kind() == "call_expression");
+        let call = statement.named_child(0).filter(|call| call.word() == "call_expression");
         let is_titled = |call: Node<'_>| {
-            let first = call.child_by_field_name("arguments").map(parts).unwrap_or_default();
-            first.first().is_none_or(|first| !first.kind().contains("function"))
+            let first = call.field("arguments").map(parts).unwrap_or_default();
+            first.first().is_none_or(|first| !first.word().contains("function"))
         };
         call.is_some_and(|call| {
             self.framework_word(call).is_some() && function_of(call).is_some() && is_titled(call)

@@ -58,7 +58,7 @@ fn tests_are_found_in_each_language() {
         ),
     ];
     for (language, text, expected) in cases {
-        let file = TestFile::parse(*language, text, None).expect("it parses");
+        let file = TestFile::parse(*language, text, None, |_, _, _| true).expect("it parses");
         let names: Vec<&str> = file.cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names, *expected, "{language:?}");
     }
@@ -95,7 +95,7 @@ fn a_test_that_no_runner_finds_is_marked() {
         (Language::Java, "class A {\n  @Test\n  private void a() {}\n}\n", "@Test\n  private"),
         (Language::Java, "class A {\n  @Test\n  @DisplayName(\"a private\")\n  void a() {}\n}\n", ""),
     ] {
-        let file = TestFile::parse(language, text, None).expect("it parses");
+        let file = TestFile::parse(language, text, None, |_, _, _| true).expect("it parses");
         let marks = file.cases[0].marks.iter().filter(|mark| mark.kind == MarkKind::Uncollected);
         let marks: Vec<&str> = marks.map(|mark| mark.span.of(text).trim()).collect();
         assert_eq!(marks.join(" "), expected, "{text}");
@@ -120,7 +120,7 @@ fn parts_of_a_test_that_need_not_run_are_branches() {
         (Language::JavaScript, "it('a', () => { b && c(); });\n", "c()"),
         (Language::Rust, "#[test]\nfn a() { let _ = || c(); }\n", "c()"),
     ] {
-        let file = TestFile::parse(language, text, None).expect("it parses");
+        let file = TestFile::parse(language, text, None, |_, _, _| true).expect("it parses");
         let parts = file.cases[0].branches.iter().map(|branch| branch.then.of(text).trim());
         assert_eq!(parts.collect::<Vec<&str>>().join(";"), expected, "{text}");
     }
@@ -129,7 +129,7 @@ fn parts_of_a_test_that_need_not_run_are_branches() {
 #[test]
 fn code_that_never_runs_is_dead() {
     let text = "def test_a():\n    x = a()\n    return\n    assert x\ndef test_b():\n    if False:\n        assert b()\n";
-    let file = TestFile::parse(Language::Python, text, None).expect("it parses");
+    let file = TestFile::parse(Language::Python, text, None, |_, _, _| true).expect("it parses");
     let dead: Vec<&str> = file.dead.iter().map(|span| span.of(text).trim()).collect();
     assert_eq!(dead, ["assert x", "assert b()"]);
     assert_eq!(file.cases[0].cut.map(|cut| cut.of(text)), Some("return"));

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::constants::arguments;
 use super::spelled::{Speller, parts};
+use crate::nodes::Tabled;
 
 /// Functions that assert the truth of an argument, in small letters without underscores.
 const TRUTHS: &[&str] = &[
@@ -60,14 +61,14 @@ fn constant_assertion(word: &str, first: Option<bool>) -> bool {
 impl Speller<'_> {
     /// Returns whether a statement is an assertion over literals alone.
     pub(super) fn is_trivial(&self, statement: Node<'_>) -> bool {
-        match statement.kind() {
+        match statement.word() {
             "assert_statement" => {
                 parts(statement).first().is_some_and(|condition| self.constant(*condition) == Some(true))
             }
             "expression_statement" => self.is_trivial_call(self.inner(statement), 0),
             "call" if self.language == Language::Ruby => {
                 const BLOCKS: &[&str] = &["block_body", "body_statement", "program", "then"];
-                let is_statement = statement.parent().is_some_and(|parent| BLOCKS.contains(&parent.kind()));
+                let is_statement = statement.parent().is_some_and(|parent| BLOCKS.contains(&parent.word()));
                 let is_unasked = self.path(statement).as_deref() == Some("expect()");
                 is_statement && (is_unasked || self.is_trivial_call(statement, 0))
             }
@@ -78,7 +79,7 @@ impl Speller<'_> {
 
     /// Returns the expression of a statement.
     fn inner<'n>(&self, statement: Node<'n>) -> Node<'n> {
-        match statement.kind() {
+        match statement.word() {
             "expression_statement" | "await" | "await_expression" => {
                 parts(statement).last().map(|inner| self.inner(*inner)).unwrap_or(statement)
             }
@@ -87,7 +88,7 @@ impl Speller<'_> {
     }
 
     fn is_trivial_call(&self, node: Node<'_>, depth: usize) -> bool {
-        let Some(call) = self.call(node, super::Form::Run) else {
+        let Some(path) = self.called(node) else {
             return self.is_trivial_subject(node, depth);
         };
         let mut given = self.argument_nodes(node);
@@ -95,10 +96,10 @@ impl Speller<'_> {
         if self.language == Language::Go && given.first().is_some_and(|first| self.text_of(*first) == "t") {
             given.remove(0);
         }
-        let (object, last) = call.path.rsplit_once('.').unwrap_or(("", &call.path));
+        let (object, last) = path.rsplit_once('.').unwrap_or(("", &path));
         let word = last.to_lowercase().replace('_', "");
         let claims_nothing =
-            matches!(call.path.as_str(), "expect.assertions" | "expect.hasAssertions" | "expect.extend")
+            matches!(path.as_str(), "expect.assertions" | "expect.hasAssertions" | "expect.extend")
                 || matches!(
                     word.as_str(),
                     "addtoassertioncount" | "expectnottoperformassertions" | "succeed"
@@ -136,18 +137,17 @@ impl Speller<'_> {
             return false;
         }
         let given = self.argument_nodes(node);
-        let path = self.call(node, super::Form::Run).map(|call| call.path);
+        let path = self.called(node);
         if path.as_deref().is_some_and(|path| SUBJECTS.contains(&path)) {
             return given.first().is_some_and(|subject| {
-                let is_operation = matches!(subject.kind(), "binary_expression" | "unary_expression");
+                let is_operation = matches!(subject.word(), "binary_expression" | "unary_expression");
                 self.is_closed(*subject) || is_operation && self.constant(*subject).is_some()
             });
         }
-        let object = ["function", "object", "receiver", "expression"]
-            .iter()
-            .find_map(|field| node.child_by_field_name(field));
+        let object =
+            ["function", "object", "receiver", "expression"].iter().find_map(|field| node.field(field));
         let chained = matches!(
-            node.kind(),
+            node.word(),
             "call"
                 | "call_expression"
                 | "invocation_expression"
@@ -164,27 +164,28 @@ impl Speller<'_> {
     fn is_closed_matcher(&self, node: Node<'_>) -> bool {
         const MATCHERS: &[&str] =
             &["Is.EqualTo", "Is.True", "be", "be_true", "be_truthy", "eq", "eql", "equal", "equalTo", "is"];
-        let path = match self.call(node, super::Form::Run) {
-            Some(call) => Some(call.path),
-            None => self.path(node),
-        };
+        let path = self.called(node).or_else(|| self.path(node));
         let is_matcher = path.is_some_and(|path| MATCHERS.contains(&path.as_str()));
         self.is_closed(node)
             || is_matcher && self.argument_nodes(node).iter().all(|given| self.is_closed(*given))
     }
 
     fn argument_nodes<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
-        call.child_by_field_name("arguments").map(parts).unwrap_or_default()
+        call.field("arguments").map(parts).unwrap_or_default()
     }
 
     /// Returns whether two expressions are the same names.
     fn is_same(&self, one: Node<'_>, two: Node<'_>) -> bool {
-        self.text_of(one) == self.text_of(two) && one.kind() == "identifier"
+        self.text_of(one) == self.text_of(two) && one.word() == "identifier"
     }
 
     fn is_trivial_macro(&self, node: Node<'_>) -> bool {
-        let name = node.child_by_field_name("macro").map(|name| self.text_of(name)).unwrap_or_default();
-        let Some(tokens) = parts(node).into_iter().find(|part| part.kind() == "token_tree") else {
+        let name = node.field("macro").map(|name| self.text_of(name)).unwrap_or_default();
+        let name = name.rsplit("::").next().unwrap_or(name);
+        if !matches!(name, "assert" | "debug_assert" | "assert_eq" | "debug_assert_eq") {
+            return false;
+        }
+        let Some(tokens) = parts(node).into_iter().find(|part| part.word() == "token_tree") else {
             return false;
         };
         let text = self.tokens(tokens);
@@ -196,7 +197,7 @@ impl Speller<'_> {
                 || matches!(text, "true" | "false")
                 || text.starts_with(|first: char| first.is_ascii_digit())
         };
-        match (name.rsplit("::").next().unwrap_or(name), given.as_slice()) {
+        match (name, given.as_slice()) {
             ("assert" | "debug_assert", [first, ..]) => {
                 matches!(*first, "true" | "!false" | "1==1" | "true==true")
                     || first.ends_with("||true")

@@ -8,6 +8,7 @@ use super::Language;
 use super::outline::Span;
 use super::test_cases::{Mark, Reader};
 use super::walk::{children, span};
+use crate::nodes::Tabled;
 
 impl Reader<'_> {
     /// Returns the mark of a definition that hides the tests inside of it.
@@ -19,16 +20,16 @@ impl Reader<'_> {
 
     /// Returns the head of a function of JavaScript that nothing names and no other file can import.
     fn uncalled(&self, node: Node<'_>) -> Option<Span> {
-        let is_function = node.kind() == "function_declaration"
-            || node.child_by_field_name("value").is_some_and(|value| value.kind().contains("function"));
+        let is_function = node.word() == "function_declaration"
+            || node.field("value").is_some_and(|value| value.word().contains("function"));
         let is_ecma = matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript);
-        let name = node.child_by_field_name("name").filter(|_| is_function && is_ecma)?;
+        let name = node.field("name").filter(|_| is_function && is_ecma)?;
         if self.is_named_elsewhere(self.text_of(name)) {
             return None;
         }
         let is_exported = std::iter::successors(node.parent(), Node::parent)
             .take(2)
-            .any(|parent| parent.kind() == "export_statement");
+            .any(|parent| parent.word() == "export_statement");
         (!is_exported).then(|| head(node))
     }
 }
@@ -42,11 +43,11 @@ pub(super) fn hiding_definition(
     extended: &BTreeSet<&str>,
 ) -> Option<Span> {
     let hides = match language {
-        Language::Python if node.kind() == "class_definition" => {
-            let name = node.child_by_field_name("name").map(|name| span(name).of(text)).unwrap_or_default();
+        Language::Python if node.word() == "class_definition" => {
+            let name = node.field("name").map(|name| span(name).of(text)).unwrap_or_default();
             !is_collected_class(text, node) && !extended.contains(name)
         }
-        Language::Python | Language::Rust => node.kind().starts_with("function"),
+        Language::Python | Language::Rust => node.word().starts_with("function"),
         Language::C
         | Language::CSharp
         | Language::Cpp
@@ -64,21 +65,21 @@ pub(super) fn hiding_definition(
 
 /// Returns the text of a definition before its body.
 pub(super) fn head(node: Node<'_>) -> Span {
-    let body = node.child_by_field_name("body").or_else(|| node.child_by_field_name("value"));
+    let body = node.field("body").or_else(|| node.field("value"));
     Span { start: node.start_byte(), end: body.map(|body| body.start_byte()).unwrap_or(node.end_byte()) }
 }
 
 /// Returns whether pytest collects the tests of a class: by its name, unless it is constructed with arguments, or by
 /// what it extends.
 fn is_collected_class(text: &str, class: Node<'_>) -> bool {
-    let extends = class.child_by_field_name("superclasses").is_some_and(|all| {
-        children(all).any(|base| base.kind() != "keyword_argument" && span(base).of(text) != "object")
+    let extends = class.field("superclasses").is_some_and(|all| {
+        children(all).any(|base| base.word() != "keyword_argument" && span(base).of(text) != "object")
     });
-    let name = class.child_by_field_name("name").map(|name| span(name).of(text)).unwrap_or_default();
-    let body = class.child_by_field_name("body");
+    let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
+    let body = class.field("body");
     let has_constructor = body.into_iter().flat_map(children).any(|member| {
-        let definition = member.child_by_field_name("definition").unwrap_or(member);
-        definition.child_by_field_name("name").is_some_and(|name| span(name).of(text) == "__init__")
+        let definition = member.field("definition").unwrap_or(member);
+        definition.field("name").is_some_and(|name| span(name).of(text) == "__init__")
     });
     extends || name.starts_with("Test") && !has_constructor
 }
@@ -88,10 +89,10 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
 pub(super) fn extended_classes<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str> {
     let mut extended = BTreeSet::new();
     for statement in children(root) {
-        let class = statement.child_by_field_name("definition").unwrap_or(statement);
-        let Some(all) = class.child_by_field_name("superclasses") else { continue };
-        let name = class.child_by_field_name("name").map(|name| span(name).of(text)).unwrap_or_default();
-        let bases = children(all).filter(|base| base.kind() != "keyword_argument");
+        let class = statement.field("definition").unwrap_or(statement);
+        let Some(all) = class.field("superclasses") else { continue };
+        let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
+        let bases = children(all).filter(|base| base.word() != "keyword_argument");
         let bases: Vec<&str> =
             bases.map(|base| span(base).of(text)).filter(|base| *base != "object").collect();
         if name.starts_with("Test") || bases.len() > 1 {
@@ -104,13 +105,13 @@ pub(super) fn extended_classes<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'
 /// Returns whether a decorator makes a function something else than a test, or a test without cases.
 pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>, empty: &BTreeSet<&str>) -> bool {
     let Some(expression) = decorator.named_child(0) else { return false };
-    let function = expression.child_by_field_name("function").unwrap_or(expression);
+    let function = expression.field("function").unwrap_or(expression);
     let path = span(function).of(text);
     let last = path.rsplit('.').next().unwrap_or(path);
     match last {
         "asynccontextmanager" | "cached_property" | "contextmanager" | "fixture" | "property" => true,
         "parametrize" => {
-            let Some(arguments) = expression.child_by_field_name("arguments") else { return false };
+            let Some(arguments) = expression.field("arguments") else { return false };
             cases_of_table(text, arguments).is_some_and(|cases| is_empty(text, cases, empty))
         }
         _ => false,
@@ -119,19 +120,19 @@ pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>, empty: &BT
 
 /// Returns the cases that `parametrize` is given.
 fn cases_of_table<'n>(text: &str, arguments: Node<'n>) -> Option<Node<'n>> {
-    let given = children(arguments).filter(|argument| !argument.kind().ends_with("comment"));
-    let (named, plain): (Vec<_>, Vec<_>) = given.partition(|argument| argument.kind() == "keyword_argument");
-    let values = named.into_iter().find(|argument| {
-        argument.child_by_field_name("name").is_some_and(|name| span(name).of(text) == "argvalues")
-    });
-    values.and_then(|argument| argument.child_by_field_name("value")).or_else(|| plain.get(1).copied())
+    let given = children(arguments).filter(|argument| !argument.word().ends_with("comment"));
+    let (named, plain): (Vec<_>, Vec<_>) = given.partition(|argument| argument.word() == "keyword_argument");
+    let values = named
+        .into_iter()
+        .find(|argument| argument.field("name").is_some_and(|name| span(name).of(text) == "argvalues"));
+    values.and_then(|argument| argument.field("value")).or_else(|| plain.get(1).copied())
 }
 
 /// Returns whether a value is a collection without members, written out or by one of the names that stand for one.
 pub(super) fn is_empty(text: &str, node: Node<'_>, names: &BTreeSet<&str>) -> bool {
-    match node.kind() {
+    match node.word() {
         "array" | "dictionary" | "list" | "set" | "tuple" => {
-            children(node).all(|child| child.kind().ends_with("comment"))
+            children(node).all(|child| child.word().ends_with("comment"))
         }
         "call" => {
             let squashed: String = span(node).of(text).split_whitespace().collect();
@@ -147,10 +148,10 @@ pub(super) fn empty_names<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str
     let mut names = BTreeSet::new();
     let none = BTreeSet::new();
     for node in children(root).filter_map(|statement| statement.named_child(0)) {
-        let left = node.child_by_field_name("left").map(|left| span(left).of(text));
-        let right = node.child_by_field_name("right");
+        let left = node.field("left").map(|left| span(left).of(text));
+        let right = node.field("right");
         let is_empty_value = right.is_some_and(|right| is_empty(text, right, &none));
-        match (node.kind(), left) {
+        match (node.word(), left) {
             ("assignment", Some(left)) if is_empty_value => {
                 names.insert(left);
             }
@@ -170,8 +171,8 @@ pub(super) fn empty_names<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str
 
 /// Returns the name to which a call adds members: `NAME.append(…)`.
 fn grown<'t>(text: &'t str, call: Node<'_>, none: &BTreeSet<&str>) -> Option<&'t str> {
-    let function = call.child_by_field_name("function").filter(|_| call.kind() == "call")?;
-    let arguments = call.child_by_field_name("arguments")?;
+    let function = call.field("function").filter(|_| call.word() == "call")?;
+    let arguments = call.field("arguments")?;
     let (name, method) = span(function).of(text).rsplit_once('.')?;
     let adds = match method {
         "add" | "append" | "insert" => true,
@@ -183,37 +184,37 @@ fn grown<'t>(text: &'t str, call: Node<'_>, none: &BTreeSet<&str>) -> Option<&'t
 
 /// Returns the name of a statement's function if its body is empty, as in `function it() {}`.
 pub(super) fn idle_function<'t>(text: &'t str, statement: Node<'_>) -> Option<&'t str> {
-    let definition = match statement.kind() {
+    let definition = match statement.word() {
         "lexical_declaration" | "variable_declaration" => statement.named_child(0)?,
         _ => statement,
     };
-    let value = definition.child_by_field_name("value");
-    let body = definition.child_by_field_name("body").or_else(|| value?.child_by_field_name("body"));
+    let value = definition.field("value");
+    let body = definition.field("body").or_else(|| value?.field("body"));
     let is_idle = match (body, value) {
         // A function that calls nothing makes no test.
         (Some(body), _) => {
-            matches!(definition.kind(), "function_declaration" | "variable_declarator")
-                && body.kind() != "class_body"
+            matches!(definition.word(), "function_declaration" | "variable_declarator")
+                && body.word() != "class_body"
                 && !span(body).of(text).contains(['(', '`'])
         }
         (None, Some(value)) => {
-            let function = value.child_by_field_name("function").map(|function| span(function).of(text));
+            let function = value.field("function").map(|function| span(function).of(text));
             matches!(function, Some("Object.assign" | "jest.fn" | "mock.fn" | "sinon.stub" | "vi.fn"))
         }
         (None, None) => false,
     };
-    let name = definition.child_by_field_name("name")?;
+    let name = definition.field("name")?;
     is_idle.then(|| span(name).of(text))
 }
 
 /// Returns whether a value is a call that is given a test and may return it.
 pub(super) fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
     const OTHERWISE: &[&str] = &["fixture", "lambda", "print", "skip", "xfail"];
-    let inner = value.named_child(0).filter(|_| value.kind() == "parenthesized_expression");
+    let inner = value.named_child(0).filter(|_| value.word() == "parenthesized_expression");
     let call = inner.unwrap_or(value);
-    let Some(function) = call.child_by_field_name("function") else { return false };
+    let Some(function) = call.field("function") else { return false };
     let function = span(function).of(text);
-    let arguments = call.child_by_field_name("arguments");
+    let arguments = call.field("arguments");
     arguments.into_iter().flat_map(children).any(|argument| span(argument).of(text) == test)
         && !OTHERWISE.iter().any(|word| function.contains(word))
 }

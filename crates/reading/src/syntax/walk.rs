@@ -8,6 +8,7 @@ use super::kinds::{Kind, Kinds};
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
 use super::{Language, c, coroutines, csharp, ecma, flow, go, java, kotlin, php, python, ruby, rust};
 use crate::escapes::unescaped;
+use crate::nodes::Tabled;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -80,7 +81,7 @@ impl<'t> Found<'t> {
 
     /// Returns the text of a field of a node; empty where the node has none.
     pub(super) fn field_text(&self, node: Node<'_>, field: &str) -> &'t str {
-        node.child_by_field_name(field).map(|child| self.text(child)).unwrap_or_default()
+        node.field(field).map(|child| self.text(child)).unwrap_or_default()
     }
 
     /// Records a symbol whose name is a node.
@@ -148,7 +149,7 @@ pub(super) fn span(node: Node<'_>) -> Span {
 
 /// Returns the named children, in order. Those of a long list are not asked for by number, which counts from the first.
 pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    const FEW: u32 = 8;
+    const FEW: u32 = 3;
     let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
     let mut cursor = (count > FEW).then(|| node.walk());
     (0..count).filter_map(move |index| match &mut cursor {
@@ -168,7 +169,7 @@ fn next_named<'t>(cursor: &mut TreeCursor<'t>, is_first: bool) -> Option<Node<'t
 
 /// Returns whether one of the direct children is this word.
 pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
-    (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.kind() == word)
+    (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.word() == word)
 }
 
 /// Returns the outline of a tree.

@@ -121,7 +121,7 @@ fn paths(directory: &str, test: &TestCase) -> Vec<String> {
 /// Returns the tests of a file whose bodies do nothing. Comments count as nothing: here one is no reason.
 fn idle_tests(path: &str, text: &str) -> Vec<IdleTest> {
     let Some(language) = Language::from_path(path) else { return Vec::new() };
-    let comments = syntax::parse_once(language, text).comments.clone();
+    let comments = syntax::parse_once(language, text, None).comments.clone();
     let mut bytes = text.as_bytes().to_vec();
     for Span { start, end } in comments {
         for byte in bytes.get_mut(start..end).into_iter().flatten().filter(|byte| **byte != b'\n') {
@@ -133,7 +133,7 @@ fn idle_tests(path: &str, text: &str) -> Vec<IdleTest> {
         let breaks = code.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
         u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
     };
-    let idle = &syntax::parse_once(language, &code).idle_tests;
+    let idle = &syntax::parse_once(language, &code, None).idle_tests;
     idle.iter()
         .map(|span| IdleTest {
             first_line: line(span.start),
