@@ -127,6 +127,14 @@ fn parts_of_a_test_that_need_not_run_are_branches() {
 }
 
 #[test]
+fn a_statement_that_uses_something_is_read_by_its_body() {
+    let text = "class A {\n  [Fact]\n  void B() {\n    using (var c = d()) { Assert.Ignore(); }\n  }\n}\n";
+    let file = TestFile::parse(Language::CSharp, text, None, |_, _, _| true).expect("it parses");
+    let spelled = file.cases[0].marks.iter().flat_map(|mark| mark.spelled.iter());
+    assert!(spelled.clone().any(|spelled| spelled.path == "Assert.Ignore"), "{:?}", file.cases);
+}
+
+#[test]
 fn code_that_never_runs_is_dead() {
     let text = "def test_a():\n    x = a()\n    return\n    assert x\ndef test_b():\n    if False:\n        assert b()\n";
     let file = TestFile::parse(Language::Python, text, None, |_, _, _| true).expect("it parses");
