@@ -1,7 +1,5 @@
 //! Resolves base, head and merge bases (S003-37), and records the rule that named the base.
 
-use std::collections::BTreeSet;
-
 use git2::{Commit, ErrorCode, Oid, Repository};
 
 use super::bounded;

@@ -23,6 +23,7 @@ mod project;
 mod pytest;
 mod readers;
 pub mod report;
+mod reported_path;
 mod ruff;
 pub mod selection;
 pub mod sockets;

@@ -9,6 +9,7 @@ mod named_features;
 mod pictures;
 pub mod record;
 mod scope;
+mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,7 @@ pub use named_features::FeatureEvidence;
 use pictures::captions;
 pub use pictures::{Caption, screenshots};
 use scope::{Looks, ReportScope};
+use statements::{statements, status_statement};
 
 pub use record::{
     CommittedFile, FoundFile, HeadCommit, Reports, matching_files, record_path, record_reports,
@@ -34,13 +36,12 @@ use qa_contracts::v1::{
 use qa_core::classify::is_glob;
 use qa_core::crosscheck::{GateReports, ReportEntry};
 use qa_core::escape::harmless;
-use qa_core::findings::{MovedCounts, MovedText, PATH_ELSEWHERE, Statement};
+use qa_core::findings::{MovedCounts, MovedText, Statement};
 use qa_core::gates::{GateRule, rule_id};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Policy;
 use qa_gates::contract::{
-    Diagnostic, DiagnosticSeverity, ImportEnd, Outcome, Output, Places, Report, ReportError, ReportFile,
-    ReportFormat, ReportedPath, Source, TestCase, ToolSpec,
+    ImportEnd, Output, Places, Report, ReportError, ReportFile, ReportFormat, Source, ToolSpec,
 };
 use qa_gates::judge::{Judged, judge};
 
@@ -495,128 +496,6 @@ fn summary(origin: &Origin, report: &Report) -> String {
 fn with_noun(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
-}
-
-/// Converts a report to statements. Errors and failures that it counts and does not list become one statement.
-fn statements(gate: GateName, origin: &Origin, report: &Report) -> Vec<Statement> {
-    let mut statements: Vec<Statement> =
-        report.diagnostics.iter().map(|diagnostic| diagnostic_statement(gate, origin, diagnostic)).collect();
-    statements.extend(report.tests.iter().filter_map(|test| test_statement(gate, origin, test)));
-    let faults = statements.iter().filter(|statement| statement.severity <= GateRule::Error.severity());
-    let listed = faults.count() as u64;
-    let all = report.totals.errors + report.totals.failed + report.totals.errored;
-    if all > listed {
-        let mut statement = empty_statement(gate, GateRule::Error, origin, None, None);
-        statement.subject = format!("{} more errors and failures", all - listed);
-        statement.summary =
-            format!("{}: {} are in the report and not listed here", origin.tool, statement.subject);
-        // The base may have as many others.
-        statement.moves = false;
-        statements.push(statement);
-    }
-    statements
-}
-
-/// Returns the statement for an exit status that the base does not explain, which faults of the base do not excuse.
-fn status_statement(gate: GateName, origin: &Origin, exit: i32, base: &Judged) -> Statement {
-    let mut statement = empty_statement(gate, GateRule::Error, origin, None, None);
-    let at_base = match &base.statuses {
-        None => {
-            "Write the report about the base by `qa-skill record` too.".clone_into(&mut statement.fix);
-            "how that of the base ended is not recorded".to_owned()
-        }
-        Some(statuses) if statuses.is_empty() => "that of the base with status 0".to_owned(),
-        Some(statuses) => {
-            let statuses: Vec<String> = statuses.iter().map(ToString::to_string).collect();
-            format!("that of the base with status {}", statuses.join(" and "))
-        }
-    };
-    statement.subject = format!("its command ended with status {exit}, and {at_base}");
-    statement.summary = headline(&format!("{}: {}", origin.tool, statement.subject));
-    statement.moves = false;
-    statement
-}
-
-fn diagnostic_statement(gate: GateName, origin: &Origin, diagnostic: &Diagnostic) -> Statement {
-    let rule = match diagnostic.severity {
-        DiagnosticSeverity::Error => GateRule::Error,
-        DiagnosticSeverity::Warning => GateRule::Warning,
-    };
-    let message = match &diagnostic.rule {
-        Some(rule) => format!("{rule}: {}", diagnostic.message),
-        None => diagnostic.message.clone(),
-    };
-    let mut statement = empty_statement(gate, rule, origin, diagnostic.path.as_ref(), diagnostic.line);
-    if let Some(end_line) = diagnostic.end_line {
-        statement.end_line = statement.start_line.max(end_line.into());
-    }
-    statement.start_column = diagnostic.column.unwrap_or(0).into();
-    statement.end_column = diagnostic.end_column.unwrap_or(0).into();
-    statement.subject = harmless(&message);
-    let message = match diagnostic.path.as_ref().and_then(ReportedPath::elsewhere) {
-        Some(path) => format!("{path}: {message}"),
-        None => message,
-    };
-    statement.summary = headline(&format!("{}: {message}", origin.tool));
-    statement
-}
-
-/// Returns the statement for a test that failed or is flaky, or `None`.
-fn test_statement(gate: GateName, origin: &Origin, test: &TestCase) -> Option<Statement> {
-    let (rule, fault) = match test.outcome {
-        Outcome::Failed => (GateRule::Failure, "failed"),
-        Outcome::Errored => (GateRule::Failure, "could not be run"),
-        Outcome::Flaky => (GateRule::Flaky, "failed and then passed"),
-        Outcome::Passed | Outcome::Skipped => return None,
-    };
-    let mut statement = empty_statement(gate, rule, origin, test.path.as_ref(), test.line);
-    statement.subject = harmless(&test.id);
-    statement.summary = match &test.message {
-        Some(message) => headline(&format!("{} {fault}: {message}", test.id)),
-        None => headline(&format!("{} {fault}", test.id)),
-    };
-    if let Some(message) = &test.message {
-        statement.detail.insert("message".to_owned(), harmless(message).into());
-    }
-    statement.detail.insert("attempts".to_owned(), test.attempts.into());
-    Some(statement)
-}
-
-/// Returns a statement without text, about a place that a report names, or about the report.
-fn empty_statement(
-    gate: GateName,
-    rule: GateRule,
-    origin: &Origin,
-    path: Option<&ReportedPath>,
-    line: Option<u32>,
-) -> Statement {
-    let start_line = u64::from(line.unwrap_or(1)).max(1);
-    let mut detail = BTreeMap::from([
-        ("report".to_owned(), origin.from.clone().into()),
-        ("tool".to_owned(), origin.tool.clone().into()),
-    ]);
-    if let Some(path) = path.and_then(ReportedPath::elsewhere) {
-        detail.insert(PATH_ELSEWHERE.to_owned(), harmless(path).into());
-    }
-    Statement {
-        rule_id: rule_id(gate, rule),
-        severity: rule.severity(),
-        fix: rule.fix().to_owned(),
-        moves: true,
-        file: path.and_then(ReportedPath::in_repository).unwrap_or(&origin.file).clone(),
-        side: Side::Head,
-        start_line,
-        end_line: start_line,
-        start_column: 0,
-        end_column: 0,
-        quote: String::new(),
-        value: None,
-        subject: String::new(),
-        operand: None,
-        summary: String::new(),
-        detail,
-        doubt: None,
-    }
 }
 
 /// Returns the first line, cut to the length of an annotation's title.
