@@ -19,7 +19,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     // What is mocked in part is called as a whole elsewhere.
     let is_partial =
         ["requireActual", "importActual", "importOriginal", "wraps="].iter().any(|word| text.contains(word));
-    let outline = parse_once(language, text);
+    let outline = parse_once(language, text, None);
     let mut at = 0;
     let starts: Vec<usize> = text
         .split_inclusive('\n')

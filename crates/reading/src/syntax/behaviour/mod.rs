@@ -13,7 +13,7 @@ use tree_sitter::Node;
 
 use super::outline::Span;
 use super::walk::{children, span};
-use super::{Language, OtherVersion, parse_tree_once, parse_version_once};
+use super::{Language, OtherVersion, parse_version_once};
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
@@ -63,10 +63,7 @@ impl Behaviour {
     /// Parses a text, beside another version of it where there is one. Returns `None` for a text that is too large or
     /// takes too long to parse.
     pub fn parse(language: Language, text: &str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
-        let tree = match other {
-            Some(other) => parse_version_once(language, text, other),
-            None => parse_tree_once(language, text),
-        }?;
+        let tree = parse_version_once(language, text, other)?;
         let root = tree.root_node();
         let whole = Function { span: span(root), is_broken: root.has_error(), ..Function::default() };
         let mut reader = Reader { language, text, functions: vec![whole] };
