@@ -235,13 +235,13 @@ fn a_removed_suppression_explains_as_many_as_went() {
         lines.collect()
     };
     let at = |text: &str| Files::from_texts(&[POLICY, ("z", "z\n")]).with("src/a.py", text);
-    let (types, pyright, lint) = ("  # type: ignore[misc]", "  # pyright: ignore", "  # noqa");
+    let (types, pyright, lint) = ("  # type: ignore", "  # pyright: ignore", "  # noqa");
     let unexplained = ["suppression/unexplained".to_owned()];
     for (base, head, blocks) in [
         (["", types, ""], ["", pyright, ""], false),
         (["", types, ""], [pyright, "", ""], true),
         (["", types, ""], ["", pyright, pyright], true),
-        (["", types, ""], ["", "  # type: ignore[arg-type]", ""], true),
+        (["", "  # type: ignore[misc]", ""], ["", types, ""], true),
         (["", types, ""], [types, "", types], true),
         (["", types, types], [types, "", ""], false),
         (["", types, ""], [lint, "", ""], true),

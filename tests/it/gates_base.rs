@@ -68,7 +68,7 @@ fn write(repo: &Repo, gate: &str, path: &str, report: &str, status: Option<i32>)
 #[test]
 fn an_imported_report_is_excused_with_the_status_of_its_command() {
     let bad = suite("one", &[("adds", false)]);
-    let unknown = "how that of the base ended is not recorded";
+    let unknown = "the exit status at the base is not recorded";
     let other = "its command ended with status 3, and that of the base with status 1";
     for (tool, head, base, exit, said) in [
         ("\"junit\", name = \"runner\"", Some(1), Some(1), 0, ""),

@@ -17,9 +17,16 @@ impl<'w> ListedPackages<'w> {
         let arguments = commands.next()?.strip_prefix("go list ")?;
         let packages = arguments.split_whitespace().filter(|word| !word.starts_with('-')).collect();
         // `./...` has no vendored package in any version that is in use.
-        let filters = commands.filter(|filter| !filter.contains("vendor")).collect();
+        let filters = commands.filter(|filter| !is_about_vendored(filter)).collect();
         Some(Self { packages, filters })
     }
+}
+
+/// Returns whether a filter leaves out vendored packages and nothing else.
+fn is_about_vendored(filter: &str) -> bool {
+    let mut words = filter.split_whitespace().filter(|word| !word.starts_with('-'));
+    let pattern = words.nth(1).map(|word| word.trim_matches(['"', '\'', '/']));
+    pattern == Some("vendor") && words.next().is_none()
 }
 
 /// Returns whether a file is the one that a tool takes unasked.
@@ -32,7 +39,8 @@ pub(crate) fn is_usual_file(tool: &str, file: &str) -> bool {
 
 /// Returns whether an option names addresses that a checker of links does not ask for; no code is left out by it.
 pub(crate) fn is_about_addresses(tool: &str, option: &str) -> bool {
-    option.starts_with("--exclude") && ["linkinator", "lychee"].iter().any(|own| tool.contains(own))
+    let is_exclusion = option.starts_with("--exclude") && !option.starts_with("--exclude-path");
+    is_exclusion && ["linkinator", "lychee"].iter().any(|own| tool.contains(own))
 }
 
 #[cfg(test)]
@@ -45,7 +53,10 @@ mod tests {
             ("$(go list ./...)", "./...", ""),
             ("`go list ./a/... ./b`", "./a/... ./b", ""),
             ("$(go list ./... | grep -v /vendor/)", "./...", ""),
+            ("$(go list ./... | grep -v '/vendor/')", "./...", ""),
             ("$(go list ./... | grep -v slow)", "./...", "grep -v slow"),
+            ("$(go list ./... | grep -v vendor -e slow)", "./...", "grep -v vendor -e slow"),
+            ("$(go list ./... | grep -v 'vendor/internal')", "./...", "grep -v 'vendor/internal'"),
         ] {
             let listed = ListedPackages::new(word).expect("a list");
             assert_eq!(

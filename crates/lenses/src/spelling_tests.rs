@@ -70,6 +70,8 @@ const OTHERS: &[Other] = &[
     other("lint-weakening/lint-disabled", "a formatter is taken out", "yaml flow"),
     other("policy-weakening/policy-weakened", "a mode, a lens and a rule", "toml dotted"),
     other("workflow-hardening/credentials-in-artifact", "a setting that goes away", "yaml flow"),
+    // An alias is another word in the line that is quoted.
+    other("lint-weakening/lint-disabled", "another linter is left out", "yaml aliases"),
 ];
 
 /// The other spellings of a text, by name.

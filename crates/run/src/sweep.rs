@@ -261,8 +261,8 @@ impl Sweep<'_> {
     }
 
     /// Counts each quote of an assignment on removed lines, by running the lenses over the reversed change. Files whose
-    /// removed lines do not have a quote are left out; other texts may be counted too. A file that a lens did not read at its old
-    /// path is left out as well: text that no rule was applied to there excuses none elsewhere.
+    /// changed lines do not have a quote are left out; other texts may be counted too. A file that a lens did not read at
+    /// its old path is left out as well: text that no rule was applied to there excuses none elsewhere.
     pub(crate) fn count_moved(
         &self,
         assignments: &[Assignment<'_>],
@@ -286,13 +286,15 @@ impl Sweep<'_> {
                 let text = self.texts.text(position)?;
                 let included = vec![true; file.hunks.len()];
                 let packet = Packet { file, text: &text, included: &included };
-                let removed: String = packet.removed().map(|line| normalized(line.text)).collect();
+                // A finding is explained in its own file by a removed one in other words too.
+                let changed = packet.removed().chain(packet.added());
+                let changed: String = changed.map(|line| normalized(line.text)).collect();
                 let old_path = file.old_path.as_ref().unwrap_or(&file.path);
                 let has_quote: Vec<bool> = quotes
                     .iter()
                     .zip(&reach)
                     .map(|(quotes, reach)| {
-                        reach.has(old_path) && quotes.iter().any(|quote| removed.contains(quote.as_str()))
+                        reach.has(old_path) && quotes.iter().any(|quote| changed.contains(quote.as_str()))
                     })
                     .collect();
                 if !has_quote.contains(&true) {

@@ -12,7 +12,7 @@ use qa_reading::documents::{Document, Format};
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|\s)#\s*(?:skip|todo)(?:[\s:]\s*(?<reason>.*))?$").expect("a constant pattern")
 });
-/// A directive as version 13 has it, by the stem of its word: enough for a test to show nothing.
+/// A directive by the stem of its word, such as `skipped`: enough for a test to show nothing.
 static DIRECTIVE_STEM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|[^\\])#\s*(?:skip|todo)[^\s:]*[\s:]*(?<reason>.*)$").expect("a constant pattern")
 });

@@ -16,7 +16,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         return found;
     }
     let subject = subject_of(&path);
-    // What is mocked in part is called as a whole elsewhere.
+    // A module that is mocked in part is called as a whole elsewhere.
     let is_partial =
         ["requireActual", "importActual", "importOriginal", "wraps="].iter().any(|word| text.contains(word));
     let outline = parse_once(language, text, None);

@@ -1,4 +1,4 @@
-//! What a change does to look finished: stubs, swallowed errors, weaker assertions, code that looks for its tests.
+//! Changes that only look finished: stubs, swallowed errors, weaker assertions, code that checks whether it is tested.
 
 mod assertions;
 mod compared;
@@ -44,7 +44,7 @@ static SPEC: LensSpec = LensSpec {
     version: "1",
     class: LensClass::Style,
     title: "Changes that only look finished",
-    required_by_default: true,
+    required_by_default: false,
     triggers: TRIGGERS,
     page: include_str!("../../../../tests/corpus/lenses/shortcut.md"),
     rules: &[
@@ -92,7 +92,7 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             DETECTED,
-            "Product code looks whether it is under test",
+            "Product code checks whether it runs under test",
             Severity::Medium,
             CERTAIN_PRODUCT,
             "Hand the difference in as an argument or a setting.",
@@ -123,9 +123,13 @@ const TRIGGERS: &[&str] = &[
     "**/*.cs",
     "**/*.cts",
     "**/*.cxx",
+    "**/*.gemspec",
     "**/*.go",
     "**/*.h",
+    "**/*.hh",
     "**/*.hpp",
+    "**/*.hxx",
+    "**/*.ipp",
     "**/*.java",
     "**/*.js",
     "**/*.jsx",
@@ -135,6 +139,7 @@ const TRIGGERS: &[&str] = &[
     "**/*.mts",
     "**/*.php",
     "**/*.py",
+    "**/*.pyi",
     "**/*.rake",
     "**/*.rb",
     "**/*.rs",
@@ -215,11 +220,19 @@ fn may_compare(packet: &Packet<'_>) -> bool {
     let words = if is_test { TEST_WORDS } else { WORDS };
     packet.hunks().any(|hunk| {
         let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
-        let may_stub = added.is_empty() || has_word(&added, STUB_WORDS);
+        let may_stub = added.is_empty() || added.iter().any(|line| may_do_nothing(line));
         has_word(&added, words)
             || is_rust && has_word(&added, TEST_WORDS)
             || !is_test && may_stub && hunk.removed().next().is_some()
     })
+}
+
+/// Returns whether a line may be the body of a function that does nothing: a word of one, or a value alone.
+fn may_do_nothing(line: &str) -> bool {
+    const LONGEST_VALUE: usize = 40;
+    let line = line.trim();
+    let is_value = line.len() <= LONGEST_VALUE && !line.contains(' ');
+    is_value || line.contains('{') && line.contains('}') || STUB_WORDS.iter().any(|word| line.contains(word))
 }
 
 fn has_word(lines: &[&str], words: &[&str]) -> bool {
@@ -256,14 +269,11 @@ const WORDS: &[&str] = &[
     "todo!",
     "unsafe",
     "unwrap_or",
-    "unwrap_or_default",
     "your ",
 ];
-/// Words of a body that does nothing.
-const STUB_WORDS: &[&str] = &[
-    "None", "Ok(", "Some(", "[]", "false", "nil", "null", "pass", "return", "true", "{}", "raise", "throw",
-    "panic", "=>", "True", "False", "\"", "'", "0", "1", "...",
-];
+/// Words of a body that does nothing, and of one that stands on the line of its function.
+const STUB_WORDS: &[&str] = &["=>", "def ", "fun ", "panic", "pass", "raise", "return", "throw", "{}"];
+
 /// Words of assertions.
 const TEST_WORDS: &[&str] = &[
     "assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must", "raises", "t.Error",
@@ -272,21 +282,66 @@ const TEST_WORDS: &[&str] = &[
 
 /// Returns whether a file sets up tools or tests, which may look at what they run for.
 fn is_setup(path: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "config", "conftest", "jest", "karma", "settings", "setup", "vitest", "webpack", "babel", "test",
-        "rollup", "vite.",
+    const SETUPS: &[&str] = &[
+        "babel", "config", "configs", "conftest", "jest", "karma", "rollup", "settings", "setup", "test",
+        "testing", "tests", "vite", "vitest", "webpack",
     ];
-    let path = path.to_lowercase();
-    WORDS.iter().any(|word| path.contains(word))
+    words_of(path).iter().any(|word| SETUPS.contains(&word.as_str()))
+}
+
+/// Returns the words of a path in small letters, which begin behind punctuation and at capitals.
+fn words_of(path: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut previous = '/';
+    let mut signs = path.chars().peekable();
+    while let Some(sign) = signs.next() {
+        // `aB` begins a word at B, and `ABc` at B as well.
+        let is_before_small = signs.peek().is_some_and(|next| next.is_lowercase());
+        let begins = sign.is_uppercase() && (!previous.is_uppercase() || is_before_small);
+        if begins || !sign.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| sign.is_alphanumeric()) {
+            word.extend(sign.to_lowercase());
+        }
+        previous = sign;
+    }
+    words
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Language, TRIGGERS, is_setup};
+
     #[test]
     fn files_that_set_up_tests_may_look_for_them() {
-        for (path, expected) in [("src/app.py", false), ("babel.config.js", true), ("app/settings.py", true)]
-        {
-            assert_eq!(super::is_setup(path), expected, "{path}");
+        for (path, expected) in [
+            ("src/app.py", false),
+            ("src/latest.py", false),
+            ("attestation/verify.go", false),
+            ("lib/contest.ts", false),
+            ("invite.ts", false),
+            ("babel.config.js", true),
+            ("app/settings.py", true),
+            ("src/setupTests.js", true),
+            ("src/test_support/clock.rs", true),
+            ("src/HTTPTestServer.java", true),
+        ] {
+            assert_eq!(is_setup(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn triggers_are_the_files_that_have_a_grammar() {
+        for trigger in TRIGGERS {
+            assert!(Language::from_path(trigger).is_some(), "{trigger}");
+        }
+        // Every ending of at most three letters, as a number with the base 27.
+        for number in 0..27_u32.pow(3) {
+            let digits = [number / 729, number / 27 % 27, number % 27].into_iter().filter(|digit| *digit > 0);
+            let ending: String = digits.filter_map(|digit| char::from_digit(digit + 9, 36)).collect();
+            let glob = format!("**/*.{ending}");
+            assert_eq!(TRIGGERS.contains(&glob.as_str()), Language::from_path(&glob).is_some(), "{glob}");
         }
     }
 }

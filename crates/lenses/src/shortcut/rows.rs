@@ -1,4 +1,4 @@
-//! Calls and names by which product code sees that it is under test, and by which a test is run again.
+//! Calls and names by which product code sees that it runs under test, and by which a test is run again.
 
 use super::{DETECTED, MOCKED, RETRIED};
 use crate::calls::{CallRule, Calls, Quoted};
@@ -11,7 +11,7 @@ const CLASSES: &str = r"^(?:org\.junit\.|org\.testng\.|junit\.|PHPUnit|xunit|nun
 
 pub(super) static DETECTIONS: Calls = Calls::new(&[CallRule {
     id: DETECTED,
-    summary: "product code looks whether it is under test",
+    summary: "product code checks whether it runs under test",
     rows: &[
         Definition::new(
             &["python"],

@@ -1,5 +1,6 @@
 //! Functions that did something and are stubs now, and new code that says that it is not written yet.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair, Version};
@@ -13,9 +14,9 @@ use qa_reading::syntax::{Behaviour, Effect, Function, Language, Span};
 /// Fewer deeds are no behaviour that is missed.
 const BEHAVIOUR: usize = 3;
 
-/// Words by which people say that doing nothing is meant.
+/// Words of comments and documentation by which people say that doing nothing is meant.
 static MEANT: Pattern = Pattern::new(
-    r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|no-?op|not needed|not supported|nothing to|obsolete|override\w*|removed|subclass\w*|unsupported)\b",
+    r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|no[-_ ]?op|not needed|not supported|nothing to|obsolete|removed|subclass\w*|unsupported)\b",
 );
 
 /// Words by which people say that code is not written yet.
@@ -33,8 +34,9 @@ static UNWRITTEN: Pattern = Pattern::new(concat!(
 
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
+    let comments = comments(&compared.head.behaviour);
     for pair in compared.pairs() {
-        drafts.extend(stubbed(compared, &pair));
+        drafts.extend(stubbed(compared, &pair, &comments));
     }
     let Compared { packet, language, head, .. } = compared;
     drafts.extend(
@@ -80,21 +82,19 @@ fn unimplemented(
     head.draft(packet, UNFINISHED, function.statement, "new function is not implemented")
 }
 
-fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>, comments: &[Span]) -> Option<Draft> {
     let Pair { base, head } = pair;
     if base.effect != Effect::Acts || base.deeds < BEHAVIOUR || is_moved(compared, pair) {
         return None;
     }
     let text = head.span.of(compared.head.text);
-    let around = Span { start: line_before(compared.head.text, head.span.start), end: head.span.end };
-    let is_meant = MEANT.is_match(&around.of(compared.head.text).replace('_', " "));
     let summary = match head.effect {
         Effect::Acts => return None,
         Effect::Unimplemented if is_abstract(compared.language, head.head.of(compared.head.text), text) => {
             return None;
         }
         Effect::Unimplemented => "function that was implemented is not implemented any more",
-        Effect::Constant | Effect::Nothing if is_meant => return None,
+        Effect::Constant | Effect::Nothing if is_meant(compared.head.text, head, comments) => return None,
         Effect::Constant => "function that computed its result returns a constant",
         Effect::Nothing => "function that did something does nothing",
     };
@@ -133,10 +133,43 @@ fn says_why(refusal: &str) -> bool {
     message.is_some_and(|message| !message.is_empty() && !unwritten.iter().any(|word| message.contains(word)))
 }
 
-/// Returns the begin of the line before the one that an offset is on.
-fn line_before(text: &str, at: usize) -> usize {
-    let own = text[..at].rfind('\n').unwrap_or(0);
-    text[..own].rfind('\n').unwrap_or(0)
+/// Returns the comments of a file in the order of the text, without those that are part of another one.
+fn comments(behaviour: &Behaviour) -> Vec<Span> {
+    let all = behaviour.functions.iter().flat_map(|function| &function.comments);
+    let mut comments: Vec<Span> = all.copied().collect();
+    comments.sort_by_key(|comment| (comment.start, Reverse(comment.end)));
+    comments.dedup_by(|next, kept| next.start < kept.end);
+    comments
+}
+
+/// Returns whether the documentation of a function, or a comment in it, says that doing nothing is meant.
+fn is_meant(text: &str, function: &Function, comments: &[Span]) -> bool {
+    let start = documented_from(text, function.span.start, comments);
+    let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
+    own.chain(&function.documentation).any(|words| MEANT.is_match(words.of(text)))
+}
+
+/// Returns the begin of the comments and annotations right above the line that an offset is on.
+fn documented_from(text: &str, at: usize, comments: &[Span]) -> usize {
+    let mut start = line_start(text, at);
+    while start > 0 {
+        let above = line_start(text, start - 1);
+        let line = text[above..start - 1].trim_start();
+        let first = start - 1 - line.len();
+        let before = comments.partition_point(|comment| comment.start <= first);
+        let is_comment = comments[..before].last().is_some_and(|comment| first < comment.end);
+        let is_annotation = ["@", "[", "#["].iter().any(|begin| line.starts_with(begin));
+        if !is_comment && !is_annotation {
+            break;
+        }
+        start = above;
+    }
+    start
+}
+
+/// Returns the begin of the line that an offset is on.
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// Reports added comments that say that the code beside them is not written yet.

@@ -66,10 +66,10 @@ static SPEC: LensSpec = LensSpec {
         ),
         text_rule(
             UNEXPLAINED,
-            "Warning is suppressed without a reason",
+            "Warning is suppressed without its rule or a reason",
             Severity::Low,
             REASONED,
-            "Fix the reported problem, or give the reason beside the suppression.",
+            "Fix the reported problem, or name its rule and give the reason beside the suppression.",
         ),
         text_rule(
             BLANKET,
@@ -203,7 +203,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
                     (position..marks.len()).any(|later| is_explained(&added, at, &marks[later..], language))
                 };
                 let (rule, summary) = if *rule == SUPPRESSION && !silenced.is_narrow() && !is_explained() {
-                    (UNEXPLAINED, "warning is suppressed without a reason")
+                    (UNEXPLAINED, "warning is suppressed without its rule or a reason")
                 } else {
                     (*rule, *summary)
                 };

@@ -27,13 +27,20 @@ const SECURITY_TOOLS: &[&str] = &["nosec", "nosem", "nosemgrep"];
 /// Names that stand for many rules.
 const GROUPS: &[&str] = &[
     "all",
+    "cargo",
     "complexity",
     "correctness",
+    "future_incompatible",
+    "keyword_idents",
+    "let_underscore",
+    "nonstandard_style",
     "nursery",
     "pedantic",
     "perf",
     "restriction",
+    "rust_2018_idioms",
     "style",
+    "suspicious",
     "unused",
     "warnings",
 ];

@@ -40,15 +40,30 @@ const ASKING_SCRIPTS: &[&str] = &[
     "/memberships/",
 ];
 
-/// Returns an event of a workflow that a stranger causes.
-pub(super) fn strangers<'w, 'd>(workflow: &'w Workflow<'d>) -> Option<&'w Trigger<'d>> {
-    let mut names = WITH_RIGHTS.iter().chain(REVIEWS);
-    names.find_map(|name| {
-        let trigger = workflow.trigger(name)?;
-        let types = trigger.filter("types");
-        let needs_triage = !types.is_empty() && types.iter().all(|each| TRIAGE.contains(each));
-        (!needs_triage).then_some(trigger)
-    })
+/// Returns the events of a workflow that a stranger causes.
+pub(super) fn strangers<'w, 'd>(workflow: &'w Workflow<'d>) -> Vec<&'w Trigger<'d>> {
+    let names = WITH_RIGHTS.iter().chain(REVIEWS);
+    let triggers = names.filter_map(|name| workflow.trigger(name));
+    triggers.filter(|trigger| !is_only(trigger, TRIAGE)).collect()
+}
+
+fn is_only(trigger: &Trigger<'_>, types: &[&str]) -> bool {
+    let own = trigger.filter("types");
+    !own.is_empty() && own.iter().all(|each| types.contains(each))
+}
+
+/// Returns whether a text of an event is by whoever caused it. Others write the issue below a comment, and the issue that
+/// somebody edits or reopens.
+pub(super) fn is_by_actor(event: &Trigger<'_>, text: &Path) -> bool {
+    if matches!(text.name(1), Some("comment" | "review" | "workflow_run")) {
+        return true;
+    }
+    match event.name {
+        "issues" | "discussion" => is_only(event, &["opened", "created"]),
+        "pull_request_target" => is_only(event, &["opened", "synchronize"]),
+        "workflow_run" => true,
+        _ => false,
+    }
 }
 
 /// Returns whether something asks who caused the event before a job's steps run: a condition of the job or of one that it

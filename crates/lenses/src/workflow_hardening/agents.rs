@@ -5,8 +5,9 @@ use qa_reading::shell::{Command, Options, Script, Word};
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{Expression, ParsedRun, Path, Step, Trigger, Value, Workflow};
 
-use super::actors::{is_asked, is_vetted, strangers};
+use super::actors::{is_asked, is_by_actor, is_vetted, strangers};
 use super::injection::{chosen_source, is_chosen};
+use super::known_agents::{ACTIONS, AGENTS, Agent, AgentAction};
 use super::model::{Group, Model, Scope, action_of, runs, text_of};
 use super::{AGENT_OPEN, AGENT_OUTPUT, AGENT_PROMPT, AGENT_TOOLS, Found};
 
@@ -14,238 +15,38 @@ const STARTED: &str = "agent is started by an event that anyone can trigger";
 const INSTRUCTED: &str = "untrusted event data is part of an agent's instructions";
 const UNRESTRICTED: &str = "agent that reads untrusted text may run any command";
 
-/// A program that acts on what it reads.
-#[derive(Debug)]
-struct Agent {
-    program: &'static str,
-    /// Packages that runners such as npx start it from.
-    packages: &'static [&'static str],
-    /// Options and subcommands without which it waits for a person; none for a program that never does.
-    unattended: &'static [&'static str],
-    /// Options that let it do anything; a value stands behind a space.
-    unrestricted: &'static [&'static str],
-    /// Options with the tools that it may use.
-    tools: &'static [&'static str],
-    /// Tool that runs any command.
-    shell: &'static str,
-}
-
-static AGENTS: &[Agent] = &[
-    Agent {
-        program: "claude",
-        packages: &["@anthropic-ai/claude-code"],
-        unattended: &["-p", "--print"],
-        unrestricted: &["--dangerously-skip-permissions", "--permission-mode bypassPermissions"],
-        tools: &["--allowedTools", "--allowed-tools"],
-        shell: "Bash",
-    },
-    Agent {
-        program: "codex",
-        packages: &["@openai/codex"],
-        unattended: &["exec", "e"],
-        unrestricted: &[
-            "--dangerously-bypass-approvals-and-sandbox",
-            "--yolo",
-            "--sandbox danger-full-access",
-            "-s danger-full-access",
-        ],
-        tools: &[],
-        shell: "shell",
-    },
-    Agent {
-        program: "gemini",
-        packages: &["@google/gemini-cli"],
-        unattended: &["-p", "--prompt"],
-        unrestricted: &["--yolo", "-y", "--approval-mode yolo"],
-        tools: &["--allowed-tools"],
-        shell: "run_shell_command",
-    },
-    Agent {
-        program: "copilot",
-        packages: &["@github/copilot"],
-        unattended: &["-p", "--prompt"],
-        unrestricted: &["--allow-all-tools", "--allow-all", "--yolo"],
-        tools: &["--allow-tool"],
-        shell: "shell",
-    },
-    Agent {
-        program: "cursor-agent",
-        packages: &[],
-        unattended: &["-p", "--print"],
-        unrestricted: &["--force", "-f", "--yolo"],
-        tools: &[],
-        shell: "Shell",
-    },
-    Agent {
-        program: "amp",
-        packages: &["@sourcegraph/amp"],
-        unattended: &["-x", "--execute"],
-        unrestricted: &["--dangerously-allow-all"],
-        tools: &[],
-        shell: "Bash",
-    },
-    Agent {
-        program: "opencode",
-        packages: &["opencode-ai"],
-        unattended: &["run"],
-        unrestricted: &[],
-        tools: &[],
-        shell: "bash",
-    },
-    Agent {
-        program: "aider",
-        packages: &["aider-chat"],
-        unattended: &["-m", "--message", "-f", "--message-file"],
-        unrestricted: &[],
-        tools: &[],
-        shell: "",
-    },
-];
-
-/// An action that runs an agent.
-#[derive(Debug)]
-struct AgentAction {
-    name: &'static str,
-    /// Program that it runs; its options may be given too.
-    program: &'static str,
-    /// True if it refuses whoever may not write to the repository.
-    checks_actor: bool,
-    /// Inputs that lift this check where they are `*`.
-    anyone: &'static [&'static str],
-    /// Inputs that the agent follows.
-    prompts: &'static [&'static str],
-    /// Inputs with options of the program.
-    options: &'static [&'static str],
-    /// Inputs with the tools that it may use, as a list or as settings in JSON.
-    tools: &'static [&'static str],
-    /// Inputs and values that let it do anything.
-    unrestricted: &'static [(&'static str, &'static str)],
-    /// Outputs with what it answers.
-    outputs: &'static [&'static str],
-}
-
-static ACTIONS: &[AgentAction] = &[
-    AgentAction {
-        name: "anthropics/claude-code-action",
-        program: "claude",
-        checks_actor: true,
-        anyone: &["allowed_non_write_users", "allowed_bots"],
-        prompts: &["prompt", "direct_prompt", "override_prompt", "custom_instructions", "claude_args"],
-        options: &["claude_args"],
-        tools: &["allowed_tools", "settings"],
-        unrestricted: &[],
-        outputs: &["structured_output"],
-    },
-    AgentAction {
-        name: "anthropics/claude-code-base-action",
-        program: "claude",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &["prompt", "system_prompt", "append_system_prompt", "claude_args"],
-        options: &["claude_args"],
-        tools: &["allowed_tools", "settings"],
-        unrestricted: &[],
-        outputs: &["structured_output"],
-    },
-    AgentAction {
-        name: "openai/codex-action",
-        program: "codex",
-        checks_actor: true,
-        anyone: &["allow-users"],
-        prompts: &["prompt", "codex-args"],
-        options: &["codex-args"],
-        tools: &[],
-        unrestricted: &[("sandbox", "danger-full-access"), ("safety-strategy", "unsafe")],
-        outputs: &["final-message"],
-    },
-    AgentAction {
-        name: "google-github-actions/run-gemini-cli",
-        program: "gemini",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &["prompt"],
-        options: &[],
-        tools: &["settings"],
-        unrestricted: &[],
-        outputs: &["summary"],
-    },
-    AgentAction {
-        name: "google-gemini/gemini-cli-action",
-        program: "gemini",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &["prompt", "PROMPT"],
-        options: &[],
-        tools: &["settings", "settings_json"],
-        unrestricted: &[],
-        outputs: &["summary"],
-    },
-    AgentAction {
-        name: "actions/ai-inference",
-        program: "copilot",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &["prompt", "system-prompt", "input"],
-        options: &[],
-        tools: &["copilot-allow-tools"],
-        unrestricted: &[("enable-github-mcp", "true")],
-        outputs: &["response"],
-    },
-    AgentAction {
-        name: "qodo-ai/pr-agent",
-        program: "",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &[],
-        options: &[],
-        tools: &[],
-        unrestricted: &[],
-        outputs: &[],
-    },
-    AgentAction {
-        name: "codium-ai/pr-agent",
-        program: "",
-        checks_actor: false,
-        anyone: &[],
-        prompts: &[],
-        options: &[],
-        tools: &[],
-        unrestricted: &[],
-        outputs: &[],
-    },
-];
-
 /// Looks at every step that runs an agent, and at what later steps make of its answers.
 pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     let answers = answers(model);
+    let events = model.workflow().map(strangers).unwrap_or_default();
     for group in model.groups() {
-        let event = model.workflow().and_then(strangers);
-        let is_vetted = event.is_none_or(|_| is_vetted(model, &group));
+        let is_vetted = is_vetted(model, &group);
         for step in &group.steps {
             let scope = group.scope(step);
-            let audit = Audit { event, is_vetted: is_vetted || is_asked(step), scope: &scope };
+            let audit = Audit { events: &events, is_vetted: is_vetted || is_asked(step), scope: &scope };
             if let Some(action) = agent_action(step) {
                 audit.action(action, step, found);
             }
-        }
-        for (position, run) in runs(&group) {
-            let Some(parsed) = run.parse() else { continue };
-            let step = group.steps[position];
-            let scope = group.scope(step);
-            let audit = Audit { event, is_vetted: is_vetted || is_asked(step), scope: &scope };
-            audit.script(run.value, &parsed, found);
+            if let Some(run) = step.run
+                && let Some(parsed) = run.parse()
+            {
+                audit.script(run.value, &parsed, found);
+            }
         }
         executed(&group, &answers, found);
-        merged(&group, event, found);
+        if let Some(event) = events.first().filter(|_| !is_vetted) {
+            merged(&group, event, found);
+        }
     }
     if let Model::Agentic(workflow) = model {
         agentic(workflow, found);
     }
 }
 
-/// Looks at an agentic workflow: its compiler checks roles and fences the agent, unless it is told not to.
+/// Looks at an agentic workflow: its compiler checks roles and puts the agent into a sandbox, unless it is told not to.
 fn agentic(workflow: &Workflow<'_>, found: &mut Vec<Found>) {
-    let Some(event) = strangers(workflow) else { return };
+    let events = strangers(workflow);
+    let Some(event) = events.first() else { return };
     let root = workflow.value;
     let roles = [root.get("on").and_then(|on| on.get("roles")), root.get("roles")];
     if let Some(all) =
@@ -254,8 +55,8 @@ fn agentic(workflow: &Workflow<'_>, found: &mut Vec<Found>) {
         found.push(Found::new(AGENT_OPEN, all, "roles", STARTED).because([event.name_span]));
     }
     let sandbox = root.get("sandbox");
-    let fences = [sandbox, sandbox.and_then(|sandbox| sandbox.get("agent"))];
-    if let Some(off) = fences.into_iter().flatten().find(|value| value.flag() == Some(false)) {
+    let switches = [sandbox, sandbox.and_then(|sandbox| sandbox.get("agent"))];
+    if let Some(off) = switches.into_iter().flatten().find(|value| value.flag() == Some(false)) {
         found.push(Found::new(AGENT_TOOLS, off, "sandbox", UNRESTRICTED).because([event.name_span]));
     }
 }
@@ -271,8 +72,8 @@ fn agent_action(step: &Step<'_>) -> Option<&'static AgentAction> {
 
 /// The circumstances of a step.
 struct Audit<'a, 'd> {
-    /// Event of the workflow that a stranger can cause.
-    event: Option<&'a Trigger<'d>>,
+    /// Events of the workflow that a stranger can cause.
+    events: &'a [&'a Trigger<'d>],
     /// True if something asks who caused the event.
     is_vetted: bool,
     scope: &'a Scope<'a, 'd>,
@@ -296,29 +97,33 @@ impl Audit<'_, '_> {
         {
             found.push(Found::new(AGENT_OPEN, uses, action.name, STARTED).because([event.name_span]));
         }
-        let Some(event) = self.event else { return };
+        let Some(event) = self.events.first() else { return };
         if let Some((value, span)) = free {
             let place = span.unwrap_or(value.definition());
             let each = Found::new(AGENT_TOOLS, value, action.name, UNRESTRICTED).placed_at(place);
             found.push(each.because([event.name_span]));
         }
         if !self.is_vetted && has_tools {
+            let is_checked = action.checks_actor && lifted.is_none();
             for value in action.prompts.iter().filter_map(|name| step.input(name)) {
-                self.prompt(value, event, found);
+                self.prompt(value, is_checked, found);
             }
         }
     }
 
     /// Returns the event by which a stranger starts the step.
     fn unvetted(&self) -> Option<&Trigger<'_>> {
-        self.event.filter(|_| !self.is_vetted)
+        self.events.first().copied().filter(|_| !self.is_vetted)
     }
 
-    fn prompt(&self, prompt: Value<'_>, event: &Trigger<'_>, found: &mut Vec<Found>) {
+    /// Looks at instructions. Where it is checked who acts, what others wrote remains.
+    fn prompt(&self, prompt: Value<'_>, is_checked: bool, found: &mut Vec<Found>) {
         let template = prompt.template().unwrap_or_default();
         for embedded in &template.expressions {
             let Some(expression) = &embedded.expression else { continue };
-            if let Some(path) = chosen_source(expression, self.scope) {
+            let Some(path) = chosen_source(expression, self.scope) else { continue };
+            let mut events = self.events.iter();
+            if let Some(event) = events.find(|event| !is_checked || !is_by_actor(event, &path)) {
                 let place = template.place(embedded.span);
                 let each = Found::new(AGENT_PROMPT, prompt, path.to_string(), INSTRUCTED).placed_at(place);
                 found.push(each.because([event.name_span]));
@@ -328,7 +133,7 @@ impl Audit<'_, '_> {
 
     /// Looks at agents that a script starts.
     fn script(&self, value: Value<'_>, parsed: &ParsedRun, found: &mut Vec<Found>) {
-        let Some(event) = self.event else { return };
+        let Some(event) = self.events.first() else { return };
         for command in &parsed.script.commands {
             let Some((agent, words)) = started(command) else { continue };
             let mut faults: Vec<(&'static str, String, &'static str)> = Vec::new();
@@ -542,9 +347,8 @@ fn executed(group: &Group<'_, '_>, answers: &[Path], found: &mut Vec<Found>) {
     }
 }
 
-/// Finds a change of an agent that a stranger started, and that the same job merges or approves.
-fn merged(group: &Group<'_, '_>, event: Option<&Trigger<'_>>, found: &mut Vec<Found>) {
-    let Some(event) = event else { return };
+/// Finds a change of an agent beside texts of strangers that the same job merges or approves.
+fn merged(group: &Group<'_, '_>, event: &Trigger<'_>, found: &mut Vec<Found>) {
     let first = group.steps.iter().position(|step| {
         agent_action(step).is_some()
             || step

@@ -6,6 +6,7 @@ mod caches;
 mod images;
 mod injection;
 mod jobs;
+mod known_agents;
 mod model;
 mod network;
 mod place;

@@ -25,7 +25,7 @@ impl Kind {
         match is_beside_workflows(path) {
             true if name.ends_with(b".yml") || name.ends_with(b".yaml") => Some(Self::Workflow),
             true if name.ends_with(b".md") => Some(Self::Agentic),
-            true | false => None,
+            _ => None,
         }
     }
 

@@ -96,7 +96,9 @@ fn asks_for_ci(text: &str) -> bool {
     if text.len() > LONGEST || !text.contains("CI") && !text.contains("GITHUB_ACTIONS") {
         return false;
     }
-    let text: String = text.split_whitespace().collect::<String>().replace('\'', "\"");
+    // What is asked for has neither of the signs that begin a comment.
+    let lines = text.lines().map(|line| line.split(['#', '/']).next().unwrap_or_default());
+    let text = lines.flat_map(str::split_whitespace).collect::<String>().replace('\'', "\"");
     let asked = ["===\"true\"", "==\"true\"", "!==undefined", "isnotNone"];
     let asked = asked.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(&text);
     ["CI", "GITHUB_ACTIONS"].iter().any(|name| {

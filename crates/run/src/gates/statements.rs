@@ -36,7 +36,7 @@ pub(super) fn status_statement(gate: GateName, origin: &Origin, exit: i32, base:
     let at_base = match &base.statuses {
         None => {
             "Write the report about the base by `qa-skill record` too.".clone_into(&mut statement.fix);
-            "how that of the base ended is not recorded".to_owned()
+            "the exit status at the base is not recorded".to_owned()
         }
         Some(statuses) if statuses.is_empty() => "that of the base with status 0".to_owned(),
         Some(statuses) => {

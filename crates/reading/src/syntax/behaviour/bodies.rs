@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::super::outline::Span;
 use super::super::walk::{children, span};
-use super::{Reader, names, squashed};
+use super::{Language, Reader, names};
 
 /// Deeper values are no constants.
 const MAX_DEPTH: usize = 6;
@@ -108,13 +108,16 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the documentation that a body of Python begins with.
+    pub(super) fn documentation(&self, body: Node<'_>) -> Option<Span> {
+        let first = *statements(body).first()?;
+        (self.language == Language::Python && is_text(first)).then(|| span(first))
+    }
+
     /// Returns whether a statement does nothing.
     pub(super) fn is_idle(&self, statement: Node<'_>) -> bool {
         let text = self.text_of(statement).trim().trim_end_matches(';');
-        let is_text = statement.kind() == "expression_statement"
-            && statement.named_child_count() == 1
-            && statement.named_child(0).is_some_and(|only| only.kind().contains("string"));
-        is_text
+        is_text(statement)
             || matches!(text, "" | "pass" | "..." | "return" | "{}" | "()")
             || matches!(statement.kind(), "empty_statement" | "comment" | "delete_statement")
             || text.strip_prefix("_ =").or(text.strip_prefix("let _ =")).is_some_and(is_name)
@@ -125,7 +128,7 @@ impl Reader<'_> {
     pub(super) fn is_log(&self, statement: Node<'_>) -> bool {
         let call = inner(statement);
         let Some(callee) = names::callee(self.text, call) else { return false };
-        let head = squashed(self.text_of(call));
+        let head = self.squashed(self.text_of(call));
         let head = head.split(['(', '!']).next().unwrap_or_default();
         let object = head.rsplit_once('.').map(|(object, _)| object).unwrap_or_default();
         let last = callee.to_lowercase();
@@ -222,7 +225,7 @@ impl Reader<'_> {
         }
         let arguments = children(node)
             .filter(|child| child.kind().contains("argument") && !child.kind().contains("type"));
-        let head = squashed(self.text_of(node));
+        let head = self.squashed(self.text_of(node));
         let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
         let head = head.split('<').next().unwrap_or(head);
         MAKERS.iter().any(|maker| head == *maker)
@@ -282,6 +285,13 @@ fn says_unwritten(text: &str) -> bool {
 fn is_name(text: &str) -> bool {
     let text = text.trim();
     !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || "_, &".contains(sign))
+}
+
+/// Returns whether a statement is a string alone.
+fn is_text(statement: Node<'_>) -> bool {
+    statement.kind() == "expression_statement"
+        && statement.named_child_count() == 1
+        && statement.named_child(0).is_some_and(|only| only.kind().contains("string"))
 }
 
 /// Returns the expression of a statement.

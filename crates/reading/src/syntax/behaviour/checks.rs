@@ -6,12 +6,12 @@ use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::inner;
 use super::tolerance::{Tolerance, tolerance};
-use super::{Language, Reader, names, squashed};
+use super::{Language, Reader, names};
 
 /// Longest chain of calls behind `expect(…)` that is followed.
 const LONGEST_CHAIN: usize = 12;
 
-/// How much an assertion demands of its subject, the least first.
+/// Strength of the demand of an assertion on its subject, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// It is there, or true.
@@ -28,13 +28,11 @@ pub enum Demand {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub span: Span,
-    /// The assertion without its spelling.
+    /// Normalized text of the assertion.
     pub text: String,
     pub demand: Demand,
-    /// Expressions that it is about, without their spelling. What is written out in full is none.
+    /// Normalized texts of the expressions that it is about; constants are none.
     pub subjects: Vec<String>,
-    /// The value that it demands, where that is written out.
-    pub expected: Option<String>,
     /// Tolerance of a comparison of numbers.
     pub tolerance: Option<Tolerance>,
     /// Set where it compares an expression without calls with itself.
@@ -209,8 +207,8 @@ impl Reader<'_> {
             _ => self.call_claim(node)?,
         };
         let text = self.spelled(node);
-        let (constants, subjects): (Vec<Operand>, Vec<Operand>) =
-            claim.operands.into_iter().partition(|operand| operand.is_constant);
+        let subjects: Vec<Operand> =
+            claim.operands.into_iter().filter(|operand| !operand.is_constant).collect();
         let is_same = claim.demand == Demand::Value
             && matches!(subjects.as_slice(), [one, two] if one.text == two.text && !one.text.contains(['(', '!']));
         Some(Check {
@@ -218,10 +216,6 @@ impl Reader<'_> {
             tolerance: tolerance(&text),
             demand: claim.demand,
             subjects: subjects.into_iter().map(|operand| operand.text).collect(),
-            expected: match constants.as_slice() {
-                [only] if claim.demand == Demand::Value => Some(only.text.clone()),
-                _ => None,
-            },
             is_same,
             text,
         })
@@ -246,7 +240,7 @@ impl Reader<'_> {
                 let [left, right] = parts.as_slice() else { return None };
                 let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
                 let (left, right) = (self.operand(*left), self.operand(*right));
-                comparison(&squashed(sign), left, right)
+                comparison(&self.squashed(sign), left, right)
             }
             "boolean_operator" => None,
             _ => match names::callee(self.text, node).as_deref() {
@@ -485,17 +479,9 @@ fn sized(claim: Claim) -> Claim {
 
 /// Returns the demand that an expression alone is true.
 fn bare(operand: Operand) -> Claim {
-    let ends = [
-        ".unwrap().is_empty()",
-        ".is_empty()",
-        ".is_ok()",
-        ".is_some()",
-        ".is_err()",
-        ".is_none()",
-        ".isPresent()",
-    ];
-    let text = ends.iter().find_map(|end| operand.text.strip_suffix(end)).unwrap_or(&operand.text);
-    let text = text.trim_start_matches('!').to_owned();
+    let ends = [".is_empty()", ".is_ok()", ".is_some()", ".is_err()", ".is_none()", ".isPresent()"];
+    let text = ends.iter().find_map(|end| operand.text.strip_suffix(end));
+    let text = text.map_or(operand.text.as_str(), unwrapped).trim_start_matches('!').to_owned();
     Claim { demand: Demand::Exists, operands: vec![Operand { text, ..operand }] }
 }
 
@@ -510,18 +496,24 @@ fn plain(text: &str) -> Operand {
             split(inside, &[","]).iter().all(|part| !part.is_empty() && plain(part).is_constant)
         })
     });
-    let subject = text.trim_start_matches(['&', '*']);
-    let subject = subject.strip_suffix(".unwrap()").unwrap_or(subject);
+    let subject = unwrapped(text.trim_start_matches(['&', '*']));
     Operand { text: subject.to_owned(), is_constant: starts || is_word || is_list }
 }
 
-/// Splits a text at some signs outside of brackets and strings.
+/// Returns the expression in Rust whose result a text takes or panics.
+fn unwrapped(text: &str) -> &str {
+    text.strip_suffix("()").and_then(|text| text.strip_suffix(".unwrap")).unwrap_or(text)
+}
+
+/// Splits a text of Rust at some signs outside of brackets and literals.
 fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
     let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
     let mut in_string = false;
     while let Some(next) = text[at..].chars().next() {
+        let mut length = next.len_utf8();
         match next {
-            '\\' if in_string => at += 1,
+            '\\' if in_string => length += text[at + length..].chars().next().map_or(0, char::len_utf8),
+            '\'' if !in_string => length = quoted(&text[at..]),
             '"' => in_string = !in_string,
             '(' | '[' | '{' if !in_string => depth += 1,
             ')' | ']' | '}' if !in_string => depth = depth.saturating_sub(1),
@@ -534,9 +526,51 @@ fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
                 at += sign.len();
                 start = at;
             }
-            None => at += text[at..].chars().next().map_or(1, char::len_utf8),
+            None => at += length,
         }
     }
-    parts.push(&text[start.min(text.len())..]);
+    parts.push(&text[start..]);
     parts
+}
+
+/// Returns the length of the character literal that a quote begins, or of the quote alone if a lifetime has it.
+fn quoted(text: &str) -> usize {
+    let inside = &text[1..];
+    let length = match inside.chars().next() {
+        Some('\\') => inside.get(2..).and_then(|rest| rest.find('\'')).map_or(0, |end| end + 2),
+        // A literal of white space is empty in a normalized text.
+        Some('\'') | None => 0,
+        Some(only) => only.len_utf8(),
+    };
+    if inside[length..].starts_with('\'') { length + 2 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Behaviour;
+    use super::{Language, split};
+
+    #[test]
+    fn texts_are_split_outside_of_brackets_and_literals() {
+        for (text, expected) in [
+            ("f(a,b),[c,d]", vec!["f(a,b)", "[c,d]"]),
+            (r#"",",a"#, vec![r#"",""#, "a"]),
+            (r#"'"',a"#, vec![r#"'"'"#, "a"]),
+            (r"'\'',a", vec![r"'\''", "a"]),
+            ("'','(',a", vec!["''", "'('", "a"]),
+            ("&'a(b,c),d", vec!["&'a(b,c)", "d"]),
+            (r#"a,"\é,b"#, vec!["a", r#""\é,b"#]),
+            (r#"a,"\"#, vec!["a", r#""\"#]),
+        ] {
+            assert_eq!(split(text, &[","]), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn assertions_about_quotes_are_seen_in_rust() {
+        let text = "fn quotes() {\n    assert_eq!(find('\"'), Some(3));\n    assert_eq!(count(), 2);\n}\n";
+        let behaviour = Behaviour::parse(Language::Rust, text, None).unwrap();
+        let subjects = behaviour.functions[1].checks.iter().flat_map(|check| &check.subjects);
+        assert_eq!(subjects.collect::<Vec<_>>(), ["find('\"')", "count()"]);
+    }
 }

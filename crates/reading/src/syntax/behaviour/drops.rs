@@ -1,4 +1,4 @@
-//! Failures that nobody hears of: handlers that do nothing, and results that are thrown away.
+//! Dropped failures: handlers that do nothing, and results that are thrown away.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
-use super::{Language, Reader, names, squashed};
+use super::{Language, Reader, names};
 
 /// Nodes of a guarded part that are looked at.
 const MOST_NODES: usize = 400;
 
-/// What is done about a failure.
+/// Code that runs on a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
     /// Head of the handler.
@@ -67,7 +67,7 @@ impl Reader<'_> {
     fn suppressed(&self, node: Node<'_>) -> Option<Handler> {
         let body = node.child_by_field_name("body")?;
         let head = Span { start: node.start_byte(), end: body.start_byte() };
-        let text = squashed(head.of(self.text));
+        let text = self.squashed(head.of(self.text));
         let caught = text.split_once("suppress(")?.1.split(')').next().unwrap_or_default().to_owned();
         Some(Handler {
             span: head,
@@ -124,7 +124,7 @@ impl Reader<'_> {
             "block" | "then" => None,
             _ => Some(child),
         });
-        squashed(&parts.map(|part| self.text_of(part)).collect::<String>())
+        self.squashed(&parts.map(|part| self.text_of(part)).collect::<String>())
     }
 
     /// Returns the functions that the guarded part of a `try` calls.
@@ -167,7 +167,7 @@ impl Reader<'_> {
     fn is_success(&self, node: Node<'_>) -> bool {
         let text = self.spelled(node);
         let value = text.strip_prefix("return").unwrap_or(&text).trim_end_matches(';');
-        let fails = value.eq_ignore_ascii_case("false") || value.starts_with('-') || value.starts_with('"');
+        let fails = value.eq_ignore_ascii_case("false") || value.starts_with(['-', '"', '\'']);
         let value = if node.kind().starts_with("return") || node.kind() == "jump_expression" {
             node.named_child(0)
         } else {

@@ -45,6 +45,8 @@ pub struct Function {
     pub deeds: usize,
     /// Comments in the body.
     pub comments: Vec<Span>,
+    /// String at the begin of the body that documents it.
+    pub documentation: Option<Span>,
     /// Names of the functions that it calls.
     pub calls: BTreeSet<String>,
     pub handlers: Vec<Handler>,
@@ -104,11 +106,11 @@ impl<'t> Reader<'t> {
         span(node).of(self.text)
     }
 
-    /// Returns the text of a node without its spelling and without the comments in it.
+    /// Returns the normalized text of a node, without the comments in it.
     fn spelled(&self, node: Node<'_>) -> String {
         let text = self.text_of(node);
         if !["#", "//", "/*"].iter().any(|mark| text.contains(mark)) {
-            return squashed(text);
+            return self.squashed(text);
         }
         let (mut spelled, mut at, mut pending) = (String::new(), node.start_byte(), vec![node]);
         while let Some(next) = pending.pop() {
@@ -121,7 +123,17 @@ impl<'t> Reader<'t> {
             pending.extend(inside.into_iter().rev());
         }
         spelled.push_str(Span { start: at, end: node.end_byte() }.of(self.text));
-        squashed(&spelled)
+        self.squashed(&spelled)
+    }
+
+    /// Returns a text without white space, with one kind of quotes and without trailing commas.
+    fn squashed(&self, text: &str) -> String {
+        let mut text: String = text.split_whitespace().collect();
+        // Rust writes characters and lifetimes with the other kind.
+        if self.language != Language::Rust {
+            text = text.replace(['\'', '`'], "\"");
+        }
+        text.replace(",)", ")").replace(",]", "]").replace(",}", "}")
     }
 
     fn visit(&mut self, node: Node<'_>, owner: Owner<'_>, depth: usize) {
@@ -159,6 +171,7 @@ impl<'t> Reader<'t> {
             head: Span { start: node.start_byte(), end: body.start_byte() },
             effect,
             statement,
+            documentation: self.documentation(body),
             is_broken: node.has_error(),
             ..Function::default()
         }
@@ -216,10 +229,4 @@ fn is_deed(kind: &str) -> bool {
 
 fn joined(around: &str, name: &str) -> String {
     if around.is_empty() { name.to_owned() } else { format!("{around}.{name}") }
-}
-
-/// Returns a text without white space, with one kind of quotes and without trailing commas.
-fn squashed(text: &str) -> String {
-    let text: String = text.split_whitespace().collect();
-    text.replace(['\'', '`'], "\"").replace(",)", ")").replace(",]", "]").replace(",}", "}")
 }

@@ -4,13 +4,12 @@ use tree_sitter::Node;
 
 use super::super::outline::Span;
 use super::super::walk::{children, span};
-use super::{Language, Reader, squashed};
+use super::{Language, Reader};
 
 /// The declared type of a parameter, of a variable, or of the result, whose name is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
     pub name: String,
-    pub written: String,
     /// Set for a type that allows everything.
     pub is_any: bool,
     pub span: Span,
@@ -48,14 +47,14 @@ impl Reader<'_> {
         let fields = ["pattern", "name", "left"];
         let named =
             fields.iter().find_map(|field| node.child_by_field_name(field)).or_else(|| node.named_child(0));
-        let name = named.map(|name| squashed(self.text_of(name))).unwrap_or_default();
+        let name = named.map(|name| self.squashed(self.text_of(name))).unwrap_or_default();
         self.push_type(name, declared, function);
     }
 
     fn push_type(&mut self, name: String, declared: Node<'_>, function: usize) {
-        let written = squashed(self.text_of(declared).trim_start_matches([':', ' ']));
+        let written = self.squashed(self.text_of(declared).trim_start_matches([':', ' ']));
         let is_any = self.is_any(&written);
-        self.functions[function].types.push(Declared { name, is_any, written, span: span(declared) });
+        self.functions[function].types.push(Declared { name, is_any, span: span(declared) });
     }
 
     /// Returns whether a type allows everything.
@@ -97,7 +96,7 @@ impl Reader<'_> {
             "type_assertion" => self.text_of(node).starts_with("<any>"),
             "unsafe_block" => self.language == Language::Rust,
             "call" if self.language == Language::Python => {
-                let text = squashed(self.text_of(node));
+                let text = self.squashed(self.text_of(node));
                 ["cast(Any,", "typing.cast(Any,", "cast(\"Any\","].iter().any(|cast| text.starts_with(cast))
             }
             _ => false,
