@@ -1,4 +1,4 @@
-//! What becomes of every recorded report with a failure when one member, element or line of it is another.
+//! Changes one member, element or line of every recorded report with a failure: none may turn it into a pass.
 
 use serde_json::Value;
 
@@ -38,13 +38,20 @@ const ALLOWED: &[(&str, &str)] = &[
     ("tsc", "drop lib/b.ts(1,14): error TS2322: Type 'number' is not assignable to type 'string'."),
 ];
 
+/// A named change to a member of a document.
+type MemberChange = (&'static str, fn(&mut serde_json::Map<String, Value>, &str));
+/// A named change to an element.
+type ElementChange = (&'static str, fn(&mut Element));
+/// A named change to the attribute at a position.
+type AttributeChange = (&'static str, fn(&mut Vec<(String, String)>, usize));
+
 /// Returns a document with each of its members removed, renamed and given another value in turn.
 fn json_mutants(document: &Value) -> Vec<Mutant> {
     let mut pointers = Vec::new();
     list_members(document, "", &mut pointers);
     let mut mutants = Vec::new();
     for (parent, key) in pointers {
-        let changes: [(&str, fn(&mut serde_json::Map<String, Value>, &str)); 4] = [
+        let changes: [MemberChange; 4] = [
             ("drop", drop_member),
             ("rename", rename_member),
             ("null", clear_member),
@@ -108,19 +115,21 @@ fn xml_mutants(root: &Element) -> Vec<Mutant> {
 
 fn change_element(root: &Element, element: &Element, path: &mut Vec<usize>, mutants: &mut Vec<Mutant>) {
     let name = &element.name;
-    let changes: [(&str, fn(&mut Element)); 2] = [("rename", rename_element), ("wrap", wrap_element)];
+    let changes: [ElementChange; 2] = [("rename", rename_element), ("wrap", wrap_element)];
     for (word, change) in changes {
         mutants.push(mutant(root, path, &format!("{word} {name}"), change));
     }
     for (position, (key, _)) in element.attributes.iter().enumerate() {
-        let mut add = |word: &str, change: &dyn Fn(&mut Vec<(String, String)>)| {
-            mutants
-                .push(mutant(root, path, &format!("{word} {name} {key}"), |it| change(&mut it.attributes)));
-        };
-        add("drop", &|attributes| drop(attributes.remove(position)));
-        add("rename", &|attributes| attributes[position].0 += "X");
-        add("prefix", &|attributes| attributes[position].0.insert_str(0, "x:"));
-        add("word", &|attributes| attributes[position].1 = "unknown".to_owned());
+        let changes: [AttributeChange; 4] = [
+            ("drop", |attributes, at| drop(attributes.remove(at))),
+            ("rename", |attributes, at| attributes[at].0 += "X"),
+            ("prefix", |attributes, at| attributes[at].0.insert_str(0, "x:")),
+            ("word", |attributes, at| attributes[at].1 = "unknown".to_owned()),
+        ];
+        for (word, change) in changes {
+            let made = format!("{word} {name} {key}");
+            mutants.push(mutant(root, path, &made, |it| change(&mut it.attributes, position)));
+        }
     }
     for (position, child) in element.children.iter().enumerate() {
         if !child.children.is_empty() {

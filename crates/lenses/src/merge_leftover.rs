@@ -9,7 +9,7 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
 };
-use qa_core::packet::{Line, Packet};
+use qa_core::packet::{Line, Packet, column};
 use qa_reading::patterns::{Definition, Variable};
 
 const CONFLICT: &str = "merge-leftover/conflict-marker";
@@ -108,6 +108,7 @@ const DEBUGGERS: &[Definition] = &[
             "celery.contrib.rdb.set_trace",
         ],
     )]),
+    Definition::new(PY, &["$F(...).set_trace(...)"]).with(&[Variable::one_of("F", &["pdb.Pdb"])]),
     Definition::new(RUBY, &["binding.pry", "binding.irb", "binding.break", "binding.b"]),
     Definition::new(
         RUBY,
@@ -264,10 +265,10 @@ impl Lens for MergeLeftover {
         let mut inspection = Inspection::default();
         if packet.file.class != FileClass::Docs && !scan::is_prose(packet.path()) {
             inspection = STATEMENTS.inspect(packet);
-            let text = packet.text.full_head.as_deref().unwrap_or_default();
-            inspection
-                .drafts
-                .retain(|draft| !is_import_of_class(draft, text) && !is_handed_on(draft, packet));
+            let text = packet.text.full_head.as_deref();
+            inspection.drafts.retain(|draft| {
+                !text.is_some_and(|text| is_import_of_class(draft, text)) && !is_handed_on(draft, packet)
+            });
         }
         inspection.drafts.extend(editor_file(packet));
         inspection.drafts.extend(conflicts(packet));
@@ -279,20 +280,80 @@ impl Lens for MergeLeftover {
     }
 }
 
-/// Returns whether a debugger is imported for its class, which a program builds on; a call that stops the program is
-/// reported where it stands.
+/// Calls that start a debugger or make one; what stands before one in the first group defines it or hands it on.
+static STARTS: Pattern = Pattern::new(concat!(
+    r"(class\s+|def\s+|self\s*\.\s*|super\(\)\s*\.\s*|\bPdb\s*\.\s*)?",
+    r"(?:\bPdb|\bpost_mortem|\brunc(?:all|tx)|\bruneval|\bset_trace|\bpdb\s*\.\s*(?:pm|run))\s*\(",
+));
+
+/// Returns whether `pdb` is imported for its class, which a program builds on, and nothing in the file starts a
+/// debugger.
 fn is_import_of_class(draft: &Draft, text: &str) -> bool {
-    let is_import = draft.quote.starts_with("import ") || draft.quote.starts_with("from ");
-    is_import && (text.contains("pdb.Pdb") || draft.quote.contains("import Pdb"))
+    let is_of_class = match draft.quote.strip_prefix("from pdb import ") {
+        Some(names) => names.split(',').all(|name| name.trim_matches([' ', '(', ')']) == "Pdb"),
+        None => {
+            draft.quote == "import pdb" && text.lines().any(|line| without_comment(line).contains("pdb.Pdb"))
+        }
+    };
+    is_of_class && !text.lines().any(starts_debugger)
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or(line)
+}
+
+fn starts_debugger(line: &str) -> bool {
+    STARTS.captures_all(line).iter().any(|start| start.get(1).is_none())
 }
 
 /// Returns whether a focused test is an argument: whoever gets the function has not called it.
 fn is_handed_on(draft: &Draft, packet: &Packet<'_>) -> bool {
     let mut lines = packet.added().filter(|line| draft.rule == FOCUSED && line.number == draft.start_line);
-    let behind = lines.next().and_then(|line| line.text.split_once(&draft.quote));
-    behind.is_some_and(|(before, behind)| {
-        before.trim_end().ends_with(['(', ',']) && behind.trim_start().starts_with([',', ')'])
-    })
+    let Some(line) = lines.next() else { return false };
+    let mut places = line.text.match_indices(draft.quote.as_str());
+    places
+        .find(|(at, _)| column(line.text, *at) == draft.start_column)
+        .is_some_and(|(at, quote)| is_argument(&line.text[..at], &line.text[at + quote.len()..]))
+}
+
+const OPENING: [char; 3] = ['(', '[', '{'];
+const CLOSING: [char; 3] = [')', ']', '}'];
+
+/// Words before a bracket that call nothing.
+const KEYWORDS: &[&str] = &[
+    "await", "case", "delete", "do", "else", "if", "in", "new", "of", "return", "throw", "typeof", "void",
+    "while", "yield",
+];
+
+/// Returns whether an expression between two texts is an argument of a call with a name, whose value is not called.
+fn is_argument(before: &str, behind: &str) -> bool {
+    let is_alone = before.trim_end().ends_with(['(', ',']) && behind.trim_start().starts_with([',', ')']);
+    let Some((open, '(')) = unpaired(before.char_indices().rev(), OPENING, CLOSING) else { return false };
+    let callee = before[..open].trim_end();
+    let name = callee.rsplit(|sign: char| !sign.is_alphanumeric() && !"_$".contains(sign)).next();
+    let is_called = unpaired(behind.char_indices(), CLOSING, OPENING)
+        .is_some_and(|(close, _)| behind[close + 1..].trim_start().starts_with(['(', '`']));
+    is_alone && !is_called && name.is_some_and(|name| !name.is_empty() && !KEYWORDS.contains(&name))
+}
+
+/// Returns the first of some brackets that has no other of its pair before it.
+fn unpaired(
+    signs: impl Iterator<Item = (usize, char)>,
+    wanted: [char; 3],
+    others: [char; 3],
+) -> Option<(usize, char)> {
+    let mut depth = 0_usize;
+    for (offset, sign) in signs {
+        if others.contains(&sign) {
+            depth += 1;
+        } else if wanted.contains(&sign) {
+            if depth == 0 {
+                return Some((offset, sign));
+            }
+            depth -= 1;
+        }
+    }
+    None
 }
 
 fn editor_file(packet: &Packet<'_>) -> Option<Draft> {
@@ -402,6 +463,7 @@ mod tests {
     fn every_pattern_compiles() {
         STATEMENTS.check();
         assert!(EDITOR_NAMES.is_match("a.rs.orig"));
+        STARTS.check();
     }
 
     #[test]

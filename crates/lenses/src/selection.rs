@@ -247,6 +247,7 @@ const VARIABLES: &[(&str, &[&str])] = &[
     ("RUSTDOCFLAGS", CARGO),
     ("RUSTFLAGS", CARGO),
     ("SKIP", &["pre-commit"]),
+    ("TOX_SKIP_ENV", &["gmake", "make", "tox"]),
 ];
 
 /// Words that name what a tool is to do.
@@ -377,8 +378,8 @@ impl Selection {
         for (kind, values) in more.selected {
             self.selected.entry(kind).or_default().extend(values);
         }
-        if name == "SKIP" {
-            self.excluded.extend(value.split(',').map(|hook| format!("SKIP {hook}")));
+        if matches!(name, "SKIP" | "TOX_SKIP_ENV") {
+            self.excluded.extend(value.split(',').map(|part| format!("{name} {part}")));
         }
     }
 

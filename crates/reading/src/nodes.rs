@@ -62,6 +62,7 @@ pub(crate) trait Tabled<'t> {
     /// Like `kind`.
     fn word(self) -> &'t str;
 
+    #[expect(clippy::wrong_self_convention, reason = "a node is a reference")]
     fn is_comment(self) -> bool;
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::command_words::listed_before;
 use crate::pattern::Pattern;
 use crate::selection::Selection;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
@@ -9,6 +10,7 @@ use qa_reading::syntax::Span;
 
 use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
 use super::guards::{self, Directory, Shadows};
+use super::shards::with_known_shards;
 
 /// A command of a job, of a target, of a script or of a hook.
 #[derive(Debug, Clone, Default)]
@@ -261,6 +263,10 @@ impl Reader<'_> {
             let option = ["-e", value].map(|text| Spelled { text: text.to_owned(), span: command.span });
             words.extend(option);
         }
+        if command.words.first().is_some_and(|word| word.text() == "xargs") {
+            let listed = self.text.get(..command.span.start).and_then(listed_before);
+            words.extend(listed.map(|text| Spelled { text, span: command.span }));
+        }
         let mut step = step_of(&words, &self.directory, &self.around.matrix);
         let (mut first, rest) = match step.split_first_mut() {
             Some((first, rest)) => (std::mem::take(first), rest.to_vec()),
@@ -371,7 +377,8 @@ fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<Str
     }
     let text = own.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     let does_nothing = matches!(own.as_slice(), ["true" | ":" | "echo" | "printf", ..] | ["exit", "0"]);
-    let selection = Selection::of_command(&own);
+    let known = with_known_shards(&own, matrix);
+    let selection = Selection::of_command(&known.iter().map(|word| &**word).collect::<Vec<&str>>());
     let mut found: Vec<Step> = Vec::new();
     let variants = spelled_out(&text, matrix);
     let is_one = variants.len() == 1;
@@ -404,10 +411,10 @@ fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<Str
 }
 
 /// Most texts that a matrix makes of one command.
-const MAX_VARIANTS: usize = 64;
+pub(super) const MAX_VARIANTS: usize = 64;
 
 /// Replaces what a matrix replaces.
-fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+pub(super) fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     let mut texts = vec![text.to_owned()];
     for (name, values) in matrix {
         let spellings = [format!("${{{{ matrix.{name} }}}}"), format!("${{{{matrix.{name}}}}}")];

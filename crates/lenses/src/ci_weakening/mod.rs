@@ -13,6 +13,7 @@ mod guards;
 mod hooks;
 mod pipeline;
 mod recipes;
+mod shards;
 mod source;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use super::target::{Has, Target, has_stem, join, split, walked};
 use qa_contracts::v1::{ImportForm, Side};
 
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+const DECLARATIONS: &[&str] = &["d.ts", "d.mts", "d.cts"];
 /// How many files a name is followed through.
 const MAX_STEPS: usize = 6;
 
@@ -25,11 +26,6 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_code = ENDINGS.contains(&ending);
     if files.iter().any(|file| file == name) {
-        // TypeScript reads the declarations beside a file and not the file.
-        let is_declared = !with_endings(&files, stem, &["d.ts", "d.mts", "d.cts"]).is_empty();
-        if is_declared && is_typed(importer) {
-            return Target::Unsure;
-        }
         return if is_code && !name.ends_with(".d.ts") { Target::File(path) } else { Target::Unsure };
     }
     // A specifier may have the ending that the file gets when it is built.
@@ -42,7 +38,7 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
     };
     let mut found = with_endings(&files, stem, built);
     found.extend(with_endings(&files, name, ENDINGS));
-    found.extend(with_endings(&files, name, &["d.ts", "d.mts", "d.cts"]));
+    found.extend(with_endings(&files, name, DECLARATIONS));
     match found.as_slice() {
         [only] if !only.contains(".d.") => return Target::File(join(directory, only)),
         [] => {}
@@ -61,10 +57,6 @@ pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifie
         return Target::Unsure;
     }
     Target::Missing(missing)
-}
-
-fn is_typed(path: &str) -> bool {
-    [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending))
 }
 
 /// Returns those of some files that are a stem with one of some endings, in the order of the endings.
@@ -111,5 +103,25 @@ pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str, ste
             Has::No => {}
         }
     }
-    answer
+    match answer == Has::No && is_declared(lookups, side, file, name) {
+        true => Has::Unsure,
+        false => answer,
+    }
+}
+
+/// Returns whether declarations beside a file, which TypeScript reads in its place, may have a name. They say nothing of
+/// one that the file had at the base.
+fn is_declared(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> bool {
+    let (directory, file_name) = split(file);
+    let stem = file_name.rsplit_once('.').map_or(file_name, |(stem, _)| stem);
+    let beside = with_endings(&lookups.files_in(side, directory), stem, DECLARATIONS);
+    let may_have = beside.iter().any(|declarations| {
+        lookups.outline(side, &join(directory, declarations)).is_none_or(|outline| {
+            outline.open
+                || outline.names.iter().any(|known| known.name == name)
+                || outline.imports.iter().any(|import| import.form == ImportForm::Reexport && import.star)
+        })
+    });
+    let at_base = lookups.outline(Side::Base, file).filter(|_| may_have);
+    may_have && !at_base.is_some_and(|outline| outline.names.iter().any(|known| known.name == name))
 }

@@ -11,6 +11,7 @@ use crate::successors;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Weakening {
     pub(super) aspect: Aspect,
+    pub(super) direction: Direction,
     /// Name of the setting as the tool's documentation has it.
     pub(super) setting: String,
     pub(super) base: Option<Located>,
@@ -43,6 +44,7 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
         if !is_implied && !may_be_elsewhere {
             found.push(Weakening {
                 aspect: setting.aspect,
+                direction: setting.direction,
                 setting: name(setting, key),
                 base: old.cloned(),
                 head: new.cloned(),
@@ -56,16 +58,35 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
 /// Returns the linters that head runs and the base did not: what is excluded from them was not looked at before.
 fn new_linters(tool: &Tool, base: &InForce, head: &InForce) -> BTreeSet<String> {
     let [enabled, disabled] = ["linters enable", "linters disable"].map(|path| {
-        let [old, new] = [base, head].map(|side| {
-            let mut values =
-                side.values.iter().filter(|(key, _)| tool.settings[key.setting].paths[0] == path);
-            let value = values.next().map(|(_, located)| &located.value);
-            entries(value).cloned().unwrap_or_default()
-        });
-        (old, new)
+        [base, head].map(|side| entries(value_of(tool, side, path)).cloned().unwrap_or_default())
     });
-    let gained = enabled.1.difference(&enabled.0);
-    gained.chain(disabled.0.difference(&disabled.1)).cloned().collect()
+    let gained = enabled[1].difference(&enabled[0]).filter(|linter| !runs_unasked(tool, base, linter));
+    gained.chain(disabled[0].difference(&disabled[1])).cloned().collect()
+}
+
+/// Linters that golangci-lint runs unless it is told otherwise.
+const STANDARD: &[&str] =
+    &["errcheck", "gosimple", "govet", "ineffassign", "staticcheck", "typecheck", "unused"];
+
+/// Returns whether a linter runs without being named, and is not left out.
+fn runs_unasked(tool: &Tool, side: &InForce, linter: &str) -> bool {
+    let is_disabled =
+        entries(value_of(tool, side, "linters disable")).is_some_and(|all| all.contains(linter));
+    let is_any =
+        is_set(tool, side, "linters enable-all", "true") || is_set(tool, side, "linters default", "all");
+    let is_none =
+        is_set(tool, side, "linters disable-all", "true") || is_set(tool, side, "linters default", "none");
+    !is_disabled && (is_any || STANDARD.contains(&linter) && !is_none)
+}
+
+fn is_set(tool: &Tool, side: &InForce, path: &str, word: &str) -> bool {
+    value_of(tool, side, path).is_some_and(|value| is_word(value, word))
+}
+
+/// Returns the value of a setting that there is once.
+fn value_of<'v>(tool: &Tool, side: &'v InForce, path: &str) -> Option<&'v Value> {
+    let mut values = side.values.iter().filter(|(key, _)| tool.settings[key.setting].paths[0] == path);
+    values.next().map(|(_, located)| &located.value)
 }
 
 /// Returns whether a rule of exclusion names linters, and none but some.

@@ -27,11 +27,11 @@ use qa_core::policy::Policy;
 use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 use settings::Located;
-use tool::{Aspect, Place, Scope, Tool};
+use tool::{Aspect, Direction, Place, Scope, Tool};
 
 use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
-use super::successors;
+use super::{selection, successors};
 
 const COVERAGE: &str = "lint-weakening/coverage-excluded";
 const LINT: &str = "lint-weakening/lint-disabled";
@@ -91,7 +91,8 @@ impl Lens for LintWeakening {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if configures(file) || commands::has_commands(file) { Need::Hunks } else { Need::Nothing }
+        let is_concerned = configures(file) || commands::has_commands(file) || file.old_path.is_some();
+        if is_concerned { Need::Hunks } else { Need::Nothing }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -99,6 +100,10 @@ impl Lens for LintWeakening {
         let mut seen = Inspection::default();
         if commands::has_commands(file) {
             seen.drafts.extend(packet.hunks().flat_map(|hunk| commands::lowered(packet, &hunk)));
+        }
+        if let Some(old_path) = &file.old_path {
+            let [from, to] = [old_path, &file.path].map(|path| path.to_text().into_owned());
+            seen.facts.push(Fact::new(&Renamed { from, to }, None));
         }
         if !configures(file) {
             return seen;
@@ -116,10 +121,11 @@ impl Lens for LintWeakening {
         if changed.is_empty() {
             return Vec::new();
         }
+        let renamed: Vec<Renamed> = facts.iter().filter_map(Fact::read).collect();
         let (linters, runners): (Vec<Change>, Vec<Change>) =
             changed.into_iter().map(|changed| (changed.linters, changed.runners)).unzip();
-        let mut drafts = Comparison::new(&linters, lookups).drafts(|tool| !tool.runs_tests());
-        drafts.extend(Comparison::new(&runners, lookups).drafts(Tool::runs_tests));
+        let mut drafts = Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.runs_tests());
+        drafts.extend(Comparison::new(&runners, &renamed, lookups).drafts(Tool::runs_tests));
         drafts
     }
 }
@@ -134,6 +140,13 @@ struct Changed {
     runners: Change,
 }
 
+/// A file that has another path at head.
+#[derive(Debug, Serialize, Deserialize)]
+struct Renamed {
+    from: String,
+    to: String,
+}
+
 /// Returns whether a file of that name may configure a tool, at the base or at head.
 fn configures(file: &ChangedFile) -> bool {
     let names = [Some(&file.path), file.old_path.as_ref()];
@@ -146,6 +159,7 @@ fn configures(file: &ChangedFile) -> bool {
 /// Compares the two trees, where files changed that configure a tool.
 struct Comparison<'a> {
     changes: &'a [Change],
+    renamed: &'a [Renamed],
     lookups: &'a dyn Lookups,
     base: Tree<'a>,
     head: Tree<'a>,
@@ -154,10 +168,10 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(changes: &'a [Change], lookups: &'a dyn Lookups) -> Self {
+    fn new(changes: &'a [Change], renamed: &'a [Renamed], lookups: &'a dyn Lookups) -> Self {
         let base = Tree { side: Side::Base, lookups };
         let head = Tree { side: Side::Head, lookups };
-        let mut comparison = Self { changes, lookups, base, head, new_tools: BTreeSet::new() };
+        let mut comparison = Self { changes, renamed, lookups, base, head, new_tools: BTreeSet::new() };
         comparison.new_tools = comparison.find_new_tools();
         comparison
     }
@@ -286,27 +300,44 @@ impl<'a> Comparison<'a> {
         weakenings
             .iter()
             .filter(|weakening| !self.is_about_gone_parts(weakening, directory))
-            .filter(|weakening| !self.is_about_built_parts(weakening, directory))
+            .filter(|weakening| !self.is_about_built_parts(tool, weakening, directory))
             .map(|weakening| self.draft(tool, weakening, change))
             .collect()
     }
 
-    /// Returns whether all that a list has lost is gone from the repository.
+    /// Returns whether all that a list has lost is gone from the repository, and the list names the places to which files
+    /// of it went; or whether all that a list of what is left out has gained is gone.
     fn is_about_gone_parts(&self, weakening: &Weakening, directory: &str) -> bool {
-        let mut lost = weakening.entries.iter().map(|entry| in_force::joined(directory, entry));
         !weakening.entries.is_empty()
-            && lost.all(|path| {
-                self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
+            && weakening.entries.iter().all(|entry| {
+                let path = in_force::joined(directory, entry);
+                self.lookups.is_present(Side::Base, &path)
+                    && !self.lookups.is_present(Side::Head, &path)
+                    && (leaves_out(weakening.direction) || self.is_followed(weakening, entry, directory))
             })
     }
 
-    /// Returns whether all that a list has gained are directories that a build writes and the repository does not have.
-    fn is_about_built_parts(&self, weakening: &Weakening, directory: &str) -> bool {
-        !weakening.entries.is_empty()
+    /// Returns whether the value at head no longer names a part, and names the places to which its files went.
+    fn is_followed(&self, weakening: &Weakening, lost: &str, directory: &str) -> bool {
+        let named = weakening.head.iter().flat_map(|located| &located.entries);
+        let named: Vec<String> =
+            named.map(|entry| in_force::joined(directory, entry.text.trim_start_matches("./"))).collect();
+        let lost = in_force::joined(directory, lost);
+        let mut moved = self.renamed.iter().filter(|file| selection::is_within(&file.from, &lost));
+        !named.contains(&lost)
+            && moved.all(|file| named.iter().any(|place| selection::is_within(&file.to, place)))
+    }
+
+    /// Returns whether all that a list has gained are directories that a build writes and the repository does not have. A
+    /// pattern that fits such a name anywhere may leave out code below.
+    fn is_about_built_parts(&self, tool: &Tool, weakening: &Weakening, directory: &str) -> bool {
+        leaves_out(weakening.direction)
+            && !weakening.entries.is_empty()
             && weakening.entries.iter().all(|entry| {
                 let path = entry.trim_start_matches("<rootDir>");
                 let name = path.trim_matches(|sign| sign == '*' || sign == '/');
                 BUILT.contains(&name)
+                    && is_anchored(tool, weakening, entry)
                     && !self.lookups.is_present(Side::Head, &in_force::joined(directory, name))
             })
     }
@@ -421,6 +452,30 @@ const BUILT: &[&str] = &[
     "target",
     "venv",
 ];
+
+/// Tools whose patterns begin at the directory of the configuration unless a `*` stands first.
+const ANCHORED: &[&str] =
+    &["cargo test", "coverage", "dart", "mocha", "pyright", "rubocop", "swiftlint", "tsc", "vitest"];
+/// Tools whose patterns are those of `.gitignore`, which begin there where a `/` stands before their end.
+const LIKE_GITIGNORE: &[&str] = &["eslint", "typos", "yamllint"];
+
+/// Returns whether a pattern of a configuration fits paths from the directory of the configuration alone.
+fn is_anchored(tool: &Tool, weakening: &Weakening, pattern: &str) -> bool {
+    let name = weakening.head.as_ref().and_then(|located| located.path.rsplit('/').next());
+    let is_flat = name.is_some_and(|name| name.starts_with("eslint.config."));
+    // The other lists of coverage.py have patterns of lines.
+    let is_of_lines = tool.name == "coverage" && !weakening.setting.ends_with("omit");
+    let is_from_there = ANCHORED.contains(&tool.name) && !is_of_lines || is_flat;
+    let is_gitignore = LIKE_GITIGNORE.contains(&tool.name) && pattern.trim_end_matches('/').contains('/');
+    pattern.starts_with("<rootDir>/")
+        || is_from_there && !pattern.starts_with(['*', '/'])
+        || is_gitignore && !pattern.starts_with('*')
+}
+
+/// Returns whether a list names what is not looked at.
+fn leaves_out(direction: Direction) -> bool {
+    matches!(direction, Direction::Excludes | Direction::ExcludesBeyond(_))
+}
 
 /// Places of the entries that make a list weaker, or of the value.
 fn spans_of(weakening: &Weakening, located: &Located) -> Vec<Span> {

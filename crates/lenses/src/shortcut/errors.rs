@@ -36,7 +36,10 @@ fn swallowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     worse
         .filter_map(|(handler, summary)| {
             let draft = compared.at_head(SWALLOWED, handler.span, summary);
-            draft.or_else(|| compared.at_head(SWALLOWED, handler.whole, summary))
+            let draft = draft.or_else(|| compared.at_head(SWALLOWED, handler.whole, summary));
+            // A handler may be emptied by removed lines alone.
+            let mut before = pair.base.handlers.iter().filter(|before| shares(before, handler));
+            draft.or_else(|| before.find_map(|before| compared.at_base(SWALLOWED, before.whole, summary)))
         })
         .collect()
 }

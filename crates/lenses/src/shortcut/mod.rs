@@ -220,10 +220,12 @@ fn may_compare(packet: &Packet<'_>) -> bool {
     let words = if is_test { TEST_WORDS } else { WORDS };
     packet.hunks().any(|hunk| {
         let added: Vec<&str> = hunk.added().map(|line| line.text).collect();
+        let removed: Vec<&str> = hunk.removed().map(|line| line.text).collect();
         let may_stub = added.is_empty() || added.iter().any(|line| may_do_nothing(line));
         has_word(&added, words)
             || is_rust && has_word(&added, TEST_WORDS)
-            || !is_test && may_stub && hunk.removed().next().is_some()
+            || !is_test && may_stub && !removed.is_empty()
+            || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
 }
 
@@ -274,10 +276,16 @@ const WORDS: &[&str] = &[
 /// Words of a body that does nothing, and of one that stands on the line of its function.
 const STUB_WORDS: &[&str] = &["=>", "def ", "fun ", "panic", "pass", "raise", "return", "throw", "{}"];
 
+/// Words of what a removed line did about a failure.
+const FAILURE_WORDS: &[&str] = &[
+    "Err", "bail", "catch", "err", "except", "expect", "fail", "panic", "raise", "reject", "rescue", "throw",
+    "unwrap", "?;", "?)",
+];
 /// Words of assertions.
 const TEST_WORDS: &[&str] = &[
     "assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must", "raises", "t.Error",
-    "t.Fatal", "!=", "==",
+    "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta", "eps", "places", "rel", "tol",
+    "within",
 ];
 
 /// Returns whether a file sets up tools or tests, which may look at what they run for.

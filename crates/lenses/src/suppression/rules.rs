@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::pattern::Pattern;
+
 /// A suppression with the rules that it silences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Silenced {
@@ -14,12 +16,12 @@ pub(super) struct Silenced {
     rules: BTreeSet<String>,
 }
 
+/// Checkers of types in Python.
+const TYPE_CHECKERS: &[&str] = &["type", "ty", "pyright", "basedpyright", "pyre", "pytype", "mypy"];
+
 /// Checkers of one kind, which take over from each other under other names of rules.
-const FAMILIES: &[&[&str]] = &[
-    &["type", "ty", "pyright", "basedpyright", "pyre", "pytype", "mypy"],
-    &["noqa", "pylint", "ruff"],
-    &["eslint", "oxlint", "biome", "tslint", "flint", "deno"],
-];
+const FAMILIES: &[&[&str]] =
+    &[TYPE_CHECKERS, &["noqa", "pylint", "ruff"], &["eslint", "oxlint", "biome", "tslint", "flint", "deno"]];
 
 /// Tools whose findings are all about security.
 const SECURITY_TOOLS: &[&str] = &["nosec", "nosem", "nosemgrep"];
@@ -45,22 +47,77 @@ const GROUPS: &[&str] = &[
     "warnings",
 ];
 
-/// Returns whether the name of a rule stands for many: a group of Clippy, a letter of Ruff, a tool of golangci-lint's.
-fn is_group(rule: &str) -> bool {
-    let name = rule.strip_prefix("clippy::").unwrap_or(rule);
+/// Departments of RuboCop's, each of many cops.
+const DEPARTMENTS: &[&str] = &[
+    "Bundler",
+    "Capybara",
+    "FactoryBot",
+    "Gemspec",
+    "Layout",
+    "Lint",
+    "Metrics",
+    "Migration",
+    "Minitest",
+    "Naming",
+    "Performance",
+    "RSpec",
+    "Rails",
+    "Security",
+    "Sorbet",
+    "Style",
+];
+
+/// Returns whether the name of a rule stands for many: a group of Clippy or Biome, a department of RuboCop's, the
+/// beginning of codes, a name with a star.
+fn is_group(tool: &str, rule: &str) -> bool {
+    let name = ["clippy::", "rustdoc::"].iter().find_map(|lints| rule.strip_prefix(lints)).unwrap_or(rule);
     GROUPS.contains(&name.to_lowercase().as_str())
-        || name.len() <= 4 && name.chars().all(|letter| letter.is_ascii_uppercase())
+        || name.contains('*')
+        || is_prefix(name)
+        || tool == "biome" && name.starts_with("lint") && name.matches('/').count() < 2
+        || tool == "rubocop" && DEPARTMENTS.contains(&name)
 }
+
+/// Returns whether a code has fewer digits than one of a rule, as `F`, `E9` and `PLR0` have.
+fn is_prefix(code: &str) -> bool {
+    let digits = code.trim_start_matches(|letter: char| letter.is_ascii_uppercase());
+    let of_a_rule = if code.starts_with("PL") { 4 } else { 3 };
+    (1..=5).contains(&(code.len() - digits.len()))
+        && digits.len() < of_a_rule
+        && digits.chars().all(|digit| digit.is_ascii_digit())
+}
+
+/// Codes about security: of gosec, flake8-bandit, Bandit (those of flake8-bugbear begin with 0 and 9), .NET, Dlint and
+/// Pylint.
+static SECURITY_CODES: Pattern = Pattern::new(
+    r"^(?:[GS]\d{3,}|B[1-7]\d\d|CA2100|CA23\d\d|CA[35]\d\d\d|DUO\d+|SYSLIB0011|W012[23])(?::|$)",
+);
+
+/// Parts of names about security, in small letters.
+const SECURITY_WORDS: &[&str] = &[
+    "danger",
+    "eval",
+    "exec-used",
+    "gosec",
+    "inject",
+    "insecure",
+    "no-new-func",
+    "no-script-url",
+    "security",
+    "trustall",
+    "unsafe_code",
+    "xss",
+];
+
+/// Parts of the names that Find Security Bugs has.
+const SECURITY_BUGS: &[&str] = &["CIPHER", "DIGEST", "TRAVERSAL", "TRUST", "XXE"];
 
 /// Returns whether a rule is about what an attacker could use.
 fn is_about_security(rule: &str) -> bool {
     let name = rule.to_lowercase();
-    let digits = rule.strip_prefix(['G', 'S']).unwrap_or_default();
-    let is_numbered = digits.len() >= 3 && digits.chars().all(|digit| digit.is_ascii_digit());
-    is_numbered
-        || ["eval", "security", "unsafe_code", "gosec", "inject", "danger", "insecure", "xss"]
-            .iter()
-            .any(|word| name.contains(word))
+    SECURITY_CODES.is_match(rule)
+        || SECURITY_WORDS.iter().any(|word| name.contains(word))
+        || SECURITY_BUGS.iter().any(|word| rule.contains(word))
 }
 
 /// Words that are no rules: of attributes, of conditions, and of the mark itself.
@@ -71,11 +128,17 @@ impl Silenced {
     pub(super) fn new(text: &str, mark: Range<usize>, is_comment: bool) -> Self {
         let (own, after) = (&text[mark.clone()], &text[mark.end..]);
         let listed = list(own, after, is_comment);
-        let names = listed.split(|sign: char| !sign.is_alphanumeric() && !"_-/@:.".contains(sign));
+        let names = listed.split(|sign: char| !sign.is_alphanumeric() && !"_-/@:.*".contains(sign));
         let names = names.map(|name| name.trim_matches([':', '.', '-']).to_owned());
-        let rules =
-            names.filter(|name| !name.is_empty() && !NO_RULES.contains(&name.to_lowercase().as_str()));
-        let rules: BTreeSet<String> = rules.collect();
+        let names = names.filter(|name| {
+            let is_name = name == "*" || name.contains(char::is_alphanumeric);
+            is_name && !NO_RULES.contains(&name.to_lowercase().as_str())
+        });
+        let rules: BTreeSet<String> = match own.to_lowercase().ends_with("noqa") {
+            // Other words than codes are read as none.
+            true => names.filter(|name| is_code(name)).map(|name| name.to_uppercase()).collect(),
+            false => names.collect(),
+        };
         let tool = if is_comment { first_word(own) } else { "attribute".to_owned() };
         let text = format!("{own}{}", listed.trim_end());
         Self { text, tool, rules }
@@ -85,29 +148,58 @@ impl Silenced {
     /// tell a reader what is wrong there.
     pub(super) fn is_narrow(&self) -> bool {
         !SECURITY_TOOLS.contains(&self.tool.as_str())
+            // What stands apart may be a word of a sentence.
+            && !["nolint: ", "nolint "].iter().any(|apart| self.text.contains(apart))
             && !self.rules.is_empty()
-            && self.rules.iter().all(|rule| !is_group(rule) && !is_about_security(rule))
+            && self.rules.iter().all(|rule| !is_group(&self.tool, rule) && !is_about_security(rule))
     }
 
-    /// Returns whether what this silenced includes what another one does, or another checker takes over.
+    /// Returns whether what this silenced includes what another one does, or another checker takes over with rules that
+    /// it names.
     pub(super) fn covers(&self, other: &Self) -> bool {
-        if self.tool == other.tool {
-            return self.rules.is_empty() || !other.rules.is_empty() && other.rules.is_subset(&self.rules);
+        let is_same = self.tool == other.tool;
+        let mut families = FAMILIES.iter();
+        if !is_same
+            && !families.any(|tools| [self, other].iter().all(|own| tools.contains(&own.tool.as_str())))
+        {
+            return false;
         }
-        FAMILIES.iter().any(|tools| [self, other].iter().all(|own| tools.contains(&own.tool.as_str())))
+        self.rules.is_empty()
+            || !other.rules.is_empty() && other.rules.is_subset(&self.rules)
+            || !is_same && other.is_narrow()
+    }
+}
+
+/// Marks of tools that silence all of a line: words behind them are a reason at most.
+const NAMING_NONE: &[&str] = &["@ts-expect-error", "@ts-ignore", "NOPMD"];
+
+/// Returns whether a word is the code of a rule or the beginning of codes.
+fn is_code(word: &str) -> bool {
+    let digits = word.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    let letters = word.len() - digits.len();
+    match digits.is_empty() {
+        true => letters <= 4 && word.chars().all(|letter| letter.is_ascii_uppercase()),
+        false => letters > 0 && digits.chars().all(|digit| digit.is_ascii_digit()),
     }
 }
 
 /// Returns the list of rules behind a mark, as it is written.
 fn list<'t>(mark: &str, after: &'t str, is_comment: bool) -> &'t str {
     if !is_comment {
-        // An attribute's arguments end with its bracket, its reason is none of them.
-        let end =
-            ["reason", "justification", "Justification", ")"].iter().filter_map(|end| after.find(end)).min();
+        // An attribute's arguments end with its bracket, its reason is none of them; a pragma has no brackets.
+        let ends: &[&str] = match mark.starts_with("#pragma") {
+            true => &["//", "/*"],
+            false => &["reason", "justification", "Justification", ")"],
+        };
+        let end = ends.iter().filter_map(|end| after.find(end)).min();
         return &after[..end.unwrap_or(after.len())];
     }
+    if NAMING_NONE.contains(&mark) || mark == "NOSONAR" && !after.starts_with('(') {
+        return "";
+    }
     let lists_by_blanks = ["lint-disable", "lint-ignore", "biome-ignore", "rubocop", "swiftlint", "lint:"];
-    let names_one = ["phpstan-ignore", "psalm-suppress", "phpcs:ignore", "// ignore:", "//ignore:"];
+    let names_one =
+        ["phpstan-ignore", "psalm-suppress", "phpcs:ignore", "lint:ignore", "// ignore:", "//ignore:"];
     if names_one.iter().any(|tool| mark.ends_with(tool)) {
         let start = after.len() - after.trim_start().len();
         let end = after[start..].find(char::is_whitespace).map(|end| start + end);
@@ -130,7 +222,11 @@ fn list<'t>(mark: &str, after: &'t str, is_comment: bool) -> &'t str {
             .take_while(|word| is_name(word.trim_end_matches([' ', ',', ':'])));
         return &after[..names.map(str::len).sum()];
     }
-    match after.trim_start().starts_with([':', '=', '(', '[']) {
+    let opening: &[char] = match TYPE_CHECKERS.contains(&first_word(mark).as_str()) {
+        true => &['=', '['],
+        false => &[':', '=', '(', '['],
+    };
+    match after.trim_start().starts_with(opening) {
         true => &after[..after.len() - behind_rules(after).len()],
         false => "",
     }
@@ -180,6 +276,12 @@ mod tests {
             ("x  # nosec B101, B102 why", "# nosec", "B101 B102"),
             ("x  # nosec because it is", "# nosec", ""),
             ("// biome-ignore lint/a/b: why", "biome-ignore", "lint/a/b"),
+            ("x  # noqa: because", "# noqa", ""),
+            ("// @ts-ignore: why", "@ts-ignore", ""),
+            ("// @ts-ignore (x)", "@ts-ignore", ""),
+            ("x  # type: ignore: why", "# type: ignore", ""),
+            ("//lint:ignore * it is slow", "//lint:ignore", "*"),
+            ("// NOLINT(bugprone-*)", "NOLINT", "bugprone-*"),
             ("#[allow(dead_code, clippy::x, reason = \"a\")]", "#[allow(", "clippy::x dead_code"),
             ("@SuppressWarnings(value = {\"a\", \"b\"})", "@SuppressWarnings", "a b"),
         ] {
@@ -208,6 +310,28 @@ mod tests {
             ("#[allow(clippy::all)]", "#[allow(", false),
             ("#[allow(unsafe_code)]", "#[allow(", false),
             ("@SuppressWarnings(\"unchecked\")", "@SuppressWarnings", true),
+            ("x  # noqa: E9", "# noqa", false),
+            ("x  # noqa: PLR0", "# noqa", false),
+            ("x  # noqa: PLR0913, ASYNC100, B008", "# noqa", true),
+            ("x  # noqa: B602", "# noqa", false),
+            ("x  # noqa: DUO105", "# noqa", false),
+            ("x  # pylint: disable=exec-used", "# pylint: disable", false),
+            ("x  # pylint: disable=W0122", "# pylint: disable", false),
+            ("x  # pylint: disable=fixme", "# pylint: disable", true),
+            ("// @ts-ignore [x]", "@ts-ignore", false),
+            ("//nolint: x", "//nolint", false),
+            ("//nolint : x", "//nolint", false),
+            ("//lint:ignore * it is slow", "//lint:ignore", false),
+            ("//lint:ignore SA1019 it is slow", "//lint:ignore", true),
+            ("// biome-ignore lint:", "biome-ignore", false),
+            ("// biome-ignore lint/suspicious:", "biome-ignore", false),
+            ("// biome-ignore lint/a/b:", "biome-ignore", true),
+            ("// eslint-disable-next-line no-new-func", "eslint-disable-next-line", false),
+            ("# rubocop:disable Lint", "rubocop:disable", false),
+            ("# rubocop:disable Lint/UselessAssignment", "rubocop:disable", true),
+            ("#[allow(rustdoc::all)]", "#[allow(", false),
+            ("@SuppressFBWarnings(\"PATH_TRAVERSAL_IN\")", "@SuppressFBWarnings", false),
+            ("@SuppressLint(\"TrustAllX509TrustManager\")", "@SuppressLint", false),
             ("// @phpstan-ignore argument.type", "@phpstan-ignore", true),
             ("// @phpstan-ignore-next-line", "@phpstan-ignore-next-line", false),
         ] {
@@ -226,8 +350,15 @@ mod tests {
             assert_eq!(silenced(old, mark).covers(&silenced(new, mark)), expected, "{old} {new}");
         }
         let old = silenced("# type: ignore[misc]", "# type: ignore");
-        assert!(old.covers(&silenced("# pyright: ignore", "# pyright: ignore")));
+        assert!(old.covers(&silenced("# pyright: ignore[reportCallIssue]", "# pyright: ignore")));
+        assert!(!old.covers(&silenced("# pyright: ignore", "# pyright: ignore")));
+        let bare = silenced("# type: ignore", "# type: ignore");
+        assert!(bare.covers(&silenced("# pyright: ignore", "# pyright: ignore")));
         assert!(!old.covers(&silenced("# noqa", "# noqa")));
+        let old = silenced("# pylint: disable=fixme", "# pylint: disable");
+        for (new, expected) in [("# noqa", false), ("# noqa: S602", false), ("# noqa: FIX002", true)] {
+            assert_eq!(old.covers(&silenced(new, "# noqa")), expected, "{new}");
+        }
         let old = silenced("#[allow(a)]", "#[allow(");
         assert!(old.covers(&silenced("#[expect(a)]", "#[expect(")));
         assert!(!old.covers(&silenced("#[expect(b)]", "#[expect(")));

@@ -80,18 +80,36 @@ pub(super) fn invisible(text: &str, first_line: bool, parts: &Parts) -> Vec<usiz
         }
         before = Some(character);
     }
-    if is_table(text, found.len()) { Vec::new() } else { found }
+    outside_tables(text, &found)
 }
 
-/// Returns whether a line lists characters in the order of their numbers, as the class of a generated pattern does: what
-/// does not show is there one of many and hides nothing.
-fn is_table(text: &str, invisible: usize) -> bool {
-    const FEWEST: usize = 64;
-    if invisible == 0 {
-        return false;
+/// Returns those of some offsets that are in no table. ASCII ends one, but for the hyphen of a range.
+fn outside_tables(text: &str, invisible: &[usize]) -> Vec<usize> {
+    let mut outside = Vec::new();
+    let mut start = 0;
+    let runs = if invisible.is_empty() { "" } else { text };
+    for run in runs.split(|sign: char| sign.is_ascii() && sign != '-') {
+        let end = start + run.len();
+        let [first, behind] = [start, end].map(|edge| invisible.partition_point(|offset| *offset < edge));
+        let inside = &invisible[first..behind];
+        if !inside.is_empty() && !is_table(run, start, inside) {
+            outside.extend_from_slice(inside);
+        }
+        start = end + 1;
     }
-    let listed: Vec<char> = text.chars().filter(|character| !character.is_ascii()).collect();
-    listed.len() >= FEWEST && invisible * 8 <= listed.len() && listed.is_sorted_by(|one, next| one < next)
+    outside
+}
+
+/// Returns whether a run lists characters in the order of their numbers, as the class of a generated pattern does: what
+/// does not show between them is there one of many and hides nothing.
+fn is_table(run: &str, start: usize, invisible: &[usize]) -> bool {
+    const FEWEST: usize = 64;
+    let listed: Vec<(usize, char)> = run.char_indices().filter(|(_, sign)| !sign.is_ascii()).collect();
+    let mut edges = [listed.first(), listed.last()].into_iter().flatten();
+    listed.len() >= FEWEST
+        && invisible.len() * 8 <= listed.len()
+        && listed.is_sorted_by(|(_, one), (_, next)| one < next)
+        && !edges.any(|(offset, _)| invisible.contains(&(start + offset)))
 }
 
 fn is_invisible(character: char) -> bool {

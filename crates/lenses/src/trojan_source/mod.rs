@@ -13,6 +13,7 @@ use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileClass, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths,
     Severity, Side, Strength,
 };
+use qa_core::classify;
 use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::Span;
 
@@ -227,7 +228,7 @@ fn on_line(
         && !(setting.locale && characters::is_balanced_isolation(text))
     {
         // Data of tests is no code that somebody reads.
-        let rule = if setting.test && is_json(packet) { PROSE } else { BIDI };
+        let rule = if setting.test && is_json_data(packet) { PROSE } else { BIDI };
         drafts.push(found.draft(rule, packet, line, "bidirectional control character reorders the text"));
     }
     if let Some(found) = Marked::collect(text, characters::is_hiding_control) {
@@ -250,8 +251,30 @@ fn on_line(
     drafts
 }
 
-fn is_json(packet: &Packet<'_>) -> bool {
-    packet.path().file_name().ends_with(b".json")
+/// Returns whether a file is JSON that no tool takes for its settings or runs commands of.
+fn is_json_data(packet: &Packet<'_>) -> bool {
+    const SETTINGS: &[&str] = &["config", "manifest", "package", "settings"];
+    const OF_TOOLS: &[&str] = &[
+        "angular.json",
+        "biome.json",
+        "cypress.json",
+        "lerna.json",
+        "nest-cli.json",
+        "nodemon.json",
+        "nx.json",
+        "project.json",
+        "renovate.json",
+        "turbo.json",
+        "vercel.json",
+    ];
+    let name = String::from_utf8_lossy(packet.path().file_name()).to_lowercase();
+    name.ends_with(".json")
+        && !name.starts_with('.')
+        && !classify::is_manifest(&name)
+        && !classify::is_lockfile(&name)
+        && !SETTINGS.iter().any(|word| name.contains(word))
+        && !OF_TOOLS.contains(&name.as_str())
+        && packet.file.class != FileClass::Infra
 }
 
 /// The characters of one line that a rule is about.

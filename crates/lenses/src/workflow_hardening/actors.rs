@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use qa_reading::workflow::{Condition, Expression, Job, Literal, Operator, Path, Step, Trigger, Workflow};
 
 use super::WITH_RIGHTS;
+use super::injection::is_chosen;
 use super::model::{Group, Model, action_of, text_of};
 
 /// Events that strangers cause, beside those with the rights of the repository: on a branch of its own a review runs with
@@ -78,7 +79,7 @@ fn is_job_vetted<'w>(workflow: &'w Workflow<'_>, job: &'w Job<'_>, seen: &mut BT
     if !seen.insert(job.id) {
         return false;
     }
-    if asks(job.condition) || job.steps.iter().any(asks_for_permission) {
+    if asks(job.condition, has_comments(workflow)) || job.steps.iter().any(asks_for_permission) {
         return true;
     }
     // `always()` runs a job whatever became of the ones before.
@@ -92,8 +93,13 @@ fn is_job_vetted<'w>(workflow: &'w Workflow<'_>, job: &'w Job<'_>, seen: &mut BT
 }
 
 /// Returns whether the condition of a step asks who caused the event.
-pub(super) fn is_asked(step: &Step<'_>) -> bool {
-    asks(step.condition)
+pub(super) fn is_asked(model: &Model<'_>, step: &Step<'_>) -> bool {
+    asks(step.condition, model.workflow().is_some_and(has_comments))
+}
+
+/// Returns whether comments start a workflow: who wrote the issue says nothing of who comments on it.
+fn has_comments(workflow: &Workflow<'_>) -> bool {
+    ["issue_comment", "discussion_comment"].iter().any(|event| workflow.trigger(event).is_some())
 }
 
 /// Returns whether a step asks for somebody's permission. What it does with the answer is not read.
@@ -109,28 +115,36 @@ fn asks_for_permission(step: &Step<'_>) -> bool {
     })
 }
 
-fn asks(condition: Option<Condition<'_>>) -> bool {
-    condition.and_then(Condition::expression).is_some_and(|expression| vets(&expression))
+fn asks(condition: Option<Condition<'_>>, has_comments: bool) -> bool {
+    condition.and_then(Condition::expression).is_some_and(|expression| vets(&expression, has_comments))
 }
 
 /// Returns whether an expression holds only for events of people with rights, or of nobody.
-fn vets(expression: &Expression) -> bool {
+fn vets(expression: &Expression, has_comments: bool) -> bool {
     match expression {
         Expression::Literal(literal) => matches!(literal, Literal::Flag(false)),
         Expression::Path(path) => is_computed(path),
         Expression::Part { of, .. } => of.paths().into_iter().any(is_computed),
-        Expression::Not(inner) => matches!(&**inner, Expression::Path(path) if ends_with(path, "fork")),
-        Expression::Call { arguments, .. } => {
+        Expression::Not(inner) => matches!(&**inner, Expression::Path(path) if is_head_fork(path)),
+        // `contains(list, somebody)`: a text that a stranger writes is no list.
+        Expression::Call { function, arguments } => {
             let paths: Vec<&Path> = arguments.iter().flat_map(Expression::paths).collect();
             let names_strangers = arguments.iter().any(names_strangers);
-            !names_strangers && paths.into_iter().any(|path| is_identity(path) || is_computed(path))
+            let is_chosen = paths.iter().any(|path| is_chosen(path));
+            function == "contains"
+                && !names_strangers
+                && !is_chosen
+                && paths.into_iter().any(|path| is_identity(path, has_comments) || is_computed(path))
         }
         Expression::Binary { operator, left, right } => match operator {
-            Operator::And => vets(left) || vets(right),
-            Operator::Or => vets(left) && vets(right),
-            Operator::Equal => is_equal_to_somebody(left, right) || is_equal_to_somebody(right, left),
+            Operator::And => vets(left, has_comments) || vets(right, has_comments),
+            Operator::Or => vets(left, has_comments) && vets(right, has_comments),
+            Operator::Equal => {
+                is_equal_to_somebody(left, right, has_comments)
+                    || is_equal_to_somebody(right, left, has_comments)
+            }
             Operator::Unequal => [left, right].into_iter().any(|side| match &**side {
-                Expression::Path(path) => is_computed(path) || ends_with(path, "fork"),
+                Expression::Path(path) => is_computed(path) || is_head_fork(path),
                 Expression::Literal(_)
                 | Expression::Part { .. }
                 | Expression::Call { .. }
@@ -143,7 +157,7 @@ fn vets(expression: &Expression) -> bool {
 }
 
 /// Returns whether a comparison holds for people whom the workflow or its repository names.
-fn is_equal_to_somebody(path: &Expression, other: &Expression) -> bool {
+fn is_equal_to_somebody(path: &Expression, other: &Expression, has_comments: bool) -> bool {
     let Expression::Path(path) = path else { return false };
     let is_fixed = match other {
         Expression::Literal(_) => !names_strangers(other),
@@ -163,14 +177,18 @@ fn is_equal_to_somebody(path: &Expression, other: &Expression) -> bool {
     if path.is_within(&["github", "event", "action"]) {
         return matches!(other, Expression::Literal(Literal::Text(name)) if TRIAGE.contains(&name.as_str()));
     }
-    let is_own_code = ends_with(path, "fork") && matches!(other, Expression::Literal(Literal::Flag(false)));
-    is_computed(path) || is_own_code || is_fixed && is_identity(path)
+    let is_own_code = is_head_fork(path) && matches!(other, Expression::Literal(Literal::Flag(false)));
+    is_computed(path) || is_own_code || is_fixed && is_identity(path, has_comments)
 }
 
 /// Returns whether a text names an association that everybody has or gets.
 fn names_strangers(expression: &Expression) -> bool {
     match expression {
-        Expression::Literal(Literal::Text(text)) => text.contains("CONTRIBUTOR") || text.contains("NONE"),
+        Expression::Literal(Literal::Text(text)) => {
+            // GitHub compares without case.
+            let text = text.to_ascii_uppercase();
+            ["CONTRIBUTOR", "FIRST_TIMER", "MANNEQUIN", "NONE"].iter().any(|name| text.contains(name))
+        }
         Expression::Call { arguments, .. } => arguments.iter().any(names_strangers),
         Expression::Literal(_)
         | Expression::Path(_)
@@ -186,7 +204,7 @@ fn is_computed(path: &Path) -> bool {
 }
 
 /// Returns whether a path says who acts, or what only whoever may triage sets.
-fn is_identity(path: &Path) -> bool {
+fn is_identity(path: &Path, has_comments: bool) -> bool {
     const OF_EVENT: &[&str] = &["author_association", "full_name", "login"];
     const WHOLE: &[&[&str]] = &[
         &["github", "actor"],
@@ -196,8 +214,20 @@ fn is_identity(path: &Path) -> bool {
         &["github", "event", "issue", "labels"],
         &["github", "event", "pull_request", "labels"],
     ];
+    // What is said of the repository holds for everybody.
+    let is_of_actor = match path.name(1) {
+        Some("repository" | "organization") => false,
+        Some("issue" | "discussion") => !has_comments,
+        Some(_) | None => true,
+    };
     WHOLE.iter().any(|names| path.is_within(names))
-        || path.is_within(&["github", "event"]) && OF_EVENT.iter().any(|name| ends_with(path, name))
+        || path.is_within(&["github", "event"])
+            && is_of_actor
+            && OF_EVENT.iter().any(|name| ends_with(path, name))
+}
+
+fn is_head_fork(path: &Path) -> bool {
+    path.name(2) == Some("head") && ends_with(path, "fork")
 }
 
 fn ends_with(path: &Path, name: &str) -> bool {
@@ -224,6 +254,17 @@ mod tests {
             ("github.event.issue.pull_request && startsWith(github.event.comment.body, '/fix')", false),
             ("github.actor == 'dependabot[bot]'", true),
             ("github.actor != 'dependabot[bot]'", false),
+            ("github.event.comment.user.login == 'alice'", true),
+            ("github.event.issue.user.login == 'alice'", false),
+            ("github.event.issue.author_association == 'OWNER'", false),
+            ("github.event.repository.full_name == github.repository", false),
+            ("!github.event.repository.fork", false),
+            ("contains(github.event.comment.body, github.actor)", false),
+            ("endsWith(github.actor, 'x')", false),
+            (
+                "contains(fromJSON('[\"owner\", \"contributor\"]'), github.event.comment.author_association)",
+                false,
+            ),
             ("github.event.sender.type != 'Bot'", false),
             ("github.event.label.name == 'ai'", true),
             ("contains(github.event.issue.labels.*.name, 'ai')", true),
@@ -246,7 +287,7 @@ mod tests {
             ),
         ];
         for (text, expected) in cases {
-            assert_eq!(vets(&Expression::parse(text).expect(text)), expected, "{text}");
+            assert_eq!(vets(&Expression::parse(text).expect(text), true), expected, "{text}");
         }
     }
 }

@@ -2,13 +2,12 @@
 
 use qa_reading::documents::{Document, Format, Node};
 use qa_reading::shell::{Command, Options, Script, Word};
-use qa_reading::syntax::Span;
 use qa_reading::workflow::{Expression, ParsedRun, Path, Step, Trigger, Value, Workflow};
 
 use super::actors::{is_asked, is_by_actor, is_vetted, strangers};
 use super::injection::{chosen_source, is_chosen};
 use super::known_agents::{ACTIONS, AGENTS, Agent, AgentAction};
-use super::model::{Group, Model, Scope, action_of, runs, text_of};
+use super::model::{Group, Model, Scope, action_of, pipelines_of, runs, text_of};
 use super::{AGENT_OPEN, AGENT_OUTPUT, AGENT_PROMPT, AGENT_TOOLS, Found};
 
 const STARTED: &str = "agent is started by an event that anyone can trigger";
@@ -23,7 +22,8 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
         let is_vetted = is_vetted(model, &group);
         for step in &group.steps {
             let scope = group.scope(step);
-            let audit = Audit { events: &events, is_vetted: is_vetted || is_asked(step), scope: &scope };
+            let audit =
+                Audit { events: &events, is_vetted: is_vetted || is_asked(model, step), scope: &scope };
             if let Some(action) = agent_action(step) {
                 audit.action(action, step, found);
             }
@@ -84,7 +84,7 @@ impl Audit<'_, '_> {
         let Some(uses) = step.uses else { return };
         let lifted = action.anyone.iter().find_map(|name| {
             let value = step.input(name)?;
-            text_of(value).split(',').any(|user| user.trim() == "*").then_some(value)
+            text_of(value).split([',', ' ', '\n']).any(|user| user.trim() == "*").then_some(value)
         });
         let free = unrestricted_input(action, step);
         let has_tools = action.name != "actions/ai-inference" || free.is_some();
@@ -98,9 +98,8 @@ impl Audit<'_, '_> {
             found.push(Found::new(AGENT_OPEN, uses, action.name, STARTED).because([event.name_span]));
         }
         let Some(event) = self.events.first() else { return };
-        if let Some((value, span)) = free {
-            let place = span.unwrap_or(value.definition());
-            let each = Found::new(AGENT_TOOLS, value, action.name, UNRESTRICTED).placed_at(place);
+        if let Some(value) = free {
+            let each = Found::new(AGENT_TOOLS, value, action.name, UNRESTRICTED);
             found.push(each.because([event.name_span]));
         }
         if !self.is_vetted && has_tools {
@@ -157,23 +156,26 @@ impl Audit<'_, '_> {
 
 /// Returns the agent that a command starts without a person, with the words behind its name.
 fn started(command: &Command) -> Option<(&'static Agent, &[Word])> {
-    const RUNNERS: &[&str] = &["bunx", "npx", "pnpx", "pipx", "uvx"];
+    const RUNNERS: &[&str] = &["bun", "bunx", "npm", "npx", "pipx", "pnpm", "pnpx", "uv", "uvx", "yarn"];
     let words = command.effective();
     let program = command.program()?;
     let (name, at) = match program {
-        "npm" | "pnpm" | "yarn" | "bun" | "uv" => package(words, 2)?,
-        program if RUNNERS.contains(&program) => package(words, 1)?,
+        program if RUNNERS.contains(&program) => package(words)?,
         program => (program.to_owned(), 1),
     };
     let agent = AGENTS.iter().find(|agent| agent.program == name || agent.packages.contains(&&*name))?;
     let arguments = words.get(at..)?;
-    let is_unattended = arguments.iter().any(|word| agent.unattended.contains(&word.text()));
+    let is_unattended = arguments
+        .iter()
+        .any(|word| agent.unattended.contains(&word.text().split('=').next().unwrap_or_default()));
     is_unattended.then_some((agent, arguments))
 }
 
 /// Returns the package that a runner of packages starts, without its version, and the position behind it.
-fn package(words: &[Word], from: usize) -> Option<(String, usize)> {
-    let at = from + words.get(from..)?.iter().position(|word| !word.text().starts_with('-'))?;
+fn package(words: &[Word]) -> Option<(String, usize)> {
+    const SUBCOMMANDS: &[&str] = &["dlx", "exec", "run", "tool", "x"];
+    let mut rest = words.iter().enumerate().skip(1).map(|(at, word)| (at, word.text()));
+    let (at, _) = rest.find(|(_, word)| !word.starts_with('-') && !SUBCOMMANDS.contains(word))?;
     let name = words[at].text();
     let end = name.get(1..).and_then(|rest| rest.find('@')).map_or(name.len(), |found| found + 1);
     Some((name[..end].to_owned(), at + 1))
@@ -185,7 +187,7 @@ fn unrestricted_word(agent: &Agent, words: &[Word]) -> Option<usize> {
         let word = words[at].text();
         let next = words.get(at + 1).map(Word::text);
         agent.unrestricted.iter().any(|option| match option.split_once(' ') {
-            None => word == *option,
+            None => word == *option || word.strip_prefix(option) == Some("=true"),
             Some((name, value)) => given(word, next, name) == Some(value),
         }) || agent.tools.iter().any(|option| {
             let rest = words.get(at + 1..).unwrap_or_default().iter().map(Word::text);
@@ -224,21 +226,20 @@ fn is_any_command(agent: &Agent, tool: &str) -> bool {
     tool == "*" || !name.is_empty() && name == agent.shell && allows_all
 }
 
-/// Returns an input that lets an agent do anything, with the place in it.
-fn unrestricted_input<'d>(action: &AgentAction, step: &Step<'d>) -> Option<(Value<'d>, Option<Span>)> {
+/// Returns an input that lets an agent do anything.
+fn unrestricted_input<'d>(action: &AgentAction, step: &Step<'d>) -> Option<Value<'d>> {
     for (name, unrestricted) in action.unrestricted {
         if let Some(value) = step.input(name).filter(|value| text_of(*value).trim() == *unrestricted) {
-            return Some((value, None));
+            return Some(value);
         }
     }
     let agent = AGENTS.iter().find(|agent| agent.program == action.program)?;
     for value in action.options.iter().filter_map(|name| step.input(name)) {
         let template = value.template()?;
-        // A line is continued by the next: options stand on lines of their own.
-        let options = Script::parse(&template.text().replace('\n', " "), Options::default());
+        let options = Script::parse(&as_words(template.text()), Options::default());
         for command in &options.commands {
-            if let Some(at) = unrestricted_word(agent, &command.words) {
-                return Some((value, Some(template.place(command.words[at].span))));
+            if unrestricted_word(agent, &command.words).is_some() {
+                return Some(value);
             }
         }
     }
@@ -250,10 +251,22 @@ fn unrestricted_input<'d>(action: &AgentAction, step: &Step<'d>) -> Option<(Valu
             false => lists_any_command(agent, &text),
         };
         if is_free {
-            return Some((value, None));
+            return Some(value);
         }
     }
     None
+}
+
+/// Returns options as the words of one command: they stand on lines of their own, between comments, or in a list in JSON.
+fn as_words(options: &str) -> String {
+    if options.trim_start().starts_with('[')
+        && let Ok(list) = Document::parse(Format::Json, options)
+    {
+        let words = list.root().texts().into_iter().map(|word| format!("'{word}'"));
+        return words.collect::<Vec<String>>().join(" ");
+    }
+    let lines = options.lines().map(|line| line.split(" #").next().unwrap_or_default());
+    lines.filter(|line| !line.trim_start().starts_with('#')).collect::<Vec<&str>>().join(" ")
 }
 
 /// Returns whether settings allow every command, in a list that is not one of what is refused.
@@ -331,20 +344,44 @@ fn executed(group: &Group<'_, '_>, answers: &[Path], found: &mut Vec<Found>) {
         let Some(parsed) = run.parse() else { continue };
         let scope = group.scope(group.steps[position]);
         for command in &parsed.script.commands {
-            let evaluates = match command.program() {
-                Some("eval") => true,
-                Some("sh" | "bash" | "python" | "python3" | "node") => {
-                    command.arguments().iter().any(|word| matches!(word.text(), "-c" | "-e"))
-                }
-                Some(_) | None => false,
-            };
-            let mut sources = command.arguments().iter().flat_map(|word| scope.word_sources(&parsed, word));
-            if evaluates && sources.any(|path| is_answer(&path, answers)) {
+            let mut sources =
+                evaluated(&parsed, command).into_iter().flat_map(|word| scope.word_sources(&parsed, word));
+            if sources.any(|path| is_answer(&path, answers)) {
                 let place = parsed.template.place(command.span);
                 found.push(Found::new(AGENT_OUTPUT, run.value, "command", summary).placed_at(place));
             }
         }
     }
+}
+
+/// Returns the words that a command runs as a program.
+fn evaluated<'p>(parsed: &'p ParsedRun, command: &'p Command) -> Vec<&'p Word> {
+    const INTERPRETERS: &[&str] = &["bash", "dash", "node", "perl", "python", "python3", "ruby", "sh", "zsh"];
+    let Some(program) = command.program() else {
+        // The interpreter around it is reported.
+        let own = command.interpreted_by.is_none();
+        return command.effective().first().filter(|_| own).into_iter().collect();
+    };
+    if program == "eval" {
+        return command.arguments().iter().collect();
+    }
+    if !INTERPRETERS.contains(&program) {
+        return Vec::new();
+    }
+    let is_given = command.arguments().iter().map(Word::text).any(|word| {
+        word.strip_prefix('-')
+            .is_some_and(|letters| !letters.starts_with('-') && letters.ends_with(['c', 'e']))
+    });
+    let mut words: Vec<&Word> = command.arguments().iter().filter(|_| is_given).collect();
+    words.extend(command.redirections.iter().filter(|own| own.operator == "<<<").map(|own| &own.target));
+    let pipelines = pipelines_of(parsed, command);
+    let others = parsed.script.commands.iter().filter(|other| other.span != command.span);
+    for other in others {
+        if pipelines_of(parsed, other).iter().any(|pipeline| pipelines.contains(pipeline)) {
+            words.extend(other.arguments());
+        }
+    }
+    words
 }
 
 /// Finds a change of an agent beside texts of strangers that the same job merges or approves.
@@ -363,6 +400,7 @@ fn merged(group: &Group<'_, '_>, event: &Trigger<'_>, found: &mut Vec<Found>) {
             let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
             let lands = match words.as_slice() {
                 ["gh", "pr", "merge", ..] => true,
+                ["gh", "api", rest @ ..] => rest.iter().any(|word| word.ends_with("/merge")),
                 ["gh", "pr", "review", rest @ ..] => rest.contains(&"--approve") || rest.contains(&"-a"),
                 ["git", "push", rest @ ..] => rest.iter().any(|word| is_default_branch(word)),
                 _ => false,
@@ -454,6 +492,11 @@ mod tests {
             ("copilot -p x --allow-tool 'shell(git:*)'", Some("copilot"), false),
             ("copilot -p x --allow-tool shell", Some("copilot"), true),
             ("uvx aider-chat --message x", Some("aider"), false),
+            ("uv tool run aider-chat --message=x", Some("aider"), false),
+            ("pipx run aider-chat -m x", Some("aider"), false),
+            ("claude --print='x' --allowedTools=Bash", Some("claude"), true),
+            ("codex exec -c sandbox_mode=danger-full-access x", Some("codex"), true),
+            ("gemini --yolo=true --prompt=x", Some("gemini"), true),
             ("claude --version", None, false),
             ("npm install @anthropic-ai/claude-code", None, false),
             ("echo claude -p", None, false),

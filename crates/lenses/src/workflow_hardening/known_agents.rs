@@ -34,6 +34,8 @@ pub(super) static AGENTS: &[Agent] = &[
             "--yolo",
             "--sandbox danger-full-access",
             "-s danger-full-access",
+            "--config sandbox_mode=danger-full-access",
+            "-c sandbox_mode=danger-full-access",
         ],
         tools: &[],
         shell: "shell",

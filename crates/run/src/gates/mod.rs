@@ -271,10 +271,8 @@ fn find_report<'r>(
 
 /// Returns the code of a command that has no result.
 fn command_code(error: &ReportError) -> Code {
-    match error {
-        ReportError::Signal | ReportError::Broken { .. } => Code::ExecutionExitNonzero,
-        other => code_of(other),
-    }
+    let is_broken = matches!(error, ReportError::Signal | ReportError::Broken { .. });
+    if is_broken { Code::ExecutionExitNonzero } else { code_of(error) }
 }
 
 fn code_of(error: &ReportError) -> Code {

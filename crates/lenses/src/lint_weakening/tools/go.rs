@@ -3,9 +3,9 @@
 use qa_reading::documents::Format::{Json, Toml, Yaml};
 
 use crate::lint_weakening::tool::Direction::{
-    AtMost, Excludes, Includes, Level, Off, OnByDefault, Only, Words,
+    AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Only, Words,
 };
-use crate::lint_weakening::tool::{Scope, Tool, lint, place};
+use crate::lint_weakening::tool::{Scope, Tool, Umbrella, lint, place};
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
@@ -22,6 +22,7 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Includes, &["formatters enable"]),
             lint(Excludes, &["formatters exclusions paths"]),
             lint(Excludes, &["linters disable"]),
+            lint(On, &["linters enable-all"]),
             lint(Off, &["linters disable-all"]),
             lint(Words(&["all", "standard", "fast", "none"]), &["linters default"]),
             lint(OnByDefault, &["run tests"]),
@@ -41,7 +42,7 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Excludes, &["linters-settings gosec excludes", "linters settings gosec excludes"]),
             lint(AtMost, &["linters-settings * min-complexity", "linters settings * min-complexity"]),
         ],
-        umbrellas: &[],
+        umbrellas: &[Umbrella { setting: "linters default", value: "all", implies: &["linters enable-all"] }],
     },
     Tool {
         name: "staticcheck",

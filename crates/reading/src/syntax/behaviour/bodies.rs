@@ -228,8 +228,7 @@ impl Reader<'_> {
         let head = self.squashed(self.text_of(node));
         let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
         let head = head.split('<').next().unwrap_or(head);
-        MAKERS.iter().any(|maker| head == *maker)
-            && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
+        MAKERS.contains(&head) && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
     }
 
     /// Returns whether a statement fails with words that the function is not written yet.

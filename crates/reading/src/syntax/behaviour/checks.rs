@@ -365,7 +365,7 @@ impl Reader<'_> {
                 }
                 Demand::Value if head.contains(".not.") && given.is_empty() => Demand::Exists,
                 Demand::Value if head.contains(".not.") => Demand::Part,
-                demand => demand,
+                Demand::Exists | Demand::Kind | Demand::Part | Demand::Size | Demand::Value => demand,
             };
             return Some(sized(Claim {
                 demand,

@@ -288,7 +288,17 @@ impl Reader<'_> {
         let seen = match self.language {
             Language::Rust => self.rust_fate(node),
             Language::Go => self.go_fate(node),
-            _ => None,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Java
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Python
+            | Language::Ruby
+            | Language::Tsx
+            | Language::TypeScript => None,
         };
         let Some((callee, is_dropped)) = seen else { return };
         let fate = self.functions[function].fates.entry(callee).or_default();

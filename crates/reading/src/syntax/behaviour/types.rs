@@ -33,10 +33,8 @@ impl Reader<'_> {
     pub(super) fn note_type(&mut self, node: Node<'_>, function: usize) {
         match node.kind() {
             "variable_declarator" | "assignment" | "let_declaration" => self.note_declared(node, function),
-            "as_expression" | "unsafe_block" | "call" | "type_assertion" => {
-                if self.is_escape(node) {
-                    self.functions[function].escapes.push(span(node));
-                }
+            "as_expression" | "unsafe_block" | "call" | "type_assertion" if self.is_escape(node) => {
+                self.functions[function].escapes.push(span(node));
             }
             _ => {}
         }
