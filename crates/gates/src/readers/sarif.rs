@@ -110,11 +110,14 @@ fn read_run(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), R
 /// Checks that every invocation, and that of a converter, did its work.
 fn check_invocations(run: &Value, places: &Places<'_>, read: &mut Report) -> Result<(), ReportError> {
     let notifications = Descriptors::new(run, &NOTIFICATIONS)?;
-    for (position, invocation) in list_or_empty(run, "invocations")?.iter().enumerate() {
+    let converter = run.get("conversion").and_then(|conversion| conversion.get("invocation"));
+    let own = list_or_empty(run, "invocations")?.iter().enumerate();
+    let own = own.map(|(position, invocation)| (Some(position), invocation));
+    for (position, invocation) in own.chain(converter.map(|invocation| (None, invocation))) {
         for kind in ["toolExecutionNotifications", "toolConfigurationNotifications"] {
             for notification in list_or_empty(invocation, kind)? {
                 let descriptor = notifications.find_descriptor(object(notification, "a notification")?)?;
-                let severity = notifications.severity(notification, descriptor, Some(position))?;
+                let severity = notifications.severity(notification, descriptor, position)?;
                 if severity == DiagnosticSeverity::Error {
                     let descriptor = descriptor.map(|position| notifications.get(position));
                     let said = said(child(notification, "message")?, descriptor)?;
@@ -124,10 +127,7 @@ fn check_invocations(run: &Value, places: &Places<'_>, read: &mut Report) -> Res
         }
         check_end(invocation, read)?;
     }
-    match run.get("conversion").and_then(|conversion| conversion.get("invocation")) {
-        Some(invocation) => check_end(invocation, read),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn check_end(invocation: &Value, read: &mut Report) -> Result<(), ReportError> {
@@ -411,6 +411,11 @@ mod tests {
             (warned, one(r#"{"index":1}"#, "error"), Ok("error - W t")),
             (placed, one(r#"{"index":1}"#, "error"), Ok("error - W t")),
             (placed, one(r#"{"id":"W"}"#, "error"), Ok("error - W t")),
+            (
+                r#""ruleId":"W","provenance":{"invocationIndex":7}"#,
+                one(r#"{"id":"W"}"#, "error"),
+                Ok("error - W t"),
+            ),
             // It is that of the extension.
             (placed, one(r#"{"index":0,"toolComponent":{"index":0}}"#, "error"), Ok("warning - W t")),
             (lowered, one(r#"{"id":"A"}"#, "note"), Ok("warning - A t")),
@@ -459,6 +464,9 @@ mod tests {
             let ended = format!(r#"{{"executionSuccessful":true,{members}}}"#);
             let run = format!(r#"{{"tool":{{"driver":{driver}}},"results":[],"invocations":[{ended}]}}"#);
             assert_eq!(shown(&run).as_deref(), expected.as_deref(), "{members}");
+            let conversion = format!(r#"{{"invocation":{ended}}}"#);
+            let run = format!(r#"{{"tool":{{"driver":{driver}}},"results":[],"conversion":{conversion}}}"#);
+            assert_eq!(shown(&run).as_deref(), expected.as_deref(), "{members} of a converter");
         }
         let converted = r#"{"tool":{"driver":{"name":"x"}},"results":[],"conversion":{"invocation":{"executionSuccessful":false}}}"#;
         assert_eq!(shown(converted), Err("unfinished"));

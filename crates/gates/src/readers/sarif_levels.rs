@@ -46,6 +46,7 @@ pub(super) struct Descriptors<'a> {
     components: Vec<Component<'a>>,
     names: Index<'a>,
     guids: Index<'a>,
+    invocations: usize,
     /// Overrides by invocation.
     overrides: BTreeMap<(usize, Position), DiagnosticSeverity>,
     /// The most severe override of any invocation.
@@ -60,15 +61,17 @@ impl<'a> Descriptors<'a> {
         let extensions = list_or_empty(tool, "extensions")?.iter();
         let tools: Vec<&Value> = std::iter::once(child(tool, "driver")?).chain(extensions).collect();
         let components = tools.iter().map(|tool| Component::new(tool, kind)).collect::<Result<_, _>>()?;
+        let invocations = list_or_empty(run, "invocations")?;
         let mut descriptors = Self {
             components,
             names: index(tools.iter().copied(), "name")?,
             guids: index(tools.iter().copied(), "guid")?,
+            invocations: invocations.len(),
             overrides: BTreeMap::new(),
             strictest: BTreeMap::new(),
             has_lost_error: false,
         };
-        for (position, invocation) in list_or_empty(run, "invocations")?.iter().enumerate() {
+        for (position, invocation) in invocations.iter().enumerate() {
             for change in list_or_empty(invocation, kind.overrides)? {
                 descriptors.add_override(position, change)?;
             }
@@ -161,7 +164,8 @@ impl<'a> Descriptors<'a> {
             Some(_) | None => None,
         };
         let default = default.unwrap_or(DiagnosticSeverity::Warning);
-        Ok(match invocation {
+        // An invocation that is not there is none in particular.
+        Ok(match invocation.filter(|&invocation| invocation < self.invocations) {
             Some(invocation) => self.overrides.get(&(invocation, position)).copied().unwrap_or(default),
             None => self.strictest.get(&position).map_or(default, |&strictest| strictest.min(default)),
         })
