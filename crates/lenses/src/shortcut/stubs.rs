@@ -75,7 +75,7 @@ fn unimplemented(
     function: &Function,
 ) -> Option<Draft> {
     let words = function.statement.of(head.text);
-    let is_meant = is_abstract(language, function.head.of(head.text), words) || says_why(words);
+    let is_meant = is_abstract(language, function, head.text, words) || says_why(words);
     if function.effect != Effect::Unimplemented || is_meant {
         return None;
     }
@@ -90,7 +90,7 @@ fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>, comments: &[Span]) -> Optio
     let text = head.span.of(compared.head.text);
     let summary = match head.effect {
         Effect::Acts => return None,
-        Effect::Unimplemented if is_abstract(compared.language, head.head.of(compared.head.text), text) => {
+        Effect::Unimplemented if is_abstract(compared.language, head, compared.head.text, text) => {
             return None;
         }
         Effect::Unimplemented => "function that was implemented is not implemented any more",
@@ -119,9 +119,11 @@ fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
     kept > 0 && kept * 2 >= pair.base.calls.len()
 }
 
-/// Returns whether a function that refuses is one for others to override.
-fn is_abstract(language: Language, head: &str, refusal: &str) -> bool {
-    let is_idiom = language == Language::Python || language == Language::Ruby;
+/// Returns whether a function that refuses, by this text, is a method for others to override.
+fn is_abstract(language: Language, function: &Function, version: &str, refusal: &str) -> bool {
+    let head = function.head.of(version);
+    let is_method = function.path.contains('.');
+    let is_idiom = is_method && (language == Language::Python || language == Language::Ruby);
     let says_when = ["yet", "TODO", "todo", "FIXME"].iter().any(|word| refusal.contains(word));
     head.contains("abstract") || head.contains("overload") || is_idiom && !says_when
 }

@@ -143,7 +143,7 @@ impl Audit<'_, '_> {
                     faults.push((AGENT_PROMPT, path.to_string(), INSTRUCTED));
                 }
             }
-            if unrestricted_word(agent, words).is_some() {
+            if is_unrestricted(agent, words) {
                 faults.push((AGENT_TOOLS, agent.program.to_owned(), UNRESTRICTED));
             }
             let place = parsed.template.place(command.span);
@@ -181,9 +181,9 @@ fn package(words: &[Word]) -> Option<(String, usize)> {
     Some((name[..end].to_owned(), at + 1))
 }
 
-/// Returns the position of an option that lets an agent do anything.
-fn unrestricted_word(agent: &Agent, words: &[Word]) -> Option<usize> {
-    (0..words.len()).find(|&at| {
+/// Returns whether an option lets an agent do anything.
+fn is_unrestricted(agent: &Agent, words: &[Word]) -> bool {
+    (0..words.len()).any(|at| {
         let word = words[at].text();
         let next = words.get(at + 1).map(Word::text);
         agent.unrestricted.iter().any(|option| match option.split_once(' ') {
@@ -237,10 +237,8 @@ fn unrestricted_input<'d>(action: &AgentAction, step: &Step<'d>) -> Option<Value
     for value in action.options.iter().filter_map(|name| step.input(name)) {
         let template = value.template()?;
         let options = Script::parse(&as_words(template.text()), Options::default());
-        for command in &options.commands {
-            if unrestricted_word(agent, &command.words).is_some() {
-                return Some(value);
-            }
+        if options.commands.iter().any(|command| is_unrestricted(agent, &command.words)) {
+            return Some(value);
         }
     }
     for value in action.tools.iter().filter_map(|name| step.input(name)) {
@@ -505,7 +503,7 @@ mod tests {
             let script = Script::parse(text, Options::default());
             let found = started(&script.commands[0]);
             assert_eq!(found.map(|(agent, _)| agent.program), program, "{text}");
-            let free = found.is_some_and(|(agent, words)| unrestricted_word(agent, words).is_some());
+            let free = found.is_some_and(|(agent, words)| is_unrestricted(agent, words));
             assert_eq!(free, is_free, "{text}");
         }
     }
