@@ -52,7 +52,7 @@ const OTHERS: &[Other] = &[
     other("policy-weakening/policy-weakened", "a comment above a loose setting", "toml"),
     other("lint-weakening/threshold-lowered", "numbers of TOML with parted digits", "toml"),
     other("weak-test/checks-nothing", "", "by hand"),
-    // What starts a debugger is looked for in the text, so that a call in pieces excuses less.
+    // Calls that start a debugger are looked for in the text, so that one in pieces excuses less.
     other("merge-leftover/debugger-statement", "a debugger that a program builds on", "by hand"),
     other("test-weakening/test-removed", "renamed with an emptied body", "by hand"),
     // A word is looked for in other files as it is written, to excuse: an escape in it excuses nothing.

@@ -16,16 +16,14 @@ struct Grammar {
     fields: OnceLock<Vec<(String, u16)>>,
 }
 
-static GRAMMARS: LazyLock<Vec<Grammar>> = LazyLock::new(|| {
-    let grammar = |language: &Language| Grammar {
-        parser: language.grammar(),
-        language: *language,
-        fields: OnceLock::new(),
-    };
-    Language::ALL.iter().map(grammar).collect()
-});
+static GRAMMARS: LazyLock<Vec<Grammar>> =
+    LazyLock::new(|| Language::ALL.iter().copied().map(Grammar::new).collect());
 
 impl Grammar {
+    fn new(language: Language) -> Self {
+        Self { parser: language.grammar(), language, fields: OnceLock::new() }
+    }
+
     fn of(node: Node<'_>) -> Option<&'static Self> {
         /// Position of the grammar that was asked for last.
         static LAST: AtomicUsize = AtomicUsize::new(0);

@@ -8,7 +8,7 @@ use crate::text::is_script;
 const FLAKY: &[&str] = &["flakyFailure", "flakyError"];
 /// Further attempts of a test that failed.
 const RERUN: &[&str] = &["rerunFailure", "rerunError"];
-/// What the message of a failure is when the writer has none.
+/// Messages of failures whose writer has none.
 const NO_MESSAGE: &[&str] =
     &["", "Failed", "failed", "test failure", "collection failure", "mypy produced messages"];
 
@@ -79,7 +79,7 @@ pub(super) fn is_attempt(element: &Element) -> bool {
     FLAKY.iter().chain(RERUN).any(|name| *name == element.name)
 }
 
-/// What a failure says: its message, or its text where that is all there is. Of pytest's listings only the lines that
+/// Returns the message of a failure, or its text where that is all there is. Of pytest's listings only the lines that
 /// state the error are kept, as the others show code of pytest.
 pub(super) fn reason(element: &Element) -> String {
     let message = element.attribute("message").unwrap_or("").trim();

@@ -486,7 +486,7 @@ mod tests {
                 "1..2\nnot ok 1 may fail # TODO\n  ---\n  operator: fail\n  ...\nok 2 b\n# fail 0\n",
                 &["skipped may fail", "passed b"],
             ),
-            // What runs the tests prints something first.
+            // The runner of the tests prints a banner first.
             ("\n> demo@1.0.0 test\n> node --test\n\nTAP version 13\nok 1 - one\n1..1\n", &["passed one"]),
             ("pragma +strict, -bail\npragma -strict\n1..1\nprinted\nok 1 - one\n", &["passed one"]),
             (

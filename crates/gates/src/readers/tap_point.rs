@@ -1,4 +1,4 @@
-//! How a test of TAP ended: its line, the directive behind its name, and the block of YAML that follows.
+//! Reads a test of TAP: its line, the directive behind its name, and the block of YAML that follows.
 
 use std::sync::LazyLock;
 

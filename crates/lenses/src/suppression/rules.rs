@@ -148,7 +148,7 @@ impl Silenced {
     /// tell a reader what is wrong there.
     pub(super) fn is_narrow(&self) -> bool {
         !SECURITY_TOOLS.contains(&self.tool.as_str())
-            // What stands apart may be a word of a sentence.
+            // A word behind a space may be one of a sentence.
             && !["nolint: ", "nolint "].iter().any(|apart| self.text.contains(apart))
             && !self.rules.is_empty()
             && self.rules.iter().all(|rule| !is_group(&self.tool, rule) && !is_about_security(rule))

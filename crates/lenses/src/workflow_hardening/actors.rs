@@ -1,4 +1,4 @@
-//! Who can start a job: events that strangers cause, and what asks whether they may.
+//! Events that strangers cause, and the conditions and steps that ask who caused one.
 
 use std::collections::BTreeSet;
 
@@ -214,7 +214,7 @@ fn is_identity(path: &Path, has_comments: bool) -> bool {
         &["github", "event", "issue", "labels"],
         &["github", "event", "pull_request", "labels"],
     ];
-    // What is said of the repository holds for everybody.
+    // Facts about the repository hold for everybody.
     let is_of_actor = match path.name(1) {
         Some("repository" | "organization") => false,
         Some("issue" | "discussion") => !has_comments,

@@ -8,7 +8,7 @@ use qa_reading::workflow::{
     Action, Condition, Expression, Job, Member, ParsedRun, Path, Run, Step, Template, Value, Workflow,
 };
 
-/// What the platform makes of a file, by its path.
+/// Kind of a file that the platform executes, by its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Workflow,

@@ -96,7 +96,7 @@ fn asks_for_ci(text: &str) -> bool {
     if text.len() > LONGEST || !text.contains("CI") && !text.contains("GITHUB_ACTIONS") {
         return false;
     }
-    // What is asked for has neither of the signs that begin a comment.
+    // No question about a CI has one of the signs that begin a comment.
     let lines = text.lines().map(|line| line.split(['#', '/']).next().unwrap_or_default());
     let text = lines.flat_map(str::split_whitespace).collect::<String>().replace('\'', "\"");
     let asked = ["===\"true\"", "==\"true\"", "!==undefined", "isnotNone"];

@@ -165,14 +165,12 @@ impl Speller<'_> {
     fn note_assigned(&self, node: Node<'_>, found: &mut Vec<Spelled>) {
         let Some(left) = first_field(node, &["left", "name"]) else { return };
         let right = first_field(node, &["right", "value"]);
-        let lists = ["pattern_list", "tuple_pattern", "list_pattern", "expression_list", "tuple", "list"];
-        let several = |node: Node<'_>| lists.contains(&node.word());
-        let targets = if several(left) { parts(left) } else { vec![left] };
-        let values = right.filter(|right| several(left) && several(*right)).map(parts);
+        let targets = if is_list(left) { parts(left) } else { vec![left] };
+        let values = right.filter(|right| is_list(left) && is_list(*right)).map(parts);
         for (at, target) in targets.into_iter().enumerate() {
             let value = match &values {
                 Some(values) => values.get(at).copied(),
-                None => right.filter(|_| !several(left)).map(last_assigned),
+                None => right.filter(|_| !is_list(left)).map(last_assigned),
             };
             let is_name = matches!(shape(target), Shape::Name);
             let path = if is_name { Some(self.word(target)) } else { self.path(target) };
@@ -198,4 +196,10 @@ fn last_assigned(mut node: Node<'_>) -> Node<'_> {
         node = inner;
     }
     node
+}
+
+/// Returns whether a node stands for several targets or values.
+fn is_list(node: Node<'_>) -> bool {
+    let lists = ["pattern_list", "tuple_pattern", "list_pattern", "expression_list", "tuple", "list"];
+    lists.contains(&node.word())
 }

@@ -1,4 +1,4 @@
-//! What paths are made of: names, members and calls, by the kind of a node and its fields.
+//! Parts of paths, which are names, members and calls, by the kind of a node and its fields.
 
 use tree_sitter::Node;
 
@@ -170,9 +170,10 @@ fn callee(node: Node<'_>) -> Callee<'_> {
         None => first_field(node, &["function", "constructor", "type", "macro"])
             .or_else(|| parts(node).first().copied()),
     };
-    let is_list = |child: &Node<'_>| {
-        matches!(child.word(), "value_arguments" | "arguments" | "argument_list" | "token_tree")
-    };
-    let arguments = node.field("arguments").or_else(|| children(node).find(is_list));
+    let arguments = node.field("arguments").or_else(|| children(node).find(|child| is_argument_list(*child)));
     Callee { of, method, arguments }
+}
+
+fn is_argument_list(node: Node<'_>) -> bool {
+    matches!(node.word(), "value_arguments" | "arguments" | "argument_list" | "token_tree")
 }

@@ -154,7 +154,7 @@ pub(super) struct Reader<'t> {
     pub(super) empty: BTreeSet<&'t str>,
     /// Classes of Python from which a class of tests in the file takes its tests.
     pub(super) extended: BTreeSet<&'t str>,
-    /// What statements run, by the number of the node.
+    /// Calls that statements run, by the number of the node.
     pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
     /// Number of times that each word occurs in the file, counted when first asked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
