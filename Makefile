@@ -22,7 +22,7 @@ SECONDS_EACH ?= 60
 
 export CARGO CARGO_FLAGS QA_SKILL AMOUNTS SEED SECONDS_EACH
 
-.PHONY: help demo check test bench quality recall registry image image-full container sandbox-container test-full engine torture fuzz
+.PHONY: help demo check test bench quality recall evaluate registry image image-full container sandbox-container test-full engine torture fuzz
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ quality: ## Judge this repository's recent commits, one by one, and list what bl
 
 recall: ## Add known faults to this repository's recent commits and count what is found; evaluation/recall.py takes others
 	@scripts/with-binary.sh bash -c 'python3 evaluation/recall.py --binary "$$QA_SKILL" --cases 2 --count 40 .'
+
+evaluate: ## Print one table about repositories of one half: real defects found, lasting commits blocked, planted pairs
+	$(CARGO) build $(CARGO_FLAGS) --locked --release --bin qa-skill
+	python3 evaluation/evaluate.py $(EVALUATE)
 
 registry: ## Write skill/*.json, the inputs of action.yml and the generated pages in docs/ again
 	UPDATE_CORPUS=1 $(CARGO) test $(CARGO_FLAGS) --locked -p qa-lenses --lib behaviour
