@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds workflow-hardening against the labels of another tool's own tests.
+"""Holds the rules about workflows against the labels of another tool's own tests.
 
 Takes a checkout (or a bare copy) of zizmor, reads which findings its tests expect in which of its inputs, gives each
-input to qa-skill as an added workflow, and counts per rule how many labels it finds: at the same line, or within five
-lines of it. Inputs where the tests expect nothing are counted apart. Nothing of that checkout is kept.
+input to qa-skill as an added workflow, and counts per rule how many labels it finds: at a line that the label marks, or
+within five lines of its first. Inputs where the tests expect nothing are counted apart. Nothing of that checkout is kept.
 
 Usage: evaluation/labels.py --binary target/release/qa-skill CHECKOUT
 """
@@ -19,16 +19,18 @@ import tempfile
 TESTS = "crates/zizmor/tests/integration"
 LABEL = re.compile(r"^\s*(?:error|warning|help|info)\[([\w-]+)\]", re.M)
 PLACE = re.compile(r"-->\s*@@INPUT@@:(\d+):\d+")
+# A numbered line that is underlined below, or that is inside of a mark over several lines.
+MARKED = re.compile(r"^\s*(\d+) \|(?: [/|] .*| [^\n]*\n\s*\|[ |]*[\^-].*)$", re.M)
 INPUT = re.compile(r'input_under_test\(\s*"([^"]+\.ya?ml)"\s*,?\s*\)')
 # What the two tools say in other words; labels of other rules are left out.
 SAME = {
-    "artipacked": {"credentials-in-artifact"},
+    "artipacked": {"credentials-in-artifact", "persisted-credentials"},
     "cache-poisoning": {"cache-poisoning"},
-    "dangerous-triggers": {"untrusted-checkout", "unvetted-checkout"},
-    "excessive-permissions": {"excessive-permissions"},
+    "dangerous-triggers": {"privileged-trigger", "untrusted-checkout", "unvetted-checkout"},
+    "excessive-permissions": {"broad-permissions", "default-permissions", "excessive-permissions"},
     "secrets-inherit": {"secrets-inherited"},
     "self-hosted-runner": {"self-hosted-runner"},
-    "template-injection": {"script-injection"},
+    "template-injection": {"expression-in-script", "script-injection"},
     "unpinned-images": {"unpinned-action", "unpinned-image"},
     "unpinned-uses": {"first-party-by-name", "pin-loosened", "unpinned-action"},
 }
@@ -57,7 +59,8 @@ def labels(checkout):
                 for rule, rest in zip(parts[1::2], parts[2::2]):
                     place = PLACE.search(rest)
                     if place:
-                        expected[path].add((rule, int(place[1])))
+                        marked = {int(place[1]), *map(int, MARKED.findall(rest))}
+                        expected[path].add((rule, int(place[1]), frozenset(marked)))
     return expected, quiet - set(expected)
 
 
@@ -79,7 +82,8 @@ def judged(binary, text, path):
         run("add", "-A")
         run("commit", "-q", "-m", "head")
         command = [binary, "run", "--repo", repo, "--base", "main", "--head", "topic", "--out", out, "--quiet",
-                   "--preset", "guarded", "--lens", "workflow-hardening", "--format", "json"]  # fmt: skip
+                   "--preset", "guarded", "--lens", "workflow-hardening", "--lens", "workflow-conventions",
+                   "--format", "json"]  # fmt: skip
         result = json.loads(subprocess.run(command, capture_output=True, check=False).stdout)
     found = [finding for lens in result["lensResults"] for finding in lens["findings"]]
     return [(finding["ruleId"], finding["startLine"], finding["endLine"]) for finding in found]
@@ -103,9 +107,9 @@ def main():
             rules["(nothing expected)"].update(inputs=1, said=bool(found))
             if found and arguments.show:
                 print(f"quiet {path}: {sorted(found)}")
-        for rule, line in sorted(each for each in expected.get(path, ()) if each[0] in SAME):
+        for rule, line, marked in sorted((each for each in expected.get(path, ()) if each[0] in SAME), key=lambda e: e[:2]):
             own = [(start, end) for name, start, end in found if name.split("/")[1] in SAME[rule]]
-            at = any(start <= line <= end for start, end in own)
+            at = any(start <= each <= end for start, end in own for each in marked)
             near = at or any(start - NEAR <= line <= end + NEAR for start, end in own)
             rules[rule].update(labels=1, at=at, near=near)
             if not near and arguments.show:

@@ -398,7 +398,10 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
             let files: Vec<_> = case.files.iter().map(changed_file).collect();
             let policy = policy(case.policy.as_deref());
             let mut found = Vec::new();
-            for lens in ALL {
+            // What careful workflows do is left out of most cases, to keep them short.
+            let all = ALL.iter().map(|lens| (lens, lens.spec().id));
+            let asked = all.filter(|(_, id)| *id != "workflow-conventions" || page.name == *id);
+            for (lens, _) in asked {
                 for draft in run_lens_under(*lens, &files, &policy) {
                     let rules = lens.spec().rules;
                     assert!(rules.iter().any(|rule| rule.id == draft.rule), "{} is not declared", draft.rule);

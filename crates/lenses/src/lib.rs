@@ -43,6 +43,7 @@ mod test_weakening;
 mod trojan_source;
 mod unresolved_import;
 mod weak_test;
+mod workflow_conventions;
 mod workflow_hardening;
 
 use contract::{Lens, RuleSpec};
@@ -71,6 +72,7 @@ pub static ALL: &[&dyn Lens] = &[
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,
     &weak_test::WeakTest,
+    &workflow_conventions::WorkflowConventions,
     &workflow_hardening::WorkflowHardening,
 ];
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use qa_reading::workflow::Value;
+use qa_reading::workflow::{Job, Value};
 
-use super::model::{Model, text_of};
+use super::model::{Model, text_of, values_of};
 use super::{Found, IMAGE};
 
 /// Name of an image.
@@ -32,22 +32,29 @@ pub(super) fn image(value: &str) -> Option<Image> {
     Some(Image { name: name.to_owned(), pinned: digest.starts_with("sha256:") })
 }
 
-/// Returns every image of a workflow's jobs, of the services beside them, and of a Docker action.
+/// Returns every image of a workflow's jobs, of the services beside them, and of a Docker action. An expression may
+/// choose between several.
 fn images<'d>(model: &Model<'d>) -> Vec<(Value<'d>, Image)> {
-    let mut values = Vec::new();
+    let mut found = Vec::new();
     match model {
         Model::Workflow(_) | Model::Agentic(_) => {
             for job in model.groups().iter().filter_map(|group| group.job) {
                 let services = job.services.iter().map(|service| service.container);
-                values.extend(job.container.into_iter().chain(services).filter_map(|own| own.image));
+                let values = job.container.into_iter().chain(services).filter_map(|own| own.image);
+                found.extend(values.flat_map(|value| images_of(value, Some(job))));
             }
         }
         Model::Action(action) => {
-            values.extend(action.image.filter(|image| text_of(*image).starts_with("docker://")));
+            let values = action.image.filter(|image| text_of(*image).starts_with("docker://"));
+            found.extend(values.into_iter().flat_map(|value| images_of(value, None)));
         }
         Model::Unrelated => {}
     }
-    values.into_iter().filter_map(|value| Some((value, image(&text_of(value))?))).collect()
+    found
+}
+
+fn images_of<'d>(value: Value<'d>, job: Option<&Job<'d>>) -> Vec<(Value<'d>, Image)> {
+    values_of(value, job).iter().filter_map(|text| Some((value, image(text)?))).collect()
 }
 
 /// Finds images that head takes by a name and the base by its digest, or not at all. Another version is nothing new.

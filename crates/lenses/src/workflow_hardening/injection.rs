@@ -2,9 +2,9 @@
 
 use qa_reading::shell::{Command, Word};
 use qa_reading::syntax::Span;
-use qa_reading::workflow::{Embedded, Expression, ParsedRun, Path, Template, Value};
+use qa_reading::workflow::{Embedded, Expression, ParsedRun, Path, Step, Template, Value};
 
-use super::model::{Group, Model, Scope, pipelines_of, runs, text_of, variable_name};
+use super::model::{Group, Model, Scope, pipelines_of, runs, text_of, uses_action, variable_name};
 use super::{ENVIRONMENT, Found, INJECTION};
 
 /// Texts that whoever opens an issue, a pull request, a comment or a branch may choose.
@@ -60,8 +60,16 @@ const fn lines(path: &'static str) -> Chosen {
     Chosen { path, has_lines: true }
 }
 
-/// Inputs of actions that run them as scripts.
+/// Inputs of actions that run them as scripts, whatever the action.
 const SCRIPTS: &[&str] = &["script", "inlineScript"];
+
+/// Inputs that one action runs as a script.
+const SCRIPTS_OF: &[(&str, &[&str])] = &[
+    ("addnab/docker-run-action", &["run"]),
+    ("cypress-io/github-action", &["build", "command", "install-command", "start"]),
+    ("mikefarah/yq", &["cmd"]),
+    ("nick-fields/retry", &["command"]),
+];
 
 /// Files whose lines become variables, outputs or parts of the search path of later steps.
 const DESTINATIONS: &[&str] = &["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH"];
@@ -73,8 +81,7 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
         let mut outputs: Vec<Path> = Vec::new();
         for step in &group.steps {
             let scope = group.scope(step);
-            let given = SCRIPTS.iter().filter_map(|name| step.input(name)).filter(|_| step.uses.is_some());
-            for script in step.run.map(|run| run.value).into_iter().chain(given) {
+            for script in scripts(step) {
                 injected(script, &scope, found);
             }
         }
@@ -88,6 +95,14 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
             injected_outputs(&group, &outputs, found);
         }
     }
+}
+
+/// Returns the texts of a step that are run as scripts.
+pub(crate) fn scripts<'d>(step: &Step<'d>) -> impl Iterator<Item = Value<'d>> + use<'d> {
+    let own = SCRIPTS_OF.iter().filter(|(action, _)| uses_action(step, action)).flat_map(|(_, names)| *names);
+    let names = SCRIPTS.iter().filter(|_| step.uses.is_some()).chain(own);
+    let given: Vec<_> = names.filter_map(|name| step.input(name)).collect();
+    step.run.map(|run| run.value).into_iter().chain(given)
 }
 
 /// Finds scripts into which an output of an earlier step brings a chosen text.
@@ -114,7 +129,7 @@ fn injected(script: Value<'_>, scope: &Scope<'_, '_>, found: &mut Vec<Found>) {
 }
 
 /// Returns the path to a chosen text that an expression takes its value from.
-pub(super) fn chosen_source(expression: &Expression, scope: &Scope<'_, '_>) -> Option<Path> {
+pub(crate) fn chosen_source(expression: &Expression, scope: &Scope<'_, '_>) -> Option<Path> {
     let whole = calls(expression, "tojson");
     scope.sources(expression).into_iter().find(|path| chosen(path, whole).is_some())
 }

@@ -4,24 +4,22 @@ mod actors;
 mod agents;
 mod caches;
 mod images;
-mod injection;
+pub(crate) mod injection;
 mod jobs;
 mod known_agents;
-mod model;
+pub(crate) mod model;
 mod network;
-mod place;
+pub(crate) mod place;
 mod uses;
 
 use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{
-    ChangeKind, ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
-};
+use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
-use qa_reading::documents::{Document, ReadError};
+use qa_reading::documents::ReadError;
 
 use model::{Kind, Model};
-use place::{Changes, Found, new_ones};
+use place::{Found, inspect_versions, new_ones};
 
 const AGENT_OPEN: &str = "workflow-hardening/agent-open-to-anyone";
 const AGENT_OUTPUT: &str = "workflow-hardening/agent-output-executed";
@@ -57,17 +55,11 @@ const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
-    triggers: &[
-        ".github/workflows/*.yml",
-        ".github/workflows/*.yaml",
-        ".github/workflows/*.md",
-        "**/action.yml",
-        "**/action.yaml",
-    ],
+    triggers: model::FILES,
     page: include_str!("../../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
         text_rule(
@@ -219,19 +211,6 @@ fn audit(base: Option<&Model<'_>>, head: &Model<'_>) -> Vec<Found> {
     found
 }
 
-/// Reads a file that the platform executes.
-fn parse_model<'d>(
-    kind: Kind,
-    document: &'d Result<Document<'d>, ReadError>,
-) -> Result<Model<'d>, ReadError> {
-    match document {
-        Ok(document) => Model::parse(kind, document),
-        // A note beside workflows may begin with anything.
-        Err(_) if kind == Kind::Agentic => Ok(Model::Unrelated),
-        Err(error) => Err(error.clone()),
-    }
-}
-
 /// Events that strangers cause and that run with the rights of the repository.
 const WITH_RIGHTS: &[&str] = &[
     "discussion",
@@ -259,51 +238,47 @@ impl Lens for WorkflowHardening {
 
     /// The job and the events around a line decide its meaning.
     fn need(&self, file: &ChangedFile) -> Need {
-        let looks = file.kind != ChangeKind::Deleted && Kind::of(&file.path).is_some();
-        if looks { Need::WholeFile } else { Need::Nothing }
+        Kind::need(file)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let Some(head_kind) = Kind::of(packet.path()) else { return Inspection::default() };
-        let Some(head_text) = packet.text.full_head.as_deref() else { return Inspection::default() };
-        let changes = Changes::new(packet, head_text);
-        let base_path = packet.file.old_path.as_ref().unwrap_or(&packet.file.path);
-        let base_kind = Kind::of(base_path);
-        let base_document =
-            base_kind.zip(packet.text.full_base.as_deref()).map(|(kind, text)| kind.document(text));
-        let base = base_kind.zip(base_document.as_ref()).map(|(kind, document)| parse_model(kind, document));
-        let head_document = head_kind.document(head_text);
-        let was_action = matches!(base, Some(Ok(Model::Action(_))));
-        let head = match parse_model(head_kind, &head_document) {
-            Ok(Model::Unrelated) if was_action => {
-                let message = "the action has no `runs.using`".to_owned();
-                Err(ReadError::Syntax { message, at: 0 })
+        inspect_versions(packet, |base, head, changes| {
+            let was_action = matches!(base, Some(Ok(Model::Action(_))));
+            let head = match head {
+                Ok(Model::Unrelated) if was_action => {
+                    let message = "the action has no `runs.using`".to_owned();
+                    Err(ReadError::Syntax { message, at: 0 })
+                }
+                head => head,
+            };
+            let head = match head {
+                Ok(head) => head,
+                Err(error) => {
+                    let was_readable = base.is_none_or(|base| base.is_ok());
+                    // Other files are called action.yml too, templates among them.
+                    let is_executed = was_action
+                        || Kind::of(packet.path()) == Some(Kind::Workflow)
+                        || packet.text.full_head.as_deref().is_some_and(|text| text.contains("using:"));
+                    let draft = if was_readable && is_executed {
+                        changes.unreadable(UNREADABLE, &error)
+                    } else {
+                        None
+                    };
+                    return draft.into_iter().collect();
+                }
+            };
+            let is_compared = !matches!(base, Some(Err(_)));
+            let base = base.and_then(Result::ok);
+            let mut before = base.as_ref().map(|base| audit(None, base)).unwrap_or_default();
+            if let Some(base) = &base
+                && gains_rights(base, &head)
+            {
+                // What strangers could do without rights is another fault with them.
+                before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
             }
-            head => head,
-        };
-        let head = match head {
-            Ok(head) => head,
-            Err(error) => {
-                let was_readable = base.is_none_or(|base| base.is_ok());
-                // Other files are called action.yml too, templates among them.
-                let is_executed = was_action || head_kind == Kind::Workflow || head_text.contains("using:");
-                let draft =
-                    if was_readable && is_executed { changes.unreadable(UNREADABLE, &error) } else { None };
-                return Inspection { drafts: draft.into_iter().collect(), facts: Vec::new() };
-            }
-        };
-        let is_compared = !matches!(base, Some(Err(_)));
-        let base = base.and_then(Result::ok);
-        let mut before = base.as_ref().map(|base| audit(None, base)).unwrap_or_default();
-        if let Some(base) = &base
-            && gains_rights(base, &head)
-        {
-            // What strangers could do without rights is another fault with them.
-            before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
-        }
-        let found = new_ones(before, audit(base.as_ref(), &head), &changes);
-        let drafts = found.iter().filter_map(|each| changes.draft(each, is_compared)).collect();
-        Inspection { drafts, facts: Vec::new() }
+            let found = new_ones(before, audit(base.as_ref(), &head), changes);
+            found.iter().filter_map(|each| changes.draft(each, is_compared)).collect()
+        })
     }
 
     /// A repository has a handful of workflows, so what they use and run is counted one by one.
@@ -312,7 +287,7 @@ impl Lens for WorkflowHardening {
             return Census::default();
         }
         let document = Kind::Workflow.document(text);
-        let Ok(model) = parse_model(Kind::Workflow, &document) else { return Census::default() };
+        let Ok(model) = Model::parse(Kind::Workflow, &document) else { return Census::default() };
         match rule {
             UNPINNED => uses::census(&model).collect(),
             // Images are few, so whoever pins the actions beside them is asked to pin these too.

@@ -8,25 +8,26 @@ use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 use qa_reading::workflow::Value;
 
-use crate::contract::{Draft, DraftExt};
+use super::model::{Kind, Model};
+use crate::contract::{Draft, DraftExt, Inspection};
 
 /// A fault in a workflow, wherever it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) rule: &'static str,
-    pub(super) place: Span,
+pub(crate) struct Found {
+    pub(crate) rule: &'static str,
+    pub(crate) place: Span,
     /// Begin of the quote, where it stands before the place and on the same line.
     lead: usize,
     /// Meaning of the fault: one of the same rule and subject at the base is the same fault.
-    pub(super) subject: String,
-    pub(super) summary: &'static str,
+    pub(crate) subject: String,
+    pub(crate) summary: &'static str,
     /// Places without which it would be no fault.
-    pub(super) because: Vec<Span>,
+    pub(crate) because: Vec<Span>,
 }
 
 impl Found {
     /// A fault of a value, at the place of its text; an alias that names it makes it a fault too.
-    pub(super) fn new(
+    pub(crate) fn new(
         rule: &'static str,
         value: Value<'_>,
         subject: impl Into<String>,
@@ -35,7 +36,7 @@ impl Found {
         Self::at_place(rule, value.definition(), subject, summary).because([value.span()])
     }
 
-    pub(super) fn at_place(
+    pub(crate) fn at_place(
         rule: &'static str,
         place: Span,
         subject: impl Into<String>,
@@ -45,16 +46,16 @@ impl Found {
     }
 
     /// Moves the fault to a part of the value.
-    pub(super) fn placed_at(self, place: Span) -> Self {
+    pub(crate) fn placed_at(self, place: Span) -> Self {
         Self { place, lead: place.start, ..self }
     }
 
     /// Quotes from an earlier place on, such as the begin of a pipeline.
-    pub(super) fn from(self, lead: usize) -> Self {
+    pub(crate) fn from(self, lead: usize) -> Self {
         Self { lead: lead.min(self.place.start), ..self }
     }
 
-    pub(super) fn because(mut self, places: impl IntoIterator<Item = Span>) -> Self {
+    pub(crate) fn because(mut self, places: impl IntoIterator<Item = Span>) -> Self {
         self.because.extend(places);
         self
     }
@@ -62,7 +63,7 @@ impl Found {
 
 /// Returns the faults of head that the base does not have, as often as head has more of them. Of several with the same
 /// meaning, those on changed lines are new.
-pub(super) fn new_ones(base: Vec<Found>, head: Vec<Found>, changes: &Changes<'_>) -> Vec<Found> {
+pub(crate) fn new_ones(base: Vec<Found>, head: Vec<Found>, changes: &Changes<'_>) -> Vec<Found> {
     let mut before: BTreeMap<(&'static str, String), usize> = BTreeMap::new();
     for each in base {
         *before.entry((each.rule, each.subject)).or_default() += 1;
@@ -82,8 +83,30 @@ pub(super) fn new_ones(base: Vec<Found>, head: Vec<Found>, changes: &Changes<'_>
     head.into_iter().zip(known).filter(|(_, known)| !known).map(|(each, _)| each).collect()
 }
 
+/// Reads both versions of a file that the platform executes and gives them to a judge. A base that is no such file, or
+/// none at all, is `None`.
+pub(crate) fn inspect_versions(
+    packet: &Packet<'_>,
+    judge: impl FnOnce(
+        Option<Result<Model<'_>, ReadError>>,
+        Result<Model<'_>, ReadError>,
+        &Changes<'_>,
+    ) -> Vec<Draft>,
+) -> Inspection {
+    let Some(head_kind) = Kind::of(packet.path()) else { return Inspection::default() };
+    let Some(head_text) = packet.text.full_head.as_deref() else { return Inspection::default() };
+    let base_kind = Kind::of(packet.file.old_path.as_ref().unwrap_or(&packet.file.path));
+    let base_text = packet.text.full_base.as_deref();
+    let base_document = base_kind.zip(base_text).map(|(kind, text)| (kind, kind.document(text)));
+    let base = base_document.as_ref().map(|(kind, document)| Model::parse(*kind, document));
+    let head_document = head_kind.document(head_text);
+    let head = Model::parse(head_kind, &head_document);
+    let drafts = judge(base, head, &Changes::new(packet, head_text));
+    Inspection { drafts, facts: Vec::new() }
+}
+
 /// The changed lines of a file.
-pub(super) struct Changes<'p> {
+pub(crate) struct Changes<'p> {
     packet: &'p Packet<'p>,
     /// Begins of the lines of head.
     begins: Vec<usize>,
@@ -98,7 +121,7 @@ struct Removed<'p> {
 }
 
 impl<'p> Changes<'p> {
-    pub(super) fn new(packet: &'p Packet<'p>, head: &str) -> Self {
+    pub(crate) fn new(packet: &'p Packet<'p>, head: &str) -> Self {
         let begins = std::iter::once(0).chain(head.match_indices('\n').map(|(at, _)| at + 1));
         let mut removed = Vec::new();
         for hunk in packet.hunks() {
@@ -126,7 +149,7 @@ impl<'p> Changes<'p> {
 
     /// Returns a fault as a finding on a changed line. One that is new although none of its lines is, because a
     /// condition or a setting went away, stands on the nearest changed line where the base was compared.
-    pub(super) fn draft(&self, found: &Found, is_compared: bool) -> Option<Draft> {
+    pub(crate) fn draft(&self, found: &Found, is_compared: bool) -> Option<Draft> {
         let first = self.number(found.place.start);
         let last = self.number(found.place.end.saturating_sub(1).max(found.place.start));
         if let Some(line) = self.added.range(first..=last).map(|(_, line)| line).next() {
@@ -157,7 +180,7 @@ impl<'p> Changes<'p> {
     }
 
     /// Returns a finding about a file that cannot be read, on the line of the error or on the nearest changed line.
-    pub(super) fn unreadable(&self, rule: &'static str, error: &ReadError) -> Option<Draft> {
+    pub(crate) fn unreadable(&self, rule: &'static str, error: &ReadError) -> Option<Draft> {
         let summary = "workflow file cannot be parsed, so GitHub runs none of it";
         let at = match error {
             ReadError::Syntax { at, .. } => *at,

@@ -131,12 +131,18 @@ impl Expression {
     /// Returns the paths whose text may be, or be part of, what the expression comes to. What is only compared or
     /// tested is none.
     pub fn sources(&self) -> Vec<&Path> {
+        let leaves = self.leaves().into_iter();
+        leaves.filter_map(|leaf| if let Self::Path(path) = leaf { Some(path) } else { None }).collect()
+    }
+
+    /// Returns the literals and paths whose text may be, or be part of, what the expression comes to.
+    pub fn leaves(&self) -> Vec<&Self> {
         let mut found = Vec::new();
         let mut pending = vec![self];
         while let Some(next) = pending.pop() {
             match next {
-                Self::Literal(_) | Self::Not(_) => {}
-                Self::Path(path) => found.push(path),
+                Self::Not(_) => {}
+                Self::Literal(_) | Self::Path(_) => found.push(next),
                 Self::Part { of, .. } => pending.push(of),
                 Self::Call { function, arguments } => {
                     if !is_test(function) {

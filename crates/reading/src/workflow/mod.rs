@@ -272,6 +272,23 @@ impl<'d> Job<'d> {
     }
 }
 
+impl<'d> Job<'d> {
+    /// Returns the values that a key of the matrix takes: those of its list, without those that are excluded alone, and
+    /// those of combinations that are included.
+    pub fn matrix_values(&self, key: &str) -> Vec<Value<'d>> {
+        let Some(matrix) = self.strategy.and_then(|strategy| strategy.get("matrix")) else {
+            return Vec::new();
+        };
+        let excluded =
+            matrix.combinations("exclude").filter(|combination| combination.members().count() == 1);
+        let excluded: Vec<_> = excluded.filter_map(|one| one.get(key)?.constant()).collect();
+        let mut values = matrix.get(key).map(Value::scalars).unwrap_or_default();
+        values.retain(|value| value.constant().is_none_or(|text| !excluded.contains(&text)));
+        values.extend(matrix.combinations("include").filter_map(|combination| combination.get(key)));
+        values
+    }
+}
+
 impl<'d> Step<'d> {
     /// Returns an input of the action. GitHub does not tell upper from lower case in their names.
     pub fn input(&self, name: &str) -> Option<Value<'d>> {

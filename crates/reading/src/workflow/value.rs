@@ -125,6 +125,11 @@ impl<'d> Value<'d> {
         self.node.get(name).map(Self::new)
     }
 
+    /// Returns the items of a list that a map has under a name: the combinations of a matrix.
+    pub(super) fn combinations(self, name: &str) -> impl Iterator<Item = Self> + use<'d> {
+        self.node.get(name).into_iter().flat_map(|list| list.items()).map(Self::new)
+    }
+
     /// Returns the members of a map, in the order of the text.
     pub fn members(self) -> impl Iterator<Item = Member<'d>> {
         self.node.entries().map(|entry| Member {
