@@ -7,22 +7,28 @@ use super::compared::{Compared, Pair};
 use crate::contract::Draft;
 use qa_reading::syntax::{Check, Function};
 
-pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
-    let pairs = compared.pairs();
+pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
-    let older = compared.base.behaviour.functions.iter().flat_map(|function| &function.checks);
+    let Compared { base, head, .. } = compared;
+    let functions = head.behaviour.functions.iter();
+    let changed = functions.filter(|function| !function.is_broken && head.touches(function.span));
+    let checks = changed.flat_map(Function::checks);
+    let same: Vec<&Check> = checks.filter(|check| check.is_same && head.touches(check.span)).collect();
+    if same.is_empty() {
+        return drafts;
+    }
+    let older = base.behaviour.functions.iter().flat_map(Function::checks);
     let known: BTreeSet<&str> = older.map(|check| check.text.as_str()).collect();
-    let functions = compared.head.behaviour.functions.iter().filter(|function| !function.is_broken);
-    let checks = functions.flat_map(|function| &function.checks);
-    let same = checks.filter(|check| check.is_same && !known.contains(check.text.as_str()));
+    let new = same.into_iter().filter(|check| !known.contains(check.text.as_str()));
     let summary = "assertion compares a value with itself";
-    drafts.extend(same.filter_map(|check| compared.at_head(WEAKENED, check.span, summary)));
+    drafts.extend(new.filter_map(|check| compared.at_head(WEAKENED, check.span, summary)));
     drafts
 }
 
 fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let Pair { base, head } = pair;
-    let added = head.checks.iter().filter(|check| !has(base, check));
+    let changed = head.checks().iter().filter(|check| compared.head.touches(check.span));
+    let added = changed.filter(|check| !has(base, check));
     added
         .filter_map(|check| {
             let summary = weakness(base, head, check)?;
@@ -32,14 +38,14 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 }
 
 /// Returns the way in which a new assertion demands less than one that is gone.
-fn weakness(base: &Function, head: &Function, new: &Check) -> Option<&'static str> {
-    let gone = base.checks.iter().filter(|check| !has(head, check));
+fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'static str> {
+    let gone = base.checks().iter().filter(|check| !has(head, check));
     let mut about: Vec<&Check> = gone.filter(|check| shares(check, new)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.
         let is_kept =
-            head.checks.iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
+            head.checks().iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
         return (!is_kept).then_some("assertion demands less than before");
     }
     let tolerance = new.tolerance.as_ref()?;
@@ -52,8 +58,8 @@ fn weakness(base: &Function, head: &Function, new: &Check) -> Option<&'static st
         .then_some("tolerance of an assertion is raised")
 }
 
-fn has(function: &Function, check: &Check) -> bool {
-    function.checks.iter().any(|other| other.text == check.text)
+fn has(function: &Function<'_>, check: &Check) -> bool {
+    function.checks().iter().any(|other| other.text == check.text)
 }
 
 /// Returns whether two assertions are about the same expression.

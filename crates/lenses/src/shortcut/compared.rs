@@ -1,11 +1,11 @@
 //! Both versions of a file with what their functions do, beside the lines that a change adds and removes.
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use crate::contract::{Draft, DraftExt};
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, Span};
+use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, ParsedSource, Span};
 
 /// A changed file that both sides have, parsed.
 pub(super) struct Compared<'p> {
@@ -18,7 +18,7 @@ pub(super) struct Compared<'p> {
 /// One side of a changed file.
 pub(super) struct Version<'p> {
     pub(super) text: &'p str,
-    pub(super) behaviour: Behaviour,
+    pub(super) behaviour: Behaviour<'p>,
     /// Changed lines of this side.
     lines: Vec<Placed<'p>>,
 }
@@ -31,26 +31,39 @@ struct Placed<'p> {
 
 /// A function that both sides have.
 pub(super) struct Pair<'c> {
-    pub(super) base: &'c Function,
-    pub(super) head: &'c Function,
+    pub(super) base: &'c Function<'c>,
+    pub(super) head: &'c Function<'c>,
 }
 
-impl<'p> Compared<'p> {
-    /// Parses both sides, the later one beside the other. Returns `None` where a side is absent or cannot be parsed.
+/// The trees of both sides.
+pub(super) struct Trees<'p> {
+    language: Language,
+    base: ParsedSource<'p>,
+    head: ParsedSource<'p>,
+}
+
+impl<'p> Trees<'p> {
+    /// Parses both sides, the earlier one beside the later. Returns `None` where a side is absent or cannot be parsed.
     pub(super) fn parse(packet: &'p Packet<'p>) -> Option<Self> {
         let language = Language::from_path(&packet.path().to_text())?;
         let (base, head) = (packet.text.full_base.as_deref()?, packet.text.full_head.as_deref()?);
         let other = OtherVersion { text: head, hunks: &packet.file.hunks, is_newer: true };
-        let newer = Behaviour::parse(language, head, None)?;
-        let older = Behaviour::parse(language, base, Some(&other))?;
-        let base = Version::new(base, older, packet.removed());
-        let head = Version::new(head, newer, packet.added());
-        Some(Self { packet, language, base, head })
+        let head = ParsedSource::parse(language, head, None)?;
+        let base = ParsedSource::parse(language, base, Some(&other))?;
+        Some(Self { language, base, head })
+    }
+}
+
+impl<'p> Compared<'p> {
+    pub(super) fn new(packet: &'p Packet<'p>, trees: &'p Trees<'p>) -> Self {
+        let base = Version::new(&trees.base, packet.removed());
+        let head = Version::new(&trees.head, packet.added());
+        Self { packet, language: trees.language, base, head }
     }
 
     /// Returns the functions that both sides have, that differ, and that could be parsed.
     pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
-        let older: BTreeMap<&str, &Function> = self.base.behaviour.by_path();
+        let older = self.base.behaviour.by_path();
         let newer = self.head.behaviour.by_path();
         let both = newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(path)?, head }));
         both.filter(|pair| {
@@ -60,11 +73,14 @@ impl<'p> Compared<'p> {
         .collect()
     }
 
-    /// Returns the functions that head alone has.
-    pub(super) fn new_functions(&self) -> impl Iterator<Item = &Function> {
-        let older = self.base.behaviour.by_path();
+    /// Returns the functions that head alone has, on changed lines.
+    pub(super) fn new_functions(&self) -> impl Iterator<Item = &Function<'p>> {
+        let older = LazyCell::new(|| self.base.behaviour.by_path());
         let newer = self.head.behaviour.functions.iter().skip(1);
-        newer.filter(move |function| !older.contains_key(function.path.as_str()) && !function.is_broken)
+        newer.filter(move |function| {
+            let is_changed = !function.is_broken && self.head.touches(function.span);
+            is_changed && !older.contains_key(function.path.as_str())
+        })
     }
 
     /// Makes a draft on the first added line that a place at head touches.
@@ -80,7 +96,8 @@ impl<'p> Compared<'p> {
 }
 
 impl<'p> Version<'p> {
-    pub(super) fn new(text: &'p str, behaviour: Behaviour, changed: impl Iterator<Item = Line<'p>>) -> Self {
+    pub(super) fn new(source: &'p ParsedSource<'p>, changed: impl Iterator<Item = Line<'p>>) -> Self {
+        let text = source.text();
         let starts: Vec<usize> =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let lines = changed.filter_map(|line| {
@@ -88,7 +105,7 @@ impl<'p> Version<'p> {
             let start = *starts.get(index)?;
             Some(Placed { line, span: Span { start, end: start + line.text.len() } })
         });
-        Self { text, behaviour, lines: lines.collect() }
+        Self { text, behaviour: Behaviour::new(source), lines: lines.collect() }
     }
 
     /// Makes a draft on the first added line that a place touches.

@@ -3,7 +3,7 @@
 use super::SWALLOWED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
-use qa_reading::syntax::{Function, Handler};
+use qa_reading::syntax::{Facts, Handler};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -20,32 +20,33 @@ const CLEANUPS: &[&str] = &[
     "shutdown",
 ];
 
-pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
+pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
-    for pair in compared.pairs() {
-        drafts.extend(swallowed(compared, &pair));
-        drafts.extend(dropped(compared, &pair));
+    for pair in pairs {
+        drafts.extend(swallowed(compared, pair));
+        drafts.extend(dropped(compared, pair));
     }
     drafts
 }
 
 /// Reports handlers that forget failures of code that the function ran before.
 fn swallowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
-    let handlers = pair.head.handlers.iter().filter(|handler| handler.drops && !handler.is_explained);
-    let worse = handlers.filter_map(|handler| Some((handler, loss(pair.base, handler)?)));
+    let handlers = pair.head.facts().handlers.iter();
+    let handlers = handlers.filter(|handler| handler.drops && !handler.is_explained);
+    let worse = handlers.filter_map(|handler| Some((handler, loss(pair.base.facts(), handler)?)));
     worse
         .filter_map(|(handler, summary)| {
             let draft = compared.at_head(SWALLOWED, handler.span, summary);
             let draft = draft.or_else(|| compared.at_head(SWALLOWED, handler.whole, summary));
             // A handler may be emptied by removed lines alone.
-            let mut before = pair.base.handlers.iter().filter(|before| shares(before, handler));
+            let mut before = pair.base.facts().handlers.iter().filter(|before| shares(before, handler));
             draft.or_else(|| before.find_map(|before| compared.at_base(SWALLOWED, before.whole, summary)))
         })
         .collect()
 }
 
 /// Returns what became of a failure that a handler forgets, where the base did more about it.
-fn loss(base: &Function, handler: &Handler) -> Option<&'static str> {
+fn loss(base: &Facts, handler: &Handler) -> Option<&'static str> {
     let before: Vec<&Handler> = base.handlers.iter().filter(|before| shares(before, handler)).collect();
     let alike: Vec<&&Handler> = before.iter().filter(|before| before.caught == handler.caught).collect();
     if alike.iter().any(|before| before.drops) {
@@ -66,9 +67,10 @@ fn shares(one: &Handler, other: &Handler) -> bool {
 
 /// Reports results that were looked at and are thrown away.
 fn dropped(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
-    let fates = pair.head.fates.iter().filter(|(callee, _)| !CLEANUPS.contains(&callee.as_str()));
+    let fates = pair.head.facts().fates.iter().filter(|(_, fate)| !fate.dropped.is_empty());
+    let fates = fates.filter(|(callee, _)| !CLEANUPS.contains(&callee.as_str()));
     let worse = fates.filter(|(callee, fate)| {
-        let before = pair.base.fates.get(*callee);
+        let before = pair.base.facts().fates.get(*callee);
         before
             .is_some_and(|before| fate.dropped.len() > before.dropped.len() && fate.handled < before.handled)
     });

@@ -13,7 +13,7 @@ use crate::contract::{
     Alike, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
 };
 use crate::parsed;
-use compared::Compared;
+use compared::{Compared, Trees};
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
 };
@@ -188,18 +188,20 @@ impl Lens for Shortcut {
         if packet.text.full_base.is_none() || packet.text.full_head.is_none() || !may_compare(packet) {
             return inspection;
         }
-        let Some(compared) = Compared::parse(packet) else {
+        let Some(trees) = Trees::parse(packet) else {
             inspection.facts.extend(language.is_some().then(Fact::unread));
             return inspection;
         };
+        let compared = Compared::new(packet, &trees);
+        let pairs = compared.pairs();
         let mut drafts = Vec::new();
         if is_test || language == Some(Language::Rust) {
-            drafts.extend(assertions::inspect(&compared));
+            drafts.extend(assertions::inspect(&compared, &pairs));
         }
         if !is_test {
-            drafts.extend(stubs::inspect(&compared));
-            drafts.extend(errors::inspect(&compared));
-            drafts.extend(types::inspect(&compared));
+            drafts.extend(stubs::inspect(&compared, &pairs));
+            drafts.extend(errors::inspect(&compared, &pairs));
+            drafts.extend(types::inspect(&compared, &pairs));
         }
         fold(&mut drafts, ESCAPED, Alike::Rule);
         inspection.drafts.extend(drafts);

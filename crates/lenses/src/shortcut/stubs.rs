@@ -9,7 +9,7 @@ use crate::contract::Draft;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Scope;
 use qa_core::packet::Packet;
-use qa_reading::syntax::{Behaviour, Effect, Function, Language, Span};
+use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span};
 
 /// Fewer deeds are no behaviour that is missed.
 const BEHAVIOUR: usize = 3;
@@ -32,16 +32,14 @@ static UNWRITTEN: Pattern = Pattern::new(concat!(
     r"|\bfor now,? (?:just |simply |we (?:just |simply )?)?(?:return|assume|pretend|hard-?code|skip)\b",
 ));
 
-pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Draft> {
+pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
-    let comments = comments(&compared.head.behaviour);
-    for pair in compared.pairs() {
-        drafts.extend(stubbed(compared, &pair, &comments));
+    for pair in pairs {
+        drafts.extend(stubbed(compared, pair));
     }
     let Compared { packet, language, head, .. } = compared;
-    drafts.extend(
-        compared.new_functions().filter_map(|function| unimplemented(*language, packet, head, function)),
-    );
+    let new = compared.new_functions();
+    drafts.extend(new.filter_map(|function| unimplemented(*language, packet, head, function)));
     drafts.extend(unwritten(packet, head));
     drafts
 }
@@ -59,8 +57,8 @@ pub(super) fn inspect_new(packet: &Packet<'_>) -> Vec<Draft> {
     if !may_tell && !UNWRITTEN.is_match(&text) {
         return Vec::new();
     }
-    let Some(behaviour) = Behaviour::parse(language, &text, None) else { return Vec::new() };
-    let head = Version::new(&text, behaviour, packet.added());
+    let Some(source) = ParsedSource::parse(language, &text, None) else { return Vec::new() };
+    let head = Version::new(&source, packet.added());
     let mut drafts = unwritten(packet, &head);
     let functions = head.behaviour.functions.iter().skip(1).filter(|function| !function.is_broken);
     drafts.extend(functions.filter_map(|function| unimplemented(language, packet, &head, function)));
@@ -72,33 +70,39 @@ fn unimplemented(
     language: Language,
     packet: &Packet<'_>,
     head: &Version<'_>,
-    function: &Function,
+    function: &Function<'_>,
 ) -> Option<Draft> {
-    let words = function.statement.of(head.text);
+    let facts = function.facts();
+    let words = facts.statement.of(head.text);
     let is_meant = is_abstract(language, function, head.text, words) || says_why(words);
-    if function.effect != Effect::Unimplemented || is_meant {
+    if facts.effect != Effect::Unimplemented || is_meant {
         return None;
     }
-    head.draft(packet, UNFINISHED, function.statement, "new function is not implemented")
+    head.draft(packet, UNFINISHED, facts.statement, "new function is not implemented")
 }
 
-fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>, comments: &[Span]) -> Option<Draft> {
+fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let Pair { base, head } = pair;
-    if base.effect != Effect::Acts || base.deeds < BEHAVIOUR || is_moved(compared, pair) {
+    let now = head.facts();
+    if now.effect == Effect::Acts {
+        return None;
+    }
+    let before = base.facts();
+    if before.effect != Effect::Acts || before.deeds < BEHAVIOUR || is_moved(compared, pair) {
         return None;
     }
     let text = head.span.of(compared.head.text);
-    let summary = match head.effect {
+    let summary = match now.effect {
         Effect::Acts => return None,
         Effect::Unimplemented if is_abstract(compared.language, head, compared.head.text, text) => {
             return None;
         }
         Effect::Unimplemented => "function that was implemented is not implemented any more",
-        Effect::Constant | Effect::Nothing if is_meant(compared.head.text, head, comments) => return None,
+        Effect::Constant | Effect::Nothing if is_meant(&compared.head, head) => return None,
         Effect::Constant => "function that computed its result returns a constant",
         Effect::Nothing => "function that did something does nothing",
     };
-    let statement = compared.at_head(STUBBED, head.statement, summary);
+    let statement = compared.at_head(STUBBED, now.statement, summary);
     statement.or_else(|| compared.at_head(STUBBED, head.span, summary)).or_else(|| {
         let body = Span { start: base.head.end, end: base.span.end };
         compared.at_base(STUBBED, body, summary)
@@ -112,15 +116,16 @@ fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
     let mut gained: BTreeSet<&str> = BTreeSet::new();
     for other in others {
         let before = older.get(other.path.as_str());
-        let calls = other.calls.iter().map(String::as_str);
-        gained.extend(calls.filter(|name| before.is_none_or(|before| !before.calls.contains(*name))));
+        let calls = other.facts().calls.iter().map(String::as_str);
+        gained.extend(calls.filter(|name| before.is_none_or(|before| !before.facts().calls.contains(*name))));
     }
-    let kept = pair.base.calls.iter().filter(|name| gained.contains(name.as_str())).count();
-    kept > 0 && kept * 2 >= pair.base.calls.len()
+    let calls = &pair.base.facts().calls;
+    let kept = calls.iter().filter(|name| gained.contains(name.as_str())).count();
+    kept > 0 && kept * 2 >= calls.len()
 }
 
 /// Returns whether a function that refuses, by this text, is a method for others to override.
-fn is_abstract(language: Language, function: &Function, version: &str, refusal: &str) -> bool {
+fn is_abstract(language: Language, function: &Function<'_>, version: &str, refusal: &str) -> bool {
     let head = function.head.of(version);
     let is_method = function.path.contains('.');
     let is_idiom = is_method && (language == Language::Python || language == Language::Ruby);
@@ -136,7 +141,7 @@ fn says_why(refusal: &str) -> bool {
 }
 
 /// Returns the comments of a file in the order of the text, without those that are part of another one.
-fn comments(behaviour: &Behaviour) -> Vec<Span> {
+fn comments(behaviour: &Behaviour<'_>) -> Vec<Span> {
     let all = behaviour.functions.iter().flat_map(|function| &function.comments);
     let mut comments: Vec<Span> = all.copied().collect();
     comments.sort_by_key(|comment| (comment.start, Reverse(comment.end)));
@@ -145,10 +150,11 @@ fn comments(behaviour: &Behaviour) -> Vec<Span> {
 }
 
 /// Returns whether the documentation of a function, or a comment in it, says that doing nothing is meant.
-fn is_meant(text: &str, function: &Function, comments: &[Span]) -> bool {
-    let start = documented_from(text, function.span.start, comments);
+fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
+    let comments = comments(&head.behaviour);
+    let start = documented_from(head.text, function.span.start, &comments);
     let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
-    own.chain(&function.documentation).any(|words| MEANT.is_match(words.of(text)))
+    own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)))
 }
 
 /// Returns the begin of the comments and annotations right above the line that an offset is on.
@@ -177,7 +183,8 @@ fn line_start(text: &str, at: usize) -> usize {
 /// Reports added comments that say that the code beside them is not written yet.
 fn unwritten(packet: &Packet<'_>, head: &Version<'_>) -> Vec<Draft> {
     let comments = head.behaviour.functions.iter().flat_map(|function| &function.comments);
-    let telling = comments.filter(|comment| UNWRITTEN.is_match(comment.of(head.text)));
+    let changed = comments.filter(|comment| head.touches(**comment));
+    let telling = changed.filter(|comment| UNWRITTEN.is_match(comment.of(head.text)));
     let summary = "comment says that the code is not written yet";
     telling.filter_map(|comment| head.draft(packet, UNFINISHED, *comment, summary)).collect()
 }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::Language;
+use super::behaviour::{Defines, is_function_value};
 use super::flow::{self, Runs};
 use super::runs::is_later;
 use super::shape::Class;
@@ -21,6 +22,7 @@ pub(crate) struct Kind {
     /// Set where what is inside runs later, if at all.
     pub(super) later: bool,
     pub(super) class: Class,
+    pub(super) defines: Option<Defines>,
 }
 
 impl Kinds {
@@ -34,7 +36,14 @@ impl Kinds {
                 let word = grammar.node_kind_for_id(id).unwrap_or("").to_owned();
                 Kind::new(word, grammar.node_kind_is_named(id))
             });
-            Self(kinds.collect())
+            let mut kinds: Vec<Kind> = kinds.collect();
+            let has_values = kinds.iter().any(|kind| is_function_value(&kind.word));
+            if !has_values && grammar.field_id_for_name("block").is_none() {
+                kinds.iter_mut().for_each(|kind| {
+                    kind.defines = kind.defines.filter(|defines| !defines.takes_value());
+                });
+            }
+            Self(kinds)
         })
     }
 
@@ -60,6 +69,7 @@ impl Kind {
             runs: flow::runs(&word),
             later: is_later(&word),
             class: Class::of(&word),
+            defines: Defines::of(&word),
             word,
         }
     }

@@ -48,7 +48,9 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
-pub use behaviour::{Behaviour, Check, Declared, Demand, Effect, Fate, Function, Handler, Tolerance};
+pub use behaviour::{
+    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Tolerance,
+};
 pub use branches::Branch;
 pub(crate) use flow::is_function;
 pub(crate) use kinds::{Kind, Kinds};

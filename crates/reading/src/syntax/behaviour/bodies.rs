@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::{Language, Reader, names};
+use crate::nodes::Tabled;
 
 /// Deeper values are no constants.
 const MAX_DEPTH: usize = 6;
@@ -119,7 +120,7 @@ impl Reader<'_> {
         let text = self.text_of(statement).trim().trim_end_matches(';');
         is_text(statement)
             || matches!(text, "" | "pass" | "..." | "return" | "{}" | "()")
-            || matches!(statement.kind(), "empty_statement" | "comment" | "delete_statement")
+            || matches!(statement.word(), "empty_statement" | "comment" | "delete_statement")
             || text.strip_prefix("_ =").or(text.strip_prefix("let _ =")).is_some_and(is_name)
             || text.strip_prefix("void ").is_some_and(is_name)
     }
@@ -143,13 +144,12 @@ impl Reader<'_> {
     /// Returns whether a statement leaves the function with a constant.
     pub(super) fn gives_constant(&self, statement: Node<'_>) -> bool {
         let value = inner(statement);
-        match value.kind() {
+        match value.word() {
             "return" | "return_expression" | "return_statement" | "jump_expression" => {
-                let given: Vec<Node<'_>> =
-                    children(value).filter(|child| !child.kind().ends_with("comment")).collect();
+                let given: Vec<Node<'_>> = children(value).filter(|child| !child.is_comment()).collect();
                 !given.is_empty() && given.iter().all(|given| self.is_constant(*given, 0))
             }
-            _ => statement.kind() != "expression_statement" && self.is_constant(value, 0),
+            _ => statement.word() != "expression_statement" && self.is_constant(value, 0),
         }
     }
 
@@ -158,13 +158,12 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return false;
         }
-        let kind = node.kind();
-        let parts: Vec<Node<'_>> =
-            children(node).filter(|child| !child.kind().ends_with("comment")).collect();
+        let kind = node.word();
+        let parts: Vec<Node<'_>> = children(node).filter(|child| !child.is_comment()).collect();
         if kind.contains("string") || kind.contains("char_literal") || kind == "raw_string_literal" {
             return !parts
                 .iter()
-                .any(|part| part.kind().contains("interpolation") || part.kind().contains("substitution"));
+                .any(|part| part.word().contains("interpolation") || part.word().contains("substitution"));
         }
         if kind.contains("template") {
             return !self.text_of(node).contains("${");
@@ -224,7 +223,7 @@ impl Reader<'_> {
             return false;
         }
         let arguments = children(node)
-            .filter(|child| child.kind().contains("argument") && !child.kind().contains("type"));
+            .filter(|child| child.word().contains("argument") && !child.word().contains("type"));
         let head = self.squashed(self.text_of(node));
         let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
         let head = head.split('<').next().unwrap_or(head);
@@ -235,7 +234,7 @@ impl Reader<'_> {
     pub(super) fn is_refusal(&self, statement: Node<'_>) -> bool {
         let node = inner(statement);
         let text = self.text_of(node);
-        let fails = match node.kind() {
+        let fails = match node.word() {
             "raise_statement" | "throw_expression" | "throw_statement" | "throw" => true,
             "macro_invocation" | "call" | "call_expression" | "return_statement" | "return_expression" => {
                 const WORDS: &[&str] = &[
@@ -288,14 +287,14 @@ fn is_name(text: &str) -> bool {
 
 /// Returns whether a statement is a string alone.
 fn is_text(statement: Node<'_>) -> bool {
-    statement.kind() == "expression_statement"
+    statement.word() == "expression_statement"
         && statement.named_child_count() == 1
-        && statement.named_child(0).is_some_and(|only| only.kind().contains("string"))
+        && statement.named_child(0).is_some_and(|only| only.word().contains("string"))
 }
 
 /// Returns the expression of a statement.
 pub(super) fn inner(statement: Node<'_>) -> Node<'_> {
-    match statement.kind() {
+    match statement.word() {
         "expression_statement" | "await" | "await_expression" => {
             statement.named_child(0).map(inner).unwrap_or(statement)
         }
@@ -306,7 +305,7 @@ pub(super) fn inner(statement: Node<'_>) -> Node<'_> {
 /// Returns the statements of a body without comments; an expression is one by itself.
 pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     let is_block = matches!(
-        body.kind(),
+        body.word(),
         "arrow_expression_clause"
             | "block"
             | "block_body"
@@ -321,9 +320,9 @@ pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     if !is_block {
         return vec![body];
     }
-    let inside = children(body).filter(|child| !child.kind().ends_with("comment"));
+    let inside = children(body).filter(|child| !child.is_comment());
     inside
-        .flat_map(|child| match child.kind() {
+        .flat_map(|child| match child.word() {
             "statement_list" | "statements" => statements(child),
             _ => vec![child],
         })

@@ -7,6 +7,7 @@ use super::super::walk::{children, span};
 use super::bodies::inner;
 use super::tolerance::{Tolerance, tolerance};
 use super::{Language, Reader, names};
+use crate::nodes::Tabled;
 
 /// Longest chain of calls behind `expect(…)` that is followed.
 const LONGEST_CHAIN: usize = 12;
@@ -199,7 +200,7 @@ const OBJECTS: &[&str] = &[
 impl Reader<'_> {
     /// Returns the assertion that a node is.
     pub(super) fn check(&self, node: Node<'_>) -> Option<Check> {
-        let claim = match node.kind() {
+        let claim = match node.word() {
             "assert_statement" => self.condition(node.named_child(0)?)?,
             "expression_statement" => self.property(inner(node))?,
             "if_statement" if self.language == Language::Go => self.go_condition(node)?,
@@ -222,7 +223,7 @@ impl Reader<'_> {
     }
 
     fn operand(&self, node: Node<'_>) -> Operand {
-        let node = match node.kind() {
+        let node = match node.word() {
             "argument" | "parenthesized_expression" | "value_argument" => node.named_child(0).unwrap_or(node),
             _ => node,
         };
@@ -231,7 +232,7 @@ impl Reader<'_> {
 
     /// Returns what a condition demands.
     fn condition(&self, node: Node<'_>) -> Option<Claim> {
-        match node.kind() {
+        match node.word() {
             "argument" | "parenthesized_expression" | "value_argument" => {
                 self.condition(node.named_child(0)?)
             }
@@ -255,13 +256,13 @@ impl Reader<'_> {
 
     /// Returns what a test of Go demands that fails by itself: `if got != want { t.Errorf(…) }`.
     fn go_condition(&self, node: Node<'_>) -> Option<Claim> {
-        let fails = self.text_of(node.child_by_field_name("consequence")?);
+        let fails = self.text_of(node.field("consequence")?);
         if !["t.Error", "t.Fatal", "t.Fail"].iter().any(|word| fails.contains(word)) {
             return None;
         }
-        let condition = node.child_by_field_name("condition")?;
+        let condition = node.field("condition")?;
         let parts: Vec<Node<'_>> = children(condition).collect();
-        let ([left, right], "binary_expression") = (parts.as_slice(), condition.kind()) else { return None };
+        let ([left, right], "binary_expression") = (parts.as_slice(), condition.word()) else { return None };
         let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
         let opposite = match sign.trim() {
             "!=" => "==",
@@ -284,19 +285,19 @@ impl Reader<'_> {
     }
 
     fn arguments<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
-        let list = call.child_by_field_name("arguments");
-        let list = list.or_else(|| children(call).find(|child| child.kind() == "value_arguments"));
-        list.into_iter().flat_map(children).filter(|child| !child.kind().ends_with("comment")).collect()
+        let list = call.field("arguments");
+        let list = list.or_else(|| children(call).find(|child| child.word() == "value_arguments"));
+        list.into_iter().flat_map(children).filter(|child| !child.is_comment()).collect()
     }
 
     /// Returns the demand of a property behind `expect(…)`: `expect(a).to.exist`.
     fn property(&self, node: Node<'_>) -> Option<Claim> {
-        if node.kind() != "member_expression" {
+        if node.word() != "member_expression" {
             return None;
         }
-        let word = letters(self.text_of(node.child_by_field_name("property")?));
+        let word = letters(self.text_of(node.field("property")?));
         let demand = demand_of(&word)?;
-        let subject = self.subject(node.child_by_field_name("object")?)?;
+        let subject = self.subject(node.field("object")?)?;
         Some(Claim { demand, operands: vec![self.operand(subject)] })
     }
 
@@ -304,14 +305,10 @@ impl Reader<'_> {
     fn subject<'n>(&self, node: Node<'n>) -> Option<Node<'n>> {
         let mut node = node;
         for _ in 0..LONGEST_CHAIN {
-            let head = self.spelled(node);
-            let head = head.split('(').next().unwrap_or_default();
-            let is_call = names::callee(self.text, node).is_some();
-            let inner = ["object", "receiver", "function", "expression"]
-                .iter()
-                .find_map(|field| node.child_by_field_name(field));
-            if is_call
-                && SUBJECTS.contains(&head)
+            let inner =
+                ["object", "receiver", "function", "expression"].iter().find_map(|field| node.field(field));
+            if names::callee(self.text, node).is_some()
+                && SUBJECTS.contains(&self.spelled(node).split('(').next().unwrap_or_default())
                 && inner.is_none_or(|inner| !self.text_of(inner).contains('('))
             {
                 return self.arguments(node).into_iter().next();
@@ -402,9 +399,9 @@ impl Reader<'_> {
 
     /// Returns the demand of a macro of Rust, whose arguments have no tree.
     fn rust_macro(&self, node: Node<'_>) -> Option<Claim> {
-        let name = self.text_of(node.child_by_field_name("macro")?);
+        let name = self.text_of(node.field("macro")?);
         let name = name.rsplit("::").next().unwrap_or(name);
-        let tokens = children(node).find(|child| child.kind() == "token_tree")?;
+        let tokens = children(node).find(|child| child.word() == "token_tree")?;
         let text = self.spelled(tokens);
         let arguments = split(text.get(1..text.len().saturating_sub(1))?, &[","]);
         match name {
@@ -547,7 +544,7 @@ fn quoted(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Behaviour;
+    use super::super::{Behaviour, ParsedSource};
     use super::{Language, split};
 
     #[test]
@@ -569,8 +566,9 @@ mod tests {
     #[test]
     fn assertions_about_quotes_are_seen_in_rust() {
         let text = "fn quotes() {\n    assert_eq!(find('\"'), Some(3));\n    assert_eq!(count(), 2);\n}\n";
-        let behaviour = Behaviour::parse(Language::Rust, text, None).unwrap();
-        let subjects = behaviour.functions[1].checks.iter().flat_map(|check| &check.subjects);
+        let source = ParsedSource::parse(Language::Rust, text, None).unwrap();
+        let behaviour = Behaviour::new(&source);
+        let subjects = behaviour.functions[1].checks().iter().flat_map(|check| &check.subjects);
         assert_eq!(subjects.collect::<Vec<_>>(), ["find('\"')", "count()"]);
     }
 }

@@ -7,7 +7,8 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
-use super::{Language, Reader, names};
+use super::{Facts, Language, Reader, names};
+use crate::nodes::Tabled;
 
 /// Nodes of a guarded part that are looked at.
 const MOST_NODES: usize = 400;
@@ -41,10 +42,10 @@ pub struct Fate {
 impl Reader<'_> {
     /// Returns the handler that a node is.
     pub(super) fn handler(&self, node: Node<'_>) -> Option<Handler> {
-        match node.kind() {
+        match node.word() {
             "catch_block" | "catch_clause" | "except_clause" | "rescue" => Some(self.clause(node)),
             "rescue_modifier" => {
-                let handler = node.child_by_field_name("handler")?;
+                let handler = node.field("handler")?;
                 Some(Handler {
                     span: Span { start: node.named_child(0)?.end_byte(), end: node.end_byte() },
                     whole: span(node),
@@ -52,7 +53,7 @@ impl Reader<'_> {
                     is_broad: true,
                     drops: self.is_success(handler),
                     is_explained: false,
-                    guarded: self.calls_in(node.child_by_field_name("body")?),
+                    guarded: self.calls_in(node.field("body")?),
                 })
             }
             "with_statement" if self.language == Language::Python => self.suppressed(node),
@@ -65,7 +66,7 @@ impl Reader<'_> {
 
     /// Returns the handler that `contextlib.suppress(…)` is.
     fn suppressed(&self, node: Node<'_>) -> Option<Handler> {
-        let body = node.child_by_field_name("body")?;
+        let body = node.field("body")?;
         let head = Span { start: node.start_byte(), end: body.start_byte() };
         let text = self.squashed(head.of(self.text));
         let caught = text.split_once("suppress(")?.1.split(')').next().unwrap_or_default().to_owned();
@@ -85,9 +86,9 @@ impl Reader<'_> {
     }
 
     fn clause(&self, node: Node<'_>) -> Handler {
-        let body = node.child_by_field_name("body").or_else(|| {
+        let body = node.field("body").or_else(|| {
             children(node)
-                .filter(|child| matches!(child.kind(), "block" | "then" | "compound_statement"))
+                .filter(|child| matches!(child.word(), "block" | "then" | "compound_statement"))
                 .last()
         });
         let head_end = body.map(|body| body.start_byte()).unwrap_or(node.end_byte());
@@ -112,11 +113,11 @@ impl Reader<'_> {
         if self.is_ecma() {
             return String::new();
         }
-        let words = children(node).filter(|child| Some(*child) != body && !child.kind().ends_with("comment"));
-        let parts = words.filter_map(|child| match child.kind() {
+        let words = children(node).filter(|child| Some(*child) != body && !child.is_comment());
+        let parts = words.filter_map(|child| match child.word() {
             "as_pattern" => child.named_child(0),
             "catch_declaration" | "catch_formal_parameter" => {
-                child.child_by_field_name("type").or_else(|| child.named_child(0))
+                child.field("type").or_else(|| child.named_child(0))
             }
             "exception_variable" | "variable_name" | "identifier" if self.language != Language::Python => {
                 None
@@ -129,12 +130,12 @@ impl Reader<'_> {
 
     /// Returns the functions that the guarded part of a `try` calls.
     fn guarded_by(&self, tried: Node<'_>) -> BTreeSet<String> {
-        if let Some(body) = tried.child_by_field_name("body") {
+        if let Some(body) = tried.field("body") {
             return self.calls_in(body);
         }
         let clauses =
             ["catch_block", "catch_clause", "else", "ensure", "except_clause", "finally_block", "rescue"];
-        let inside = children(tried).filter(|child| !clauses.contains(&child.kind()));
+        let inside = children(tried).filter(|child| !clauses.contains(&child.word()));
         inside.flat_map(|child| self.calls_in(child)).collect()
     }
 
@@ -156,7 +157,7 @@ impl Reader<'_> {
         match acting.as_slice() {
             [] => true,
             [only] => {
-                matches!(only.kind(), "continue_statement" | "next")
+                matches!(only.word(), "continue_statement" | "next")
                     || self.gives_constant(*only) && self.is_success(inner(*only))
             }
             _ => false,
@@ -168,7 +169,7 @@ impl Reader<'_> {
         let text = self.spelled(node);
         let value = text.strip_prefix("return").unwrap_or(&text).trim_end_matches(';');
         let fails = value.eq_ignore_ascii_case("false") || value.starts_with(['-', '"', '\'']);
-        let value = if node.kind().starts_with("return") || node.kind() == "jump_expression" {
+        let value = if node.word().starts_with("return") || node.word() == "jump_expression" {
             node.named_child(0)
         } else {
             Some(node)
@@ -181,7 +182,7 @@ impl Reader<'_> {
         let mut seen = 0;
         while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
             seen += 1;
-            if node.kind().ends_with("comment") && gives_reason(self.text_of(node)) {
+            if node.is_comment() && gives_reason(self.text_of(node)) {
                 return true;
             }
             pending.extend(children(node));
@@ -194,17 +195,17 @@ impl Reader<'_> {
 
     /// Returns the handler of a promise: `.catch(() => {})`, or the second function of `.then(…)`.
     fn chained(&self, node: Node<'_>) -> Option<Handler> {
-        let function = node.child_by_field_name("function")?;
-        let property = function.child_by_field_name("property")?;
+        let function = node.field("function")?;
+        let property = function.field("property")?;
         let position = match self.text_of(property) {
             "catch" => 0,
             "then" => 1,
             _ => return None,
         };
-        let arguments = node.child_by_field_name("arguments")?;
-        let given = children(arguments).filter(|child| !child.kind().ends_with("comment")).nth(position)?;
-        let body = given.child_by_field_name("body").filter(|_| given.kind().contains("function"))?;
-        let drops = match body.kind() {
+        let arguments = node.field("arguments")?;
+        let given = children(arguments).filter(|child| !child.is_comment()).nth(position)?;
+        let body = given.field("body").filter(|_| given.word().contains("function"))?;
+        let drops = match body.word() {
             "statement_block" => self.drops(body),
             _ => self.is_constant(body, 0) && self.is_success(body),
         };
@@ -215,30 +216,30 @@ impl Reader<'_> {
             is_broad: true,
             drops,
             is_explained: self.is_explained(given),
-            guarded: self.calls_in(function.child_by_field_name("object")?),
+            guarded: self.calls_in(function.field("object")?),
         })
     }
 
     /// Returns what Go does where `err` is set.
     fn go_branch(&self, node: Node<'_>) -> Option<Handler> {
-        let condition = node.child_by_field_name("condition")?;
+        let condition = node.field("condition")?;
         let text = self.spelled(condition);
         let error = text.strip_suffix("!=nil")?;
         if !error.to_lowercase().ends_with("err") {
             return None;
         }
-        let body = node.child_by_field_name("consequence")?;
+        let body = node.field("consequence")?;
         let all = statements(body);
         let acting: Vec<Node<'_>> = all.into_iter().filter(|statement| !self.is_idle(*statement)).collect();
         let drops = match acting.as_slice() {
             [] => true,
-            [only] if only.kind() == "return_statement" => {
+            [only] if only.word() == "return_statement" => {
                 let last = self.text_of(*only).rsplit([',', ' ']).next().unwrap_or_default().trim();
                 last == "nil" && self.gives_constant(*only)
             }
             _ => false,
         };
-        let before = node.child_by_field_name("initializer").or_else(|| node.prev_named_sibling());
+        let before = node.field("initializer").or_else(|| node.prev_named_sibling());
         Some(Handler {
             span: Span { start: node.start_byte(), end: body.start_byte() },
             whole: span(node),
@@ -252,22 +253,22 @@ impl Reader<'_> {
 
     /// Returns what Rust does about `Err`.
     fn rust_branch(&self, node: Node<'_>) -> Option<Handler> {
-        let (pattern, body, value) = match node.kind() {
+        let (pattern, body, value) = match node.word() {
             "match_arm" => {
-                let value = node.parent().and_then(|block| block.parent()?.child_by_field_name("value"));
-                (node.child_by_field_name("pattern")?, node.child_by_field_name("value")?, value)
+                let value = node.parent().and_then(|block| block.parent()?.field("value"));
+                (node.field("pattern")?, node.field("value")?, value)
             }
             _ => {
-                let condition = node.child_by_field_name("condition")?;
-                let value = condition.child_by_field_name("value");
-                (condition.child_by_field_name("pattern")?, node.child_by_field_name("consequence")?, value)
+                let condition = node.field("condition")?;
+                let value = condition.field("value");
+                (condition.field("pattern")?, node.field("consequence")?, value)
             }
         };
         let pattern_text = self.spelled(pattern);
         if !pattern_text.starts_with("Err(") || pattern_text.contains("::") {
             return None;
         }
-        let drops = match body.kind() {
+        let drops = match body.word() {
             "block" => self.drops(body),
             "unit_expression" | "continue_expression" => true,
             _ => self.is_constant(body, 0) && self.is_success(body),
@@ -284,7 +285,7 @@ impl Reader<'_> {
     }
 
     /// Notes the fate of the result of a call that may fail.
-    pub(super) fn note_fate(&mut self, node: Node<'_>, function: usize) {
+    pub(super) fn note_fate(&self, node: Node<'_>, facts: &mut Facts) {
         let seen = match self.language {
             Language::Rust => self.rust_fate(node),
             Language::Go => self.go_fate(node),
@@ -301,7 +302,7 @@ impl Reader<'_> {
             | Language::TypeScript => None,
         };
         let Some((callee, is_dropped)) = seen else { return };
-        let fate = self.functions[function].fates.entry(callee).or_default();
+        let fate = facts.fates.entry(callee).or_default();
         match is_dropped {
             true => fate.dropped.push(span(node)),
             false => fate.handled += 1,
@@ -309,20 +310,20 @@ impl Reader<'_> {
     }
 
     fn rust_fate(&self, node: Node<'_>) -> Option<(String, bool)> {
-        match node.kind() {
+        match node.word() {
             "try_expression" => Some((self.called(node.named_child(0)?)?, false)),
             "let_declaration" => {
                 let text = self.text_of(node);
                 let is_blank =
                     text.strip_prefix("let").is_some_and(|rest| rest.trim_start().starts_with("_ ="));
-                Some((self.called(node.child_by_field_name("value").filter(|_| is_blank)?)?, true))
+                Some((self.called(node.field("value").filter(|_| is_blank)?)?, true))
             }
             "call_expression" => {
-                let function = node.child_by_field_name("function")?;
-                let object = function.child_by_field_name("value")?;
-                let method = self.text_of(function.child_by_field_name("field")?);
+                let function = node.field("function")?;
+                let object = function.field("value")?;
+                let method = self.text_of(function.field("field")?);
                 let is_statement =
-                    node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
+                    node.parent().is_some_and(|parent| parent.word() == "expression_statement");
                 let is_dropped = match method {
                     "unwrap" | "expect" | "map_err" | "context" | "with_context" => false,
                     "ok" if is_statement => true,
@@ -336,11 +337,11 @@ impl Reader<'_> {
     }
 
     fn go_fate(&self, node: Node<'_>) -> Option<(String, bool)> {
-        if !matches!(node.kind(), "assignment_statement" | "short_var_declaration") {
+        if !matches!(node.word(), "assignment_statement" | "short_var_declaration") {
             return None;
         }
-        let left = self.text_of(node.child_by_field_name("left")?);
-        let right = node.child_by_field_name("right")?.named_child(0)?;
+        let left = self.text_of(node.field("left")?);
+        let right = node.field("right")?.named_child(0)?;
         let last = left.rsplit(',').next().unwrap_or(left).trim();
         let callee = names::callee(self.text, right)?;
         match last {
@@ -352,13 +353,13 @@ impl Reader<'_> {
 
     /// Returns the name of the function whose result an expression is, through waits and further methods.
     fn called(&self, node: Node<'_>) -> Option<String> {
-        match node.kind() {
+        match node.word() {
             "await_expression" | "parenthesized_expression" | "try_expression" => {
                 self.called(node.named_child(0)?)
             }
             "call_expression" => {
                 let name = names::callee(self.text, node)?;
-                let object = node.child_by_field_name("function")?.child_by_field_name("value");
+                let object = node.field("function")?.field("value");
                 match name.as_str() {
                     "context" | "expect" | "map_err" | "ok" | "unwrap" | "unwrap_or"
                     | "unwrap_or_default" | "with_context" => self.called(object?),

@@ -7,17 +7,21 @@ mod names;
 mod tolerance;
 mod types;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree, TreeCursor};
 
+use super::kinds::{Kind, Kinds};
 use super::outline::Span;
 use super::walk::{children, span};
 use super::{Language, OtherVersion, parse_version_once};
+use crate::nodes::Tabled;
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
 pub use drops::{Fate, Handler};
+pub(crate) use names::{Defines, is_function_value};
 pub use tolerance::Tolerance;
 pub use types::Declared;
 
@@ -25,26 +29,40 @@ pub use types::Declared;
 const MAX_DEPTH: usize = 200;
 
 /// The functions of a file in the order of the text; the first is the file itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Behaviour {
-    pub functions: Vec<Function>,
+#[derive(Debug)]
+pub struct Behaviour<'t> {
+    pub functions: Vec<Function<'t>>,
 }
 
-/// A function, or the test that a call makes of one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Function {
+/// A function, or the test that a call makes of one. What it does is read when it is asked for: of most functions of a
+/// file no line changes.
+#[derive(Debug)]
+pub struct Function<'t> {
     /// Names of the definitions around it and its own, joined by dots; the title of a test that a call makes.
     pub path: String,
     pub span: Span,
     /// The definition without its body.
     pub head: Span,
+    /// Comments in the body.
+    pub comments: Vec<Span>,
+    /// Set where a part of it could not be parsed.
+    pub is_broken: bool,
+    source: &'t ParsedSource<'t>,
+    node: Node<'t>,
+    /// Number of nodes around it.
+    depth: usize,
+    facts: OnceCell<Facts>,
+    checks: OnceCell<Vec<Check>>,
+}
+
+/// What a function does, without the functions in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
     pub effect: Effect,
     /// Statement that the effect is read from, or the body.
     pub statement: Span,
     /// Number of calls, assignments and branches in the body.
     pub deeds: usize,
-    /// Comments in the body.
-    pub comments: Vec<Span>,
     /// String at the begin of the body that documents it.
     pub documentation: Option<Span>,
     /// Names of the functions that it calls.
@@ -52,30 +70,55 @@ pub struct Function {
     pub handlers: Vec<Handler>,
     /// Fates of the results of calls that may fail, by the called name.
     pub fates: BTreeMap<String, Fate>,
-    pub checks: Vec<Check>,
     /// Declared types of parameters, variables and the result.
     pub types: Vec<Declared>,
     /// Casts around the type checker, and code that the language does not check.
     pub escapes: Vec<Span>,
-    /// Set where a part of it could not be parsed.
-    pub is_broken: bool,
 }
 
-impl Behaviour {
+/// A parsed text.
+#[derive(Debug)]
+pub struct ParsedSource<'t> {
+    language: Language,
+    text: &'t str,
+    tree: Tree,
+}
+
+impl<'t> ParsedSource<'t> {
     /// Parses a text, beside another version of it where there is one. Returns `None` for a text that is too large or
     /// takes too long to parse.
-    pub fn parse(language: Language, text: &str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
+    pub fn parse(language: Language, text: &'t str, other: Option<&OtherVersion<'_>>) -> Option<Self> {
         let tree = parse_version_once(language, text, other)?;
-        let root = tree.root_node();
-        let whole = Function { span: span(root), is_broken: root.has_error(), ..Function::default() };
-        let mut reader = Reader { language, text, functions: vec![whole] };
-        reader.visit(root, Owner { function: 0, path: "" }, 0);
-        Some(Self { functions: reader.functions })
+        Some(Self { language, text, tree })
+    }
+
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    fn kinds(&self) -> &'static Kinds {
+        Kinds::for_language(self.language)
+    }
+
+    /// Returns what a node defines, if it has a name.
+    fn defined_by<'n>(&self, kind: &Kind, node: Node<'n>) -> Option<names::Definition<'n>> {
+        names::definition(kind.defines?, self.language, self.text, node)
+    }
+}
+
+impl<'t> Behaviour<'t> {
+    /// Finds the functions of a text.
+    pub fn new(source: &'t ParsedSource<'t>) -> Self {
+        let root = source.tree.root_node();
+        let whole = Function::new(source, root, String::new(), 0);
+        let mut finder = Finder { source, kinds: source.kinds(), functions: vec![whole] };
+        finder.visit(&mut root.walk(), Owner { function: 0, path: "" }, 0);
+        Self { functions: finder.functions }
     }
 
     /// Returns the functions by path. Of several with one path, such as overloads, none is among them.
-    pub fn by_path(&self) -> BTreeMap<&str, &Function> {
-        let mut found: BTreeMap<&str, Option<&Function>> = BTreeMap::new();
+    pub fn by_path(&self) -> BTreeMap<&str, &Function<'t>> {
+        let mut found: BTreeMap<&str, Option<&Function<'t>>> = BTreeMap::new();
         for function in self.functions.iter().skip(1) {
             let known = found.entry(&function.path).or_insert(Some(function));
             if known.is_some_and(|known| known.span != function.span) {
@@ -83,6 +126,89 @@ impl Behaviour {
             }
         }
         found.into_iter().filter_map(|(path, function)| Some((path, function?))).collect()
+    }
+}
+
+impl<'t> Function<'t> {
+    /// Makes a function without a body.
+    fn new(source: &'t ParsedSource<'t>, node: Node<'t>, path: String, depth: usize) -> Self {
+        Self {
+            path,
+            span: span(node),
+            head: Span::default(),
+            comments: Vec::new(),
+            is_broken: node.has_error(),
+            source,
+            node,
+            depth,
+            facts: OnceCell::new(),
+            checks: OnceCell::new(),
+        }
+    }
+
+    /// Returns what the function does, without what functions in it do.
+    pub fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| {
+            let (reader, mut facts) = (self.reader(), Facts::default());
+            if let Some((definition, body)) = self.definition() {
+                (facts.effect, facts.statement) = reader.effect(body);
+                facts.documentation = reader.documentation(body);
+                reader.note_signature(definition, &mut facts);
+            }
+            self.each_node(&mut |node| reader.note(node, &mut facts));
+            facts
+        })
+    }
+
+    /// Returns the assertions of the function, without those of functions in it.
+    pub fn checks(&self) -> &[Check] {
+        self.checks.get_or_init(|| {
+            let (reader, mut checks) = (self.reader(), Vec::new());
+            self.each_node(&mut |node| checks.extend(reader.check(node)));
+            checks
+        })
+    }
+
+    fn reader(&self) -> Reader<'t> {
+        Reader { language: self.source.language, text: self.source.text }
+    }
+
+    /// Returns the node with the parameters, and the body; `None` for the file itself.
+    fn definition(&self) -> Option<(Node<'t>, Node<'t>)> {
+        let kind = self.source.kinds().get(self.node.kind_id())?;
+        let definition = self.source.defined_by(kind, self.node).filter(|_| self.depth > 0)?;
+        Some((definition.function, definition.body?))
+    }
+
+    /// Gives every node of the function that defines nothing, in the order of the text.
+    fn each_node(&self, take: &mut impl FnMut(Node<'t>)) {
+        if self.depth == 0 {
+            take(self.node);
+        }
+        self.each_below(&mut self.node.walk(), self.depth, take);
+    }
+
+    fn each_below(&self, cursor: &mut TreeCursor<'t>, depth: usize, take: &mut impl FnMut(Node<'t>)) {
+        if depth >= MAX_DEPTH || cursor.node().named_child_count() == 0 || !cursor.goto_first_child() {
+            return;
+        }
+        loop {
+            let node = cursor.node();
+            if node.is_named() {
+                let kind = self.source.kinds().get(node.kind_id());
+                let definition = kind.and_then(|kind| self.source.defined_by(kind, node));
+                if definition.is_none() {
+                    take(node);
+                }
+                if definition.is_none_or(|definition| definition.body.is_none()) {
+                    self.each_below(cursor, depth + 1, take);
+                }
+            }
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        cursor.goto_parent();
     }
 }
 
@@ -95,10 +221,60 @@ struct Owner<'p> {
     path: &'p str,
 }
 
+/// Finds the functions of a text, with their comments.
+struct Finder<'t> {
+    source: &'t ParsedSource<'t>,
+    kinds: &'static Kinds,
+    functions: Vec<Function<'t>>,
+}
+
+impl<'t> Finder<'t> {
+    fn visit(&mut self, cursor: &mut TreeCursor<'t>, owner: Owner<'_>, depth: usize) {
+        if depth > MAX_DEPTH {
+            self.functions[owner.function].is_broken = true;
+            return;
+        }
+        let node = cursor.node();
+        let kind = self.kinds.get(node.kind_id());
+        if kind.is_some_and(|kind| kind.comment) {
+            self.functions[owner.function].comments.push(span(node));
+        }
+        let Some(definition) = kind.and_then(|kind| self.source.defined_by(kind, node)) else {
+            self.visit_children(cursor, owner, depth);
+            return;
+        };
+        let path = joined(owner.path, &definition.name);
+        let mut inside = Owner { path: &path, ..owner };
+        if let Some(body) = definition.body {
+            inside.function = self.functions.len();
+            let head = Span { start: node.start_byte(), end: body.start_byte() };
+            let function = Function::new(self.source, node, path.clone(), depth);
+            self.functions.push(Function { head, ..function });
+        }
+        self.visit_children(cursor, inside, depth);
+    }
+
+    fn visit_children(&mut self, cursor: &mut TreeCursor<'t>, owner: Owner<'_>, depth: usize) {
+        if cursor.node().named_child_count() == 0 || !cursor.goto_first_child() {
+            return;
+        }
+        loop {
+            if cursor.node().is_named() {
+                self.visit(cursor, owner, depth + 1);
+            }
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+        cursor.goto_parent();
+    }
+}
+
+/// Reads what nodes do.
+#[derive(Clone, Copy)]
 struct Reader<'t> {
     language: Language,
     text: &'t str,
-    functions: Vec<Function>,
 }
 
 impl<'t> Reader<'t> {
@@ -114,7 +290,7 @@ impl<'t> Reader<'t> {
         }
         let (mut spelled, mut at, mut pending) = (String::new(), node.start_byte(), vec![node]);
         while let Some(next) = pending.pop() {
-            if next.kind().ends_with("comment") {
+            if next.is_comment() {
                 spelled.push_str(Span { start: at, end: next.start_byte() }.of(self.text));
                 at = next.end_byte();
                 continue;
@@ -136,66 +312,20 @@ impl<'t> Reader<'t> {
         text.replace(",)", ")").replace(",]", "]").replace(",}", "}")
     }
 
-    fn visit(&mut self, node: Node<'_>, owner: Owner<'_>, depth: usize) {
-        if depth > MAX_DEPTH {
-            self.functions[owner.function].is_broken = true;
-            return;
-        }
-        if let Some(definition) = names::definition(self.language, self.text, node) {
-            let path = joined(owner.path, &definition.name);
-            let mut inside = Owner { path: &path, ..owner };
-            if let Some(body) = definition.body {
-                inside.function = self.functions.len();
-                let function = self.function(node, body, path.clone());
-                self.functions.push(function);
-                self.note_signature(definition.function, inside.function);
-            }
-            self.visit_children(node, inside, depth);
-            return;
-        }
-        self.note(node, owner.function);
-        self.visit_children(node, owner, depth);
-    }
-
-    fn visit_children(&mut self, node: Node<'_>, owner: Owner<'_>, depth: usize) {
-        for child in children(node) {
-            self.visit(child, owner, depth + 1);
-        }
-    }
-
-    fn function(&self, node: Node<'_>, body: Node<'_>, path: String) -> Function {
-        let (effect, statement) = self.effect(body);
-        Function {
-            path,
-            span: span(node),
-            head: Span { start: node.start_byte(), end: body.start_byte() },
-            effect,
-            statement,
-            documentation: self.documentation(body),
-            is_broken: node.has_error(),
-            ..Function::default()
-        }
-    }
-
     /// Notes what a node says about the function around it.
-    fn note(&mut self, node: Node<'_>, function: usize) {
-        let kind = node.kind();
-        if kind.ends_with("comment") {
-            self.functions[function].comments.push(span(node));
+    fn note(&self, node: Node<'_>, facts: &mut Facts) {
+        if node.is_comment() {
             return;
         }
         if let Some(callee) = names::callee(self.text, node) {
-            self.functions[function].deeds += 1;
-            self.functions[function].calls.insert(callee);
-        } else if is_deed(kind) {
-            self.functions[function].deeds += 1;
+            facts.deeds += 1;
+            facts.calls.insert(callee);
+        } else if is_deed(node.word()) {
+            facts.deeds += 1;
         }
-        let handler = self.handler(node);
-        self.functions[function].handlers.extend(handler);
-        self.note_fate(node, function);
-        let check = self.check(node);
-        self.functions[function].checks.extend(check);
-        self.note_type(node, function);
+        facts.handlers.extend(self.handler(node));
+        self.note_fate(node, facts);
+        self.note_type(node, facts);
     }
 }
 

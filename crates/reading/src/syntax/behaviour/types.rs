@@ -4,7 +4,8 @@ use tree_sitter::Node;
 
 use super::super::outline::Span;
 use super::super::walk::{children, span};
-use super::{Language, Reader};
+use super::{Facts, Language, Reader};
+use crate::nodes::Tabled;
 
 /// The declared type of a parameter, of a variable, or of the result, whose name is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,42 +18,40 @@ pub struct Declared {
 
 impl Reader<'_> {
     /// Notes the types of the parameters and of the result.
-    pub(super) fn note_signature(&mut self, node: Node<'_>, function: usize) {
-        let parameters = ["parameters"].iter().find_map(|field| node.child_by_field_name(field));
+    pub(super) fn note_signature(&self, node: Node<'_>, facts: &mut Facts) {
+        let parameters = ["parameters"].iter().find_map(|field| node.field(field));
         for parameter in parameters.into_iter().flat_map(children) {
-            self.note_declared(parameter, function);
+            self.note_declared(parameter, facts);
         }
-        let result =
-            ["return_type", "result", "returns"].iter().find_map(|field| node.child_by_field_name(field));
+        let result = ["return_type", "result", "returns"].iter().find_map(|field| node.field(field));
         if let Some(result) = result {
-            self.push_type(String::new(), result, function);
+            self.push_type(String::new(), result, facts);
         }
     }
 
     /// Notes the declared type of a variable, or a cast.
-    pub(super) fn note_type(&mut self, node: Node<'_>, function: usize) {
-        match node.kind() {
-            "variable_declarator" | "assignment" | "let_declaration" => self.note_declared(node, function),
+    pub(super) fn note_type(&self, node: Node<'_>, facts: &mut Facts) {
+        match node.word() {
+            "variable_declarator" | "assignment" | "let_declaration" => self.note_declared(node, facts),
             "as_expression" | "unsafe_block" | "call" | "type_assertion" if self.is_escape(node) => {
-                self.functions[function].escapes.push(span(node));
+                facts.escapes.push(span(node));
             }
             _ => {}
         }
     }
 
-    fn note_declared(&mut self, node: Node<'_>, function: usize) {
-        let Some(declared) = node.child_by_field_name("type") else { return };
+    fn note_declared(&self, node: Node<'_>, facts: &mut Facts) {
+        let Some(declared) = node.field("type") else { return };
         let fields = ["pattern", "name", "left"];
-        let named =
-            fields.iter().find_map(|field| node.child_by_field_name(field)).or_else(|| node.named_child(0));
+        let named = fields.iter().find_map(|field| node.field(field)).or_else(|| node.named_child(0));
         let name = named.map(|name| self.squashed(self.text_of(name))).unwrap_or_default();
-        self.push_type(name, declared, function);
+        self.push_type(name, declared, facts);
     }
 
-    fn push_type(&mut self, name: String, declared: Node<'_>, function: usize) {
+    fn push_type(&self, name: String, declared: Node<'_>, facts: &mut Facts) {
         let written = self.squashed(self.text_of(declared).trim_start_matches([':', ' ']));
         let is_any = self.is_any(&written);
-        self.functions[function].types.push(Declared { name, is_any, span: span(declared) });
+        facts.types.push(Declared { name, is_any, span: span(declared) });
     }
 
     /// Returns whether a type allows everything.
@@ -77,18 +76,18 @@ impl Reader<'_> {
     }
 
     fn is_escape(&self, node: Node<'_>) -> bool {
-        match node.kind() {
+        match node.word() {
             "as_expression" => {
                 let is_any = children(node)
                     .last()
                     .is_some_and(|target| matches!(self.text_of(target), "any" | "never"));
-                let inner = node.named_child(0).filter(|inner| inner.kind() == "as_expression");
+                let inner = node.named_child(0).filter(|inner| inner.word() == "as_expression");
                 let is_double = inner.is_some_and(|inner| {
                     children(inner)
                         .last()
                         .is_some_and(|target| matches!(self.text_of(target), "unknown" | "any"))
                 });
-                let is_inner = node.parent().is_some_and(|parent| parent.kind() == "as_expression");
+                let is_inner = node.parent().is_some_and(|parent| parent.word() == "as_expression");
                 is_double || is_any && !is_inner
             }
             "type_assertion" => self.text_of(node).starts_with("<any>"),
