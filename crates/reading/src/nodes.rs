@@ -12,8 +12,44 @@ use crate::syntax::{Kind, Kinds, Language};
 struct Grammar {
     parser: tree_sitter::Language,
     language: Language,
-    /// Names with their numbers, sorted.
-    fields: OnceLock<Vec<(String, u16)>>,
+    fields: OnceLock<Fields>,
+}
+
+/// The fields of a grammar, by the hash of the name. A name that is written out has its hash computed when it is compiled.
+struct Fields(Vec<Option<Field>>);
+
+struct Field {
+    name: String,
+    number: u16,
+}
+
+const SLOTS: usize = 512;
+
+impl Fields {
+    fn new(parser: &tree_sitter::Language) -> Self {
+        let mut slots: Vec<Option<Field>> = (0..SLOTS).map(|_| None).collect();
+        let numbers = 1..=u16::try_from(parser.field_count()).unwrap_or(u16::MAX);
+        for (name, number) in numbers.filter_map(|id| Some((parser.field_name_for_id(id)?, id))) {
+            let free = (slot(name)..SLOTS).chain(0..SLOTS).find(|at| slots[*at].is_none());
+            slots[free.expect("no grammar has so many fields")] =
+                Some(Field { name: name.to_owned(), number });
+        }
+        Self(slots)
+    }
+
+    #[inline]
+    fn number(&self, name: &str) -> Option<u16> {
+        let from = slot(name);
+        let mut fields = self.0[from..].iter().chain(&self.0).map_while(Option::as_ref);
+        fields.find(|field| field.name == name).map(|field| field.number)
+    }
+}
+
+/// Returns where a field is looked for first.
+#[inline(always)]
+fn slot(name: &str) -> usize {
+    let hash = name.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    hash as usize % SLOTS
 }
 
 static GRAMMARS: LazyLock<Vec<Grammar>> =
@@ -37,16 +73,9 @@ impl Grammar {
         Some(&all[at])
     }
 
+    #[inline]
     fn number(&self, field: &str) -> Option<u16> {
-        let fields = self.fields.get_or_init(|| {
-            let numbers = 1..=u16::try_from(self.parser.field_count()).unwrap_or(u16::MAX);
-            let named = numbers.filter_map(|id| Some((self.parser.field_name_for_id(id)?.to_owned(), id)));
-            let mut fields: Vec<(String, u16)> = named.collect();
-            fields.sort();
-            fields
-        });
-        let at = fields.binary_search_by(|(known, _)| known.as_str().cmp(field)).ok()?;
-        Some(fields[at].1)
+        self.fields.get_or_init(|| Fields::new(&self.parser)).number(field)
     }
 }
 
@@ -65,6 +94,7 @@ pub(crate) trait Tabled<'t> {
 }
 
 impl<'t> Tabled<'t> for Node<'t> {
+    #[inline]
     fn field(self, name: &str) -> Option<Self> {
         match Grammar::of(self) {
             Some(grammar) => self.child_by_field_id(grammar.number(name)?),
@@ -85,5 +115,22 @@ impl<'t> Tabled<'t> for Node<'t> {
 
     fn is_comment(self) -> bool {
         self.properties().is_some_and(|kind| kind.comment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_of_every_grammar_has_its_number() {
+        for grammar in GRAMMARS.iter() {
+            let fields = Fields::new(&grammar.parser);
+            for id in 1..=u16::try_from(grammar.parser.field_count()).unwrap() {
+                let name = grammar.parser.field_name_for_id(id).unwrap();
+                assert_eq!(fields.number(name), Some(id), "{name} of {:?}", grammar.language);
+            }
+            assert_eq!(fields.number("no field"), None);
+        }
     }
 }
