@@ -55,20 +55,17 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        let inside: Vec<Node<'_>> = children(node).collect();
-        for (at, child) in inside.iter().enumerate() {
-            let rest = inside.get(at + 1).zip(inside.last());
-            if let Some((next, last)) = rest {
-                found.extend(
-                    self.early_return(*child, Span { start: next.start_byte(), end: last.end_byte() }),
-                );
+        let mut inside = children(node).peekable();
+        while let Some(child) = inside.next() {
+            if let Some(next) = inside.peek() {
+                found.extend(self.early_return(child, *next, node));
             }
-            self.visit(*child, found, depth + 1);
+            self.visit(child, found, depth + 1);
         }
     }
 
-    /// Returns what follows a condition that leaves the test.
-    fn early_return(&self, statement: Node<'_>, rest: Span) -> Option<Branch> {
+    /// Returns what follows a condition that leaves the test, from the next statement to the last one around it.
+    fn early_return(&self, statement: Node<'_>, next: Node<'_>, around: Node<'_>) -> Option<Branch> {
         let inner = match statement.word() {
             "expression_statement" => statement.named_child(0)?,
             _ => statement,
@@ -77,7 +74,9 @@ impl Reader<'_> {
         let last = branch.then.of(self.text).trim_end_matches(['}', ';', ' ', '\n', '\t']);
         let last = last.rsplit(['\n', '{', ';']).next().unwrap_or(last).trim();
         let leaves = last == "return" || last.starts_with("return ");
-        leaves.then_some(Branch { then: rest, otherwise: branch.then, ..branch })
+        let end = children(around).last().filter(|_| leaves)?.end_byte();
+        let then = Span { start: next.start_byte(), end };
+        Some(Branch { then, otherwise: branch.then, ..branch })
     }
 
     /// Returns a body whose failed assertions are caught.

@@ -39,7 +39,7 @@ const SETUPS: &[&str] = &[
     "before",
 ];
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     /// Returns the marks that may skip all tests of a group or a file. In Ruby a call there skips one test alone.
     pub(super) fn marks_of_group(&self, body: Node<'_>) -> Vec<Mark> {
         if self.language != Language::Ruby {
@@ -190,9 +190,11 @@ impl Reader<'_> {
 
     /// Adds what the functions of the file run that are called.
     fn with_helpers(&self, spelled: Arc<[Spelled]>) -> Arc<[Spelled]> {
-        let called: Vec<Spelled> = spelled
-            .iter()
-            .filter(|call| call.form == Form::Run)
+        let runs = spelled.iter().filter(|call| call.form == Form::Run);
+        if runs.clone().any(|call| self.defined.contains(call.path.as_str())) {
+            self.has_called_defined.set(true);
+        }
+        let called: Vec<Spelled> = runs
             .filter_map(|call| Some((call, self.helpers.get(call.path.as_str())?)))
             .flat_map(|(call, runs)| runs.iter().map(|run| Spelled { span: call.span, ..run.clone() }))
             .collect();
@@ -203,26 +205,43 @@ impl Reader<'_> {
     pub(super) fn note_helpers(&mut self, root: Node<'_>) {
         /// A function that runs more is none that skips.
         const MOST_RUNS: usize = 64;
+        let functions = children(root).filter_map(|statement| {
+            let function = statement.field("definition").unwrap_or(statement);
+            let is_function = matches!(
+                function.word(),
+                "function_declaration" | "function_definition" | "function_item" | "method"
+            );
+            let name = function.field("name").filter(|_| is_function)?;
+            Some((self.text_of(name), body_of(function)?))
+        });
+        let functions: Vec<(&'t str, Node<'_>)> = functions.collect();
+        self.defined = functions.iter().map(|(name, _)| *name).collect();
         // A function may call one further down.
         for _ in 0..2 {
-            for statement in children(root) {
-                let function = statement.field("definition").unwrap_or(statement);
-                let is_function = matches!(
-                    function.word(),
-                    "function_declaration" | "function_definition" | "function_item" | "method"
-                );
-                let name = function.field("name").filter(|_| is_function);
-                let (Some(name), Some(body)) = (name, body_of(function)) else { continue };
-                let marks = self.marks_of_body(body);
+            for (name, body) in &functions {
+                let marks = self.marks_of_function(*body);
                 let runs: Vec<Spelled> = marks
                     .iter()
                     .filter(|mark| mark.kind == MarkKind::Statement)
                     .flat_map(|mark| mark.spelled.iter().filter(|run| run.form == Form::Run).cloned())
                     .take(MOST_RUNS)
                     .collect();
-                self.helpers.insert(self.text_of(name), runs.into());
+                self.helpers.insert(name, runs.into());
             }
         }
+    }
+
+    /// Returns the marks of the body of a function; once for all where they do not depend on other functions of the file.
+    fn marks_of_function(&mut self, body: Node<'_>) -> Vec<Mark> {
+        if let Some(marks) = self.independent.get(&body.id()) {
+            return marks.clone();
+        }
+        self.has_called_defined.set(false);
+        let marks = self.marks_of_body(body);
+        if !self.has_called_defined.get() {
+            self.independent.insert(body.id(), marks.clone());
+        }
+        marks
     }
 
     /// Returns the marks of the fixtures that a test of Python asks for by their names.

@@ -1,7 +1,7 @@
 //! The tests of a file: each with what marks it, what it runs first, and what of it never runs.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -148,6 +148,12 @@ pub(super) struct Reader<'t> {
     pub(super) speller: Speller<'t>,
     /// Calls that functions at the top of the file make whenever they are called.
     pub(super) helpers: BTreeMap<&'t str, Arc<[Spelled]>>,
+    /// Names of the functions at the top of the file.
+    pub(super) defined: BTreeSet<&'t str>,
+    /// Set once a statement was spelled that calls one of them.
+    pub(super) has_called_defined: Cell<bool>,
+    /// Marks of the bodies at the top of the file that call none of them, by the number of the node.
+    pub(super) independent: BTreeMap<usize, Vec<Mark>>,
     /// Functions at the top of the file that do nothing.
     pub(super) idle: BTreeSet<&'t str>,
     /// Names to which the top of the file gives a collection without members.
@@ -183,6 +189,9 @@ impl<'t> Reader<'t> {
             file: TestFile::default(),
             speller,
             helpers: BTreeMap::new(),
+            defined: BTreeSet::new(),
+            has_called_defined: Cell::new(false),
+            independent: BTreeMap::new(),
             idle,
             empty: empty_names(text, root),
             extended: extended_classes(text, root),
@@ -464,7 +473,11 @@ impl<'t> Reader<'t> {
         mut own: Vec<Mark>,
         around: &[Mark],
     ) {
-        let body_marks = body.map(|body| self.marks_of_body(body)).unwrap_or_default();
+        let body_marks = body.map(|body| match self.independent.get(&body.id()) {
+            Some(marks) => marks.clone(),
+            None => self.marks_of_body(body),
+        });
+        let body_marks = body_marks.unwrap_or_default();
         // What a test sets is its own.
         let is_run = |mark: &Mark| mark.spelled.iter().all(|spelled| spelled.form != Form::Assigned);
         own.extend(

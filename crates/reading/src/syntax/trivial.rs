@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::Language;
 use super::constants::arguments;
-use super::spelled::{Speller, parts};
+use super::spelled::{Speller, first_field, parts};
 use crate::nodes::Tabled;
 
 /// Functions that assert the truth of an argument, in small letters without underscores.
@@ -89,7 +89,7 @@ impl Speller<'_> {
 
     fn is_trivial_call(&self, node: Node<'_>, depth: usize) -> bool {
         let Some(path) = self.called(node) else {
-            return self.is_trivial_subject(node, depth);
+            return self.is_trivial_chain(node, None, depth);
         };
         let mut given = self.argument_nodes(node);
         // The test itself comes first in Go.
@@ -119,16 +119,18 @@ impl Speller<'_> {
         let is_assertion = word.starts_with("assert")
             || word.starts_with("expect")
             || OBJECTS.contains(&object.rsplit('.').next().unwrap_or(object));
-        let constant = given.first().and_then(|first| self.constant(*first));
         let holds = match given.as_slice() {
-            [_, ..] if TRUTHS.contains(&word.as_str()) => constant == Some(true),
-            [_, ..] if FALSITIES.contains(&word.as_str()) || word == "refute" => constant == Some(false),
+            _ if !is_assertion => false,
+            [first, ..] if TRUTHS.contains(&word.as_str()) => self.constant(*first) == Some(true),
+            [first, ..] if FALSITIES.contains(&word.as_str()) || word == "refute" => {
+                self.constant(*first) == Some(false)
+            }
             [one, two, ..] if EQUALITIES.contains(&word.as_str()) => {
                 self.is_closed(*one) && self.is_closed(*two) || self.is_same(*one, *two)
             }
             _ => false,
         };
-        is_assertion && holds || self.is_trivial_subject(node, depth)
+        holds || self.is_trivial_chain(node, Some(&path), depth)
     }
 
     /// Returns whether a chain of words and calls begins with a literal that is asserted about, and is given no other.
@@ -136,16 +138,17 @@ impl Speller<'_> {
         if depth > super::spelled::MAX_DEPTH {
             return false;
         }
-        let given = self.argument_nodes(node);
-        let path = self.called(node);
-        if path.as_deref().is_some_and(|path| SUBJECTS.contains(&path)) {
-            return given.first().is_some_and(|subject| {
+        self.is_trivial_chain(node, self.called(node).as_deref(), depth)
+    }
+
+    /// Like [`Self::is_trivial_subject`], with the path that the node calls.
+    fn is_trivial_chain(&self, node: Node<'_>, path: Option<&str>, depth: usize) -> bool {
+        if path.is_some_and(|path| SUBJECTS.contains(&path)) {
+            return self.argument_nodes(node).first().is_some_and(|subject| {
                 let is_operation = matches!(subject.word(), "binary_expression" | "unary_expression");
                 self.is_closed(*subject) || is_operation && self.constant(*subject).is_some()
             });
         }
-        let object =
-            ["function", "object", "receiver", "expression"].iter().find_map(|field| node.field(field));
         let chained = matches!(
             node.word(),
             "call"
@@ -156,8 +159,10 @@ impl Speller<'_> {
                 | "member_expression"
                 | "method_invocation"
         );
-        let is_closed = given.iter().all(|given| self.is_closed_matcher(*given));
-        chained && is_closed && object.is_some_and(|object| self.is_trivial_subject(object, depth + 1))
+        let object = first_field(node, &["function", "object", "receiver", "expression"]);
+        let Some(object) = object.filter(|_| chained) else { return false };
+        let given = self.argument_nodes(node);
+        self.is_trivial_subject(object, depth + 1) && given.iter().all(|given| self.is_closed_matcher(*given))
     }
 
     /// Returns whether an argument is a literal, or a matcher that is given one.
