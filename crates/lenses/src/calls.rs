@@ -305,9 +305,8 @@ const SWITCHES: &[&str] = &["False", "false", "True", "true", "0", "1", "None", 
 /// Returns the names that a line may set to a value that turns something on or off: `VERIFY = False` is the whole
 /// change where calls say `verify=VERIFY`. Names beside them may be among them.
 fn switches_set_in(line: &str) -> Vec<&str> {
-    let has_switch = words(line).any(|word| SWITCHES.contains(&word));
     let is_set = line.contains('=') || ["const ", "define(", "dict("].iter().any(|mark| line.contains(mark));
-    if !has_switch || !is_set {
+    if !is_set || !words(line).any(|word| SWITCHES.contains(&word)) {
         return Vec::new();
     }
     words(line)

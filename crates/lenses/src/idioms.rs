@@ -1,5 +1,6 @@
 //! Tables of the idioms of languages for one thing: each is an entry with its pattern, never a branch.
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use super::pattern::Pattern;
@@ -116,8 +117,13 @@ impl Table {
 
     /// Returns whether an idiom matches a line of a text, or the text on one line, in code or in a comment.
     pub(crate) fn may_find(&self, language: Option<&str>, text: &str) -> bool {
-        let joined = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-        self.idioms_of(language).filter(|compiled| compiled.literal.is_in(&joined)).any(|compiled| {
+        let joined = LazyCell::new(|| text.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+        let mut with_literal = self.idioms_of(language).filter(|compiled| {
+            // A literal without blanks stands on one line.
+            let spans_lines = compiled.idiom.literal.contains(char::is_whitespace);
+            compiled.literal.is_in(if spans_lines { &joined } else { text })
+        });
+        with_literal.any(|compiled| {
             let mut lines = text.lines().filter(|line| compiled.literal.is_in(line));
             compiled.pattern.is_match(&joined) || lines.any(|line| compiled.pattern.is_match(line))
         })
