@@ -124,10 +124,12 @@ impl<'a> HunkView<'a> {
 
 /// Returns a line without `\n` or `\r\n`. A lone `\r` stays, because it hides text on a terminal.
 pub fn trim_line_end(line: &str) -> &str {
-    match line.strip_suffix('\n') {
-        Some(line) => line.strip_suffix('\r').unwrap_or(line),
-        None => line,
-    }
+    let ending = match line.as_bytes() {
+        [.., b'\r', b'\n'] => 2,
+        [.., b'\n'] => 1,
+        _ => 0,
+    };
+    &line[..line.len() - ending]
 }
 
 /// Returns the 1-based column of a byte offset inside a line, in characters.

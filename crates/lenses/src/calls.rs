@@ -111,9 +111,7 @@ impl Calls {
         let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
         let path = packet.path().to_text();
         let Some(rows) = self.rows(&path) else { return Inspection::default() };
-        let mut shown = shown_lines(packet);
-        push_uses_of_switches(&mut shown, packet, text);
-        let possible = rows.words.possible(&shown, text);
+        let possible = rows.words.possible(|| shown_lines(packet, text), text);
         if possible.is_empty() {
             return Inspection::default();
         }
@@ -140,7 +138,7 @@ impl Calls {
     /// Searches all of a text for the rules' patterns.
     pub(crate) fn search(&self, path: &str, text: &str) -> Found {
         match self.rows(path) {
-            Some(rows) => rows.find(path, text, rows.words.possible(text, text), None),
+            Some(rows) => rows.find(path, text, rows.words.possible(|| text, text), None),
             None => Found { matches: Vec::new(), is_complete: true },
         }
     }
@@ -164,7 +162,7 @@ impl Calls {
             faults.extend(
                 compiled.filter_map(|(language, found)| Some(format!("{language}: {}", found.err()?))),
             );
-            if !Words::new([row]).possible("", "").is_empty() {
+            if !Words::new([row]).possible(|| "", "").is_empty() {
                 faults.push(format!("{:?} needs no word", row.code));
             }
         }
@@ -289,13 +287,15 @@ pub(crate) struct AddedLines<'p> {
     spans: Vec<Span>,
 }
 
-/// Returns the added lines and those that the hunks show around them, where the rest of a call may stand.
-fn shown_lines(packet: &Packet<'_>) -> String {
+/// Returns the added lines and those that the hunks show around them, where the rest of a call may stand, and the lines of
+/// the file that use a switch which the added lines set.
+fn shown_lines(packet: &Packet<'_>, text: &str) -> String {
     let mut shown = String::new();
     for line in packet.hunks().flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after())) {
         shown.push_str(line.text);
         shown.push('\n');
     }
+    push_uses_of_switches(&mut shown, packet, text);
     shown
 }
 

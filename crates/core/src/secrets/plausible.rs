@@ -146,7 +146,10 @@ fn repeats(value: &[u8], period: usize) -> bool {
 
 /// Returns whether `value` contains `needle`, in any case.
 pub(super) fn contains(value: &[u8], needle: &[u8]) -> bool {
-    value.len() >= needle.len() && value.windows(needle.len()).any(|part| part.eq_ignore_ascii_case(needle))
+    value.windows(needle.len()).any(|part| {
+        // Nearly all differ in the first byte.
+        part[0].eq_ignore_ascii_case(&needle[0]) && part.eq_ignore_ascii_case(needle)
+    })
 }
 
 /// Words of placeholders, unlikely enough by chance to count anywhere in a token.

@@ -18,7 +18,7 @@ fn matched_texts(definition: &Definition, path: &str, text: &str) -> Vec<String>
     let found = patterns.find(&code, None);
     assert!(found.is_complete);
     if !found.matches.is_empty() {
-        let possible = Words::new([definition]).possible(text, text);
+        let possible = Words::new([definition]).possible(|| text, text);
         assert_eq!(possible, [0], "the words of {:?} are in {text}", definition.code);
     }
     found.matches.iter().map(|found| found.report.of(text).to_owned()).collect()

@@ -116,8 +116,9 @@ impl Words {
     }
 
     /// Returns the positions of the definitions that can match in a file where the change shows some lines: every word
-    /// that a spelling needs is in the file, and one of them, or another name for it, is in the lines.
-    pub fn possible(&self, lines: &str, file: &str) -> Vec<usize> {
+    /// that a spelling needs is in the file, and one of them, or another name for it, is in the lines. The lines are only
+    /// asked for where the file has the words.
+    pub fn possible<L: AsRef<str>>(&self, lines: impl FnOnce() -> L, file: &str) -> Vec<usize> {
         let in_file = self.present(file);
         let mut possible: Vec<(usize, &Spelling<usize>)> = Vec::new();
         for (position, needs) in self.definitions.iter().enumerate() {
@@ -127,6 +128,8 @@ impl Words {
         if possible.is_empty() {
             return Vec::new();
         }
+        let lines = lines();
+        let lines = lines.as_ref();
         let in_lines = self.present(lines);
         let words: BTreeSet<usize> = possible.iter().flat_map(|(_, spelling)| spelling.words()).collect();
         let is_renamed = LazyCell::new(|| self.renamed(&words, file).any(|name| has_word(lines, name)));

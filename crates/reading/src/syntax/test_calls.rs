@@ -156,6 +156,15 @@ impl Reader<'_> {
 
     /// Returns whether a call is one of a group of tests; `None` where it is none of a framework.
     pub(super) fn framework_word(&self, call: Node<'_>) -> Option<bool> {
+        let known = self.framework_words.borrow().get(&call.id()).copied();
+        known.unwrap_or_else(|| {
+            let word = self.read_framework_word(call);
+            self.framework_words.borrow_mut().insert(call.id(), word);
+            word
+        })
+    }
+
+    fn read_framework_word(&self, call: Node<'_>) -> Option<bool> {
         match self.language {
             Language::C
             | Language::CSharp

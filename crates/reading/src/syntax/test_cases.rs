@@ -162,6 +162,8 @@ pub(super) struct Reader<'t> {
     pub(super) extended: BTreeSet<&'t str>,
     /// Calls that statements run, by the number of the node.
     pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
+    /// Calls with the words of a framework, by the number of the node: each is asked about some three times.
+    pub(super) framework_words: RefCell<BTreeMap<usize, Option<bool>>>,
     /// Number of times that each word occurs in the file, counted when first asked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
 }
@@ -196,6 +198,7 @@ impl<'t> Reader<'t> {
             empty: empty_names(text, root),
             extended: extended_classes(text, root),
             runs: RefCell::default(),
+            framework_words: RefCell::default(),
             words: OnceCell::new(),
         };
         reader.note_helpers(root);
