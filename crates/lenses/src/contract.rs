@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, PlacedImport, PresetStrengths,
-    RecordedMentions, RegistryRule, Rubric, Severity, Side,
+    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, ModuleSurface, PlacedImport, PlacedUse,
+    PresetStrengths, RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
 pub use qa_contracts::v1::{Draft, Fact};
 use qa_core::findings::{ALSO_ON_LINES, EXPRESSION, identity};
@@ -193,6 +193,12 @@ pub trait Lookups: Sync {
     /// than an outline. Every import of that is among them, as one that has to resolve unless it is known that it need
     /// not, and some may only look like imports: what is said of one is to be held against the outline first.
     fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>>;
+
+    /// Definitions of a file with their parameters; `None` when it is no regular file that could be read.
+    fn surface(&self, side: Side, path: &str) -> Option<Arc<ModuleSurface>>;
+
+    /// Uses of some words in a file that are names of other files; `None` when it is no regular file that could be read.
+    fn uses(&self, side: Side, path: &str, words: &[String]) -> Option<Arc<[PlacedUse]>>;
 
     /// Text of a file, secrets masked; none when it is no regular file of text that is small enough to be read.
     fn text(&self, side: Side, path: &str) -> Option<Arc<str>>;

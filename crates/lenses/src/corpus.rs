@@ -9,14 +9,15 @@ use super::contract::{Draft, Lens, Lookups, Need};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, PlacedImport, RecordedMentions, Side,
+    ChangeKind, ChangedFile, FileText, MentionKind, ModuleOutline, ModuleSurface, PlacedImport, PlacedUse,
+    RecordedMentions, Side,
 };
 use qa_core::classify::{self, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file};
 use qa_core::packet::Packet;
 use qa_core::policy::{Overrides, Policy};
 use qa_core::{masking, secrets};
-use qa_reading::outlines;
+use qa_reading::{callers, outlines};
 
 /// The two versions of a case's files.
 #[derive(Debug, Default, Clone)]
@@ -341,6 +342,14 @@ impl Lookups for CaseTrees<'_> {
 
     fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
         self.masked(side, path).map(|text| outlines::imports(path, &text).into())
+    }
+
+    fn surface(&self, side: Side, path: &str) -> Option<Arc<ModuleSurface>> {
+        self.masked(side, path).map(|text| Arc::new(callers::surface(path, &text)))
+    }
+
+    fn uses(&self, side: Side, path: &str, words: &[String]) -> Option<Arc<[PlacedUse]>> {
+        self.masked(side, path).map(|text| callers::uses(path, &text, words).into())
     }
 
     fn text(&self, side: Side, path: &str) -> Option<Arc<str>> {

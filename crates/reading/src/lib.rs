@@ -1,6 +1,7 @@
 //! Readers of foreign text: configuration as values at key paths, scripts as commands, workflows as jobs and steps,
 //! source files as symbols and imports.
 
+pub mod callers;
 pub mod codeowners;
 pub mod dockerfile;
 pub mod documents;

@@ -4,7 +4,7 @@ use crate::syntax::{self, Import, ImportKind, Language, Outline, Span, Symbol};
 use qa_contracts::v1::{ImportForm, ModuleOutline, PlacedImport, PlacedName};
 
 /// Longer names are left out.
-const MAX_NAME_BYTES: usize = 300;
+pub(crate) const MAX_NAME_BYTES: usize = 300;
 
 /// Returns the outline of a file. A file without a grammar has its lines as names, which serves lists of paths.
 pub fn outline(path: &str, text: &str) -> ModuleOutline {
@@ -116,18 +116,18 @@ fn saturated(count: usize) -> u32 {
 }
 
 /// Lines and columns of a text.
-struct Lines<'t> {
+pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
 impl<'t> Lines<'t> {
-    fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         let after = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(after).collect() }
     }
 
-    fn name(&self, name: &str, span: Span) -> PlacedName {
+    pub(crate) fn name(&self, name: &str, span: Span) -> PlacedName {
         let line = self.starts.partition_point(|start| *start <= span.start);
         let begin = self.starts[line.saturating_sub(1)];
         // The line's own end is no part of it.

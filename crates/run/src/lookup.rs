@@ -7,11 +7,12 @@ use super::ports::PortError;
 use super::trees::{TreeReader, Trees};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
-    MentionKind, ModuleOutline, PlacedImport, RecordedDirectory, RecordedImports, RecordedLookups,
-    RecordedMentions, RecordedModule, RecordedPath, RecordedText, Side,
+    MentionKind, ModuleOutline, ModuleSurface, PlacedImport, PlacedUse, RecordedDirectory, RecordedImports,
+    RecordedLookups, RecordedMentions, RecordedModule, RecordedPath, RecordedSurface, RecordedText,
+    RecordedUses, Side,
 };
 use qa_lenses::contract::Lookups;
-use qa_reading::outlines;
+use qa_reading::{callers, outlines};
 
 /// A question of a lens, with the type of its answer.
 trait Question: Clone + Ord {
@@ -48,7 +49,17 @@ struct OutlineOf(Place);
 struct ImportsOf(Place);
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct SurfaceOf(Place);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct TextOf(Place);
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct UsesIn {
+    place: Place,
+    /// Sorted.
+    words: Vec<String>,
+}
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct MentionsOf {
@@ -132,6 +143,33 @@ impl Question for MentionsOf {
     }
 }
 
+impl Question for SurfaceOf {
+    type Answer = Option<Arc<ModuleSurface>>;
+    const SUBJECT: &'static str = "which parameters a file's definitions have";
+
+    fn answer(&self, trees: &TreeReader<'_>) -> Result<Self::Answer, PortError> {
+        trees.read(self.0.side, &self.0.path, shared_surface)
+    }
+
+    fn memo(memos: &mut Memos) -> &mut Memo<Self> {
+        &mut memos.surfaces
+    }
+}
+
+impl Question for UsesIn {
+    type Answer = Option<Arc<[PlacedUse]>>;
+    const SUBJECT: &'static str = "how a file uses some names";
+
+    fn answer(&self, trees: &TreeReader<'_>) -> Result<Self::Answer, PortError> {
+        let Place { side, path } = &self.place;
+        trees.read(*side, path, |path, text| callers::uses(path, text, &self.words).into())
+    }
+
+    fn memo(memos: &mut Memos) -> &mut Memo<Self> {
+        &mut memos.uses
+    }
+}
+
 impl Question for TextOf {
     type Answer = Option<Arc<str>>;
     const SUBJECT: &'static str = "the text of a file";
@@ -147,6 +185,10 @@ impl Question for TextOf {
 
 fn shared_outline(path: &str, text: &str) -> Arc<ModuleOutline> {
     Arc::new(outlines::outline(path, text))
+}
+
+fn shared_surface(path: &str, text: &str) -> Arc<ModuleSurface> {
+    Arc::new(callers::surface(path, text))
 }
 
 fn shared_imports(path: &str, text: &str) -> Arc<[PlacedImport]> {
@@ -188,7 +230,9 @@ struct Memos {
     mentions: Memo<MentionsOf>,
     outlines: Memo<OutlineOf>,
     paths: Memo<IsPresent>,
+    surfaces: Memo<SurfaceOf>,
     texts: Memo<TextOf>,
+    uses: Memo<UsesIn>,
     /// True if a lens asked for less than it would have had to.
     is_cut_short: bool,
 }
@@ -208,34 +252,51 @@ impl<'a> TreeLookups<'a> {
 
     /// Answers from a recording. A question that it does not answer is an error of [`Self::recorded`].
     pub fn from_recording(recording: &RecordedLookups) -> Self {
-        let RecordedLookups { schema_version: _, paths, directories, modules, imports, mentions, texts } =
-            recording;
-        let memos = Memos {
-            paths: Memo::with(
-                paths.iter().map(|each| (IsPresent(place(each.side, &each.path)), each.present)),
-            ),
-            directories: Memo::with(
-                directories.iter().map(|each| (FilesIn(place(each.side, &each.path)), each.files.clone())),
-            ),
-            outlines: Memo::with(
-                modules.iter().map(|each| {
+        let RecordedLookups {
+            schema_version: _,
+            paths,
+            directories,
+            modules,
+            imports,
+            mentions,
+            surfaces,
+            texts,
+            uses,
+        } = recording;
+        let memos =
+            Memos {
+                paths: Memo::with(
+                    paths.iter().map(|each| (IsPresent(place(each.side, &each.path)), each.present)),
+                ),
+                directories: Memo::with(
+                    directories
+                        .iter()
+                        .map(|each| (FilesIn(place(each.side, &each.path)), each.files.clone())),
+                ),
+                outlines: Memo::with(modules.iter().map(|each| {
                     (OutlineOf(place(each.side, &each.path)), each.outline.clone().map(Arc::new))
-                }),
-            ),
-            imports: Memo::with(imports.iter().map(|each| {
-                (ImportsOf(place(each.side, &each.path)), each.imports.as_deref().map(Arc::from))
-            })),
-            mentions: Memo::with(mentions.iter().map(|each| {
-                let question = MentionsOf { side: each.side, kind: each.kind, words: each.words.clone() };
-                (question, Mentions { paths: each.paths.clone(), is_complete: each.complete })
-            })),
-            texts: Memo::with(
-                texts
-                    .iter()
-                    .map(|each| (TextOf(place(each.side, &each.path)), each.text.as_deref().map(Arc::from))),
-            ),
-            is_cut_short: false,
-        };
+                })),
+                imports: Memo::with(imports.iter().map(|each| {
+                    (ImportsOf(place(each.side, &each.path)), each.imports.as_deref().map(Arc::from))
+                })),
+                mentions: Memo::with(mentions.iter().map(|each| {
+                    let question = MentionsOf { side: each.side, kind: each.kind, words: each.words.clone() };
+                    (question, Mentions { paths: each.paths.clone(), is_complete: each.complete })
+                })),
+                surfaces: Memo::with(surfaces.iter().map(|each| {
+                    (SurfaceOf(place(each.side, &each.path)), each.surface.clone().map(Arc::new))
+                })),
+                uses: Memo::with(uses.iter().map(|each| {
+                    let question = UsesIn { place: place(each.side, &each.path), words: each.words.clone() };
+                    (question, each.uses.as_deref().map(Arc::from))
+                })),
+                texts: Memo::with(
+                    texts.iter().map(|each| {
+                        (TextOf(place(each.side, &each.path)), each.text.as_deref().map(Arc::from))
+                    }),
+                ),
+                is_cut_short: false,
+            };
         Self { trees: None, memos: Mutex::new(memos) }
     }
 
@@ -247,7 +308,9 @@ impl<'a> TreeLookups<'a> {
         memos.mentions.error()?;
         memos.outlines.error()?;
         memos.paths.error()?;
+        memos.surfaces.error()?;
         memos.texts.error()?;
+        memos.uses.error()?;
         let paths = memos.paths.given.iter().map(|(IsPresent(place), present)| RecordedPath {
             side: place.side,
             path: place.path.clone(),
@@ -273,6 +336,17 @@ impl<'a> TreeLookups<'a> {
             path: place.path.clone(),
             text: text.as_deref().map(str::to_owned),
         });
+        let surfaces = memos.surfaces.given.iter().map(|(SurfaceOf(place), surface)| RecordedSurface {
+            side: place.side,
+            path: place.path.clone(),
+            surface: surface.as_deref().cloned(),
+        });
+        let uses = memos.uses.given.iter().map(|(UsesIn { place, words }, uses)| RecordedUses {
+            side: place.side,
+            path: place.path.clone(),
+            words: words.clone(),
+            uses: uses.as_deref().map(<[PlacedUse]>::to_vec),
+        });
         let mentions = memos.mentions.given.iter().map(|(question, found)| question.recorded(found.clone()));
         Ok(RecordedLookups {
             schema_version: Default::default(),
@@ -281,7 +355,9 @@ impl<'a> TreeLookups<'a> {
             modules: modules.collect(),
             imports: imports.collect(),
             mentions: mentions.collect(),
+            surfaces: surfaces.collect(),
             texts: texts.collect(),
+            uses: uses.collect(),
         })
     }
 
@@ -382,6 +458,17 @@ impl Lookups for TreeLookups<'_> {
 
     fn imports(&self, side: Side, path: &str) -> Option<Arc<[PlacedImport]>> {
         self.ask(ImportsOf(Place { side, path: path.to_owned() }))
+    }
+
+    fn surface(&self, side: Side, path: &str) -> Option<Arc<ModuleSurface>> {
+        self.ask(SurfaceOf(place(side, path)))
+    }
+
+    fn uses(&self, side: Side, path: &str, words: &[String]) -> Option<Arc<[PlacedUse]>> {
+        let mut words = words.to_vec();
+        words.sort();
+        words.dedup();
+        self.ask(UsesIn { place: place(side, path), words })
     }
 
     fn text(&self, side: Side, path: &str) -> Option<Arc<str>> {

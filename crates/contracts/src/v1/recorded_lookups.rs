@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Side;
+use super::{RecordedSurface, RecordedUses, Side};
 use crate::artifact::{Artifact, schema_tag};
 use crate::limits::VALIDATED_ITEMS;
 
@@ -31,8 +31,12 @@ pub struct RecordedLookups {
     pub imports: Vec<RecordedImports>,
     /// Lookups of files by words.
     pub mentions: Vec<RecordedMentions>,
+    /// Definitions of files with their parameters.
+    pub surfaces: Vec<RecordedSurface>,
     /// Texts of files that are read as a whole, such as configurations.
     pub texts: Vec<RecordedText>,
+    /// Uses of names in files.
+    pub uses: Vec<RecordedUses>,
 }
 
 impl Artifact for RecordedLookups {
@@ -47,7 +51,9 @@ impl Artifact for RecordedLookups {
             modules,
             imports,
             mentions,
+            surfaces,
             texts,
+            uses,
         } = self;
         let paths =
             paths.chunks(VALIDATED_ITEMS).map(|paths| Self { paths: paths.to_vec(), ..Self::default() });
@@ -65,7 +71,12 @@ impl Artifact for RecordedLookups {
             .map(|mentions| Self { mentions: mentions.to_vec(), ..Self::default() });
         let texts =
             texts.chunks(VALIDATED_LISTS).map(|texts| Self { texts: texts.to_vec(), ..Self::default() });
-        paths.chain(directories).chain(modules).chain(imports).chain(mentions).chain(texts)
+        let surfaces = surfaces
+            .chunks(VALIDATED_LISTS)
+            .map(|surfaces| Self { surfaces: surfaces.to_vec(), ..Self::default() });
+        let uses = uses.chunks(VALIDATED_LISTS).map(|uses| Self { uses: uses.to_vec(), ..Self::default() });
+        let files = paths.chain(directories).chain(modules).chain(imports).chain(mentions);
+        files.chain(surfaces).chain(texts).chain(uses)
     }
 }
 
@@ -277,6 +288,8 @@ mod tests {
             complete: true,
         };
         let text = |number| RecordedText { side, path: path(number), text: None };
+        let surface = |number| RecordedSurface { side, path: path(number), surface: None };
+        let uses = |number| RecordedUses { side, path: path(number), words: vec![path(number)], uses: None };
         let lookups = RecordedLookups {
             schema_version: Default::default(),
             paths: (0..COUNT).map(recorded).collect(),
@@ -284,7 +297,9 @@ mod tests {
             modules: (0..COUNT).map(module).collect(),
             imports: (0..COUNT).map(imports).collect(),
             mentions: (0..COUNT).map(mentions).collect(),
+            surfaces: (0..COUNT).map(surface).collect(),
             texts: (0..COUNT).map(text).collect(),
+            uses: (0..COUNT).map(uses).collect(),
         };
         let mut joined = RecordedLookups::default();
         for part in lookups.parts() {
@@ -293,7 +308,9 @@ mod tests {
             joined.modules.extend(part.modules);
             joined.imports.extend(part.imports);
             joined.mentions.extend(part.mentions);
+            joined.surfaces.extend(part.surfaces);
             joined.texts.extend(part.texts);
+            joined.uses.extend(part.uses);
         }
         assert!(joined == lookups);
         assert_eq!(RecordedLookups::default().parts().count(), 0);

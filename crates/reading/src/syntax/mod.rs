@@ -4,6 +4,7 @@ mod attributes;
 mod behaviour;
 mod branches;
 mod c;
+pub(crate) mod callers;
 mod constants;
 mod coroutines;
 mod csharp;

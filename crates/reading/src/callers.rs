@@ -1,0 +1,109 @@
+//! The parts of a file that its callers depend on, and its own uses of other files, as records keep them.
+
+use std::collections::BTreeSet;
+
+use crate::outlines::{Lines, MAX_NAME_BYTES};
+use crate::syntax::{self, Language, Outline, callers};
+use qa_contracts::v1::{Definition, DefinitionKind, ModuleSurface, PlacedUse};
+use tree_sitter::Tree;
+
+/// Returns the definitions of a file with their parameters. One without a grammar may define anything.
+pub fn surface(path: &str, text: &str) -> ModuleSurface {
+    let unknown = ModuleSurface { open: true, ..ModuleSurface::default() };
+    let Some(language) = Language::from_path(path) else { return unknown };
+    let Some(tree) = syntax::parse_tree_once(language, text) else { return unknown };
+    let outline = syntax::parse_once(language, text, None);
+    let lines = Lines::new(text);
+    let mut surface = ModuleSurface {
+        package: package(language, text),
+        definitions: Vec::new(),
+        open: outline.dynamic || !outline.broken.is_empty() || !outline.module,
+        conditional: language == Language::Go && is_constrained(path, text),
+    };
+    let is_common_js = language == Language::JavaScript && !outline.module && outline.broken.is_empty();
+    match is_common_js.then(|| callers::exports(&tree, text)).flatten() {
+        Some(exports) => {
+            surface.open = exports.is_empty();
+            let exports = exports.into_iter().map(|(name, span)| Definition {
+                name: lines.name(name, span),
+                owner: None,
+                kind: DefinitionKind::Value,
+                public: true,
+                open: false,
+                signature: None,
+            });
+            surface.definitions.extend(exports);
+        }
+        None => surface.definitions = defined(language, &tree, text, &outline, &lines),
+    }
+    surface
+}
+
+fn defined(
+    language: Language,
+    tree: &Tree,
+    text: &str,
+    outline: &Outline,
+    lines: &Lines<'_>,
+) -> Vec<Definition> {
+    let all = callers::definitions(language, tree, text, outline);
+    let short = all.into_iter().filter(|defined| defined.name.len() <= MAX_NAME_BYTES);
+    short
+        .map(|defined| Definition {
+            name: lines.name(&defined.name, defined.name_span),
+            owner: defined.owner,
+            kind: defined.kind,
+            public: defined.public,
+            open: defined.open,
+            signature: defined.signature,
+        })
+        .collect()
+}
+
+/// Returns the uses of some words in a file that are names of other files.
+pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
+    let Some(language) = Language::from_path(path) else { return Vec::new() };
+    let Some(tree) = syntax::parse_tree_once(language, text) else { return Vec::new() };
+    let outline = syntax::parse_once(language, text, None);
+    let lines = Lines::new(text);
+    let words: BTreeSet<&str> = words.iter().map(String::as_str).collect();
+    let uses = callers::uses(language, &tree, text, &outline, &words);
+    uses.into_iter()
+        .map(|used| PlacedUse {
+            module: used.module,
+            name: lines.name(used.path.last().map(String::as_str).unwrap_or_default(), used.name_span),
+            path: used.path,
+            imported: used.is_imported,
+            called: used.is_called,
+            arguments: used.arguments,
+        })
+        .collect()
+}
+
+/// Returns the package that a file says it belongs to.
+fn package(language: Language, text: &str) -> Option<String> {
+    if !matches!(language, Language::Go | Language::Java) {
+        return None;
+    }
+    let clause = text.lines().find_map(|line| line.trim().strip_prefix("package "))?;
+    let name = clause.split(['/', ';']).next().unwrap_or(clause).trim();
+    Some(name.to_owned())
+}
+
+/// Returns whether a build for some system or some tags leaves a file out.
+fn is_constrained(path: &str, text: &str) -> bool {
+    const SYSTEMS: &[&str] = &[
+        "android", "darwin", "freebsd", "ios", "js", "linux", "netbsd", "openbsd", "plan9", "solaris",
+        "unix", "wasip1", "windows",
+    ];
+    const PROCESSORS: &[&str] = &[
+        "386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "ppc64", "ppc64le", "riscv64", "s390x",
+        "wasm",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path).trim_end_matches(".go").trim_end_matches("_test");
+    let by_name = name
+        .rsplit('_')
+        .take(2)
+        .any(|part| part != name && (SYSTEMS.contains(&part) || PROCESSORS.contains(&part)));
+    by_name || text.lines().any(|line| line.starts_with("//go:build") || line.starts_with("// +build"))
+}

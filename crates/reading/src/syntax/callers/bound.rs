@@ -1,0 +1,196 @@
+//! Names that a file binds by anything but an import, wherever: none of them surely means what another file defines.
+
+use std::collections::BTreeSet;
+
+use tree_sitter::{Node, Tree};
+
+use super::super::walk::span;
+use crate::nodes::Tabled;
+
+/// Parts of patterns, which bind where the pattern does. Those with a field bind by it alone.
+const PATTERNS: &[(&str, &str)] = &[
+    ("array_pattern", ""),
+    ("assignment_pattern", "left"),
+    ("captured_pattern", ""),
+    ("expression_list", ""),
+    ("field_pattern", ""),
+    ("list", ""),
+    ("list_pattern", ""),
+    ("list_splat_pattern", ""),
+    ("mut_pattern", ""),
+    ("object_assignment_pattern", "left"),
+    ("object_pattern", ""),
+    ("or_pattern", ""),
+    ("pair_pattern", "value"),
+    ("pattern_list", ""),
+    ("ref_pattern", ""),
+    ("reference_pattern", ""),
+    ("rest_pattern", ""),
+    ("slice_pattern", ""),
+    ("struct_pattern", ""),
+    ("tuple", ""),
+    ("tuple_pattern", ""),
+    ("tuple_struct_pattern", ""),
+];
+
+/// Nodes that bind the names in a field, or in all of them.
+const BINDERS: &[(&str, &str)] = &[
+    ("abstract_class_declaration", "name"),
+    ("annotation_type_declaration", "name"),
+    ("arrow_function", "parameter"),
+    ("as_pattern_target", ""),
+    ("assignment", "left"),
+    ("assignment_expression", "left"),
+    ("augmented_assignment", "left"),
+    ("case_pattern", ""),
+    ("catch_clause", "parameter"),
+    ("catch_formal_parameter", "name"),
+    ("class", "name"),
+    ("class_declaration", "name"),
+    ("class_definition", "name"),
+    ("closure_parameters", ""),
+    ("const_item", "name"),
+    ("const_parameter", "name"),
+    ("const_spec", "name"),
+    ("constructor_declaration", "name"),
+    ("default_parameter", "name"),
+    ("delete_statement", ""),
+    ("dictionary_splat_pattern", ""),
+    ("enhanced_for_statement", "name"),
+    ("enum_assignment", "name"),
+    ("enum_body", ""),
+    ("enum_constant", "name"),
+    ("enum_declaration", "name"),
+    ("enum_item", "name"),
+    ("for_expression", "pattern"),
+    ("for_in_clause", "left"),
+    ("for_in_statement", "left"),
+    ("for_statement", "left"),
+    ("formal_parameter", "name"),
+    ("formal_parameters", ""),
+    ("function_declaration", "name"),
+    ("function_definition", "name"),
+    ("function_expression", "name"),
+    ("function_item", "name"),
+    ("function_signature", "name"),
+    ("function_signature_item", "name"),
+    ("generator_function", "name"),
+    ("generator_function_declaration", "name"),
+    ("global_statement", ""),
+    ("inferred_parameters", ""),
+    ("instanceof_expression", "name"),
+    ("interface_declaration", "name"),
+    ("internal_module", "name"),
+    ("labeled_statement", ""),
+    ("lambda_expression", "parameters"),
+    ("lambda_parameters", ""),
+    ("let_condition", "pattern"),
+    ("let_declaration", "pattern"),
+    ("macro_definition", "name"),
+    ("match_pattern", ""),
+    ("method_declaration", "name"),
+    ("method_definition", "name"),
+    ("mod_item", "name"),
+    ("module", "name"),
+    ("named_expression", "name"),
+    ("nonlocal_statement", ""),
+    ("optional_parameter", "pattern"),
+    ("parameter", "pattern"),
+    ("parameter_declaration", "name"),
+    ("parameters", ""),
+    ("range_clause", "left"),
+    ("receive_statement", "left"),
+    ("record_declaration", "name"),
+    ("record_pattern_component", ""),
+    ("required_parameter", "pattern"),
+    ("resource", "name"),
+    ("short_var_declaration", "left"),
+    ("static_item", "name"),
+    ("struct_item", "name"),
+    ("trait_item", "name"),
+    ("type_alias", "name"),
+    ("type_alias_declaration", "name"),
+    ("type_item", "name"),
+    ("type_parameter", ""),
+    ("type_parameter_declaration", "name"),
+    ("type_pattern", ""),
+    ("type_spec", "name"),
+    ("type_switch_statement", "alias"),
+    ("typed_default_parameter", "name"),
+    ("typed_parameter", ""),
+    ("union_item", "name"),
+    ("update_expression", ""),
+    ("var_spec", "name"),
+    ("variable_declarator", "name"),
+    ("variadic_parameter_declaration", "name"),
+];
+
+/// Returns the names that a tree binds, but for those of imports. `is_import` leaves out a declaration that imports.
+pub(super) fn bound<'t>(
+    tree: &Tree,
+    text: &'t str,
+    is_import: &dyn Fn(Node<'_>) -> bool,
+) -> BTreeSet<&'t str> {
+    let mut names = BTreeSet::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let is_left_out = is_import(node);
+        if !is_left_out
+            && node.child_count() == 0
+            && node.word().ends_with("identifier") | (node.word() == "shorthand_property_identifier_pattern")
+            && is_bound(node)
+        {
+            names.insert(span(node).of(text));
+        }
+        if !is_left_out && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return names;
+            }
+        }
+    }
+}
+
+/// Returns whether a name is bound where it stands.
+fn is_bound(name: Node<'_>) -> bool {
+    let mut node = name;
+    while let Some(parent) = node.parent() {
+        let is_in = |field: &str| field.is_empty() || is_in_field(parent, node, field);
+        let word = parent.word();
+        if has_row(BINDERS, word, &is_in) {
+            return true;
+        }
+        if !has_row(PATTERNS, word, &is_in) {
+            return false;
+        }
+        node = parent;
+    }
+    false
+}
+
+fn has_row(table: &[(&str, &str)], word: &str, is_in: &dyn Fn(&str) -> bool) -> bool {
+    match table.binary_search_by(|(kind, _)| (*kind).cmp(word)) {
+        Ok(at) => is_in(table[at].1),
+        Err(_) => false,
+    }
+}
+
+/// Returns whether a child stands in a field, which may have several.
+fn is_in_field(parent: Node<'_>, child: Node<'_>, field: &str) -> bool {
+    let mut cursor = parent.walk();
+    parent.children_by_field_name(field, &mut cursor).any(|each| each == child)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted() {
+        assert!(PATTERNS.is_sorted());
+        assert!(BINDERS.is_sorted());
+    }
+}

@@ -1,0 +1,174 @@
+//! Parameters of functions and arguments of calls, where their numbers are certain.
+
+use qa_contracts::v1::{CallArguments, Parameter, Passing, Signature};
+use tree_sitter::Node;
+
+use super::super::Language;
+use super::super::shape::parts;
+use super::super::walk::span;
+use crate::nodes::Tabled;
+
+/// Returns the parameters of a function's node, without its receiver where it `is_method`.
+pub(super) fn signature(
+    language: Language,
+    text: &str,
+    function: Node<'_>,
+    is_method: bool,
+) -> Option<Signature> {
+    let list = function.field("parameters")?;
+    if list.has_error() {
+        return None;
+    }
+    match language {
+        Language::Go => of_go(text, list),
+        Language::Java => of_java(text, list),
+        Language::Python => of_python(text, list, is_method),
+        Language::Rust => of_rust(list),
+        Language::Tsx | Language::TypeScript => of_typescript(text, list),
+        // A call in JavaScript may leave out any argument; the others have no imports that lead to files.
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::JavaScript
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby => None,
+    }
+}
+
+fn parameter(name: &str, optional: bool, passing: Passing) -> Parameter {
+    Parameter { name: name.to_owned(), optional, passing }
+}
+
+fn of_python(text: &str, list: Node<'_>, is_method: bool) -> Option<Signature> {
+    let mut signature = Signature::default();
+    let mut passing = Passing::Either;
+    for node in parts(list) {
+        let name = node.field("name").or_else(|| node.named_child(0)).unwrap_or(node);
+        let word = if node.word() == "typed_parameter" { name.word() } else { node.word() };
+        match word {
+            "positional_separator" => {
+                for before in &mut signature.parameters {
+                    before.passing = Passing::Position;
+                }
+            }
+            "keyword_separator" => passing = Passing::Name,
+            "list_splat_pattern" => {
+                signature.any_positional = true;
+                passing = Passing::Name;
+            }
+            "dictionary_splat_pattern" => signature.any_named = true,
+            "identifier" => {
+                let name = if node.word() == "identifier" { node } else { name };
+                signature.parameters.push(parameter(span(name).of(text), false, passing));
+            }
+            "default_parameter" | "typed_default_parameter" => {
+                signature.parameters.push(parameter(span(name).of(text), true, passing));
+            }
+            _ => return None,
+        }
+    }
+    if is_method {
+        // Without a receiver of its own it is none of these.
+        (!signature.parameters.is_empty()).then(|| drop(signature.parameters.remove(0)))?;
+    }
+    Some(signature)
+}
+
+fn of_typescript(text: &str, list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature::default();
+    for node in parts(list) {
+        let pattern = node.field("pattern")?;
+        match (node.word(), pattern.word()) {
+            (_, "this") => {}
+            (_, "rest_pattern") => signature.any_positional = true,
+            ("required_parameter", _) => {
+                let name = span(pattern).of(text);
+                let declared = node.field("type").map(|declared| span(declared).of(text)).unwrap_or_default();
+                // An argument of such a type may be left out.
+                let optional = node.field("value").is_some()
+                    || ["any", "unknown", "void"].iter().any(|word| declared.contains(word));
+                signature.parameters.push(parameter(name, optional, Passing::Position));
+            }
+            ("optional_parameter", _) => {
+                signature.parameters.push(parameter(span(pattern).of(text), true, Passing::Position));
+            }
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
+fn of_go(text: &str, list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature::default();
+    for node in parts(list) {
+        match node.word() {
+            "parameter_declaration" => {
+                let declared = node.field("type")?;
+                let names: Vec<&str> = parts(node)
+                    .into_iter()
+                    .filter(|part| *part != declared)
+                    .map(|name| span(name).of(text))
+                    .collect();
+                let names = if names.is_empty() { vec![""] } else { names };
+                let parameters = names.into_iter().map(|name| parameter(name, false, Passing::Position));
+                signature.parameters.extend(parameters);
+            }
+            "variadic_parameter_declaration" => signature.any_positional = true,
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
+fn of_java(text: &str, list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature::default();
+    for node in parts(list) {
+        match node.word() {
+            "formal_parameter" => {
+                let name = span(node.field("name")?).of(text);
+                signature.parameters.push(parameter(name, false, Passing::Position));
+            }
+            "spread_parameter" => signature.any_positional = true,
+            "receiver_parameter" => {}
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
+fn of_rust(list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature::default();
+    for node in parts(list) {
+        match node.word() {
+            // By its path a method is called with its receiver.
+            "parameter" | "self_parameter" => {
+                signature.parameters.push(parameter("", false, Passing::Position))
+            }
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
+/// Returns the arguments of a call; `None` where one may stand for several.
+pub(super) fn arguments(language: Language, text: &str, list: Node<'_>) -> Option<CallArguments> {
+    if list.has_error() || !matches!(list.word(), "argument_list" | "arguments") {
+        return None;
+    }
+    let mut arguments = CallArguments::default();
+    let all = parts(list);
+    for node in &all {
+        match node.word() {
+            "keyword_argument" => arguments.named.push(span(node.field("name")?).of(text).to_owned()),
+            "list_splat" | "dictionary_splat" | "spread_element" | "variadic_argument" | "attribute_item" => {
+                return None;
+            }
+            // In Go the results of a call are the arguments of another one.
+            "call_expression" if language == Language::Go && all.len() == 1 => return None,
+            _ => arguments.positional += 1,
+        }
+    }
+    // Python calls a function with a generator without parentheses of its own.
+    Some(arguments)
+}
