@@ -21,6 +21,7 @@ mod bombs;
 mod borders;
 mod browser;
 mod calibrate;
+mod callers;
 mod canaries;
 mod canaries_beside;
 mod cli;

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod behaviour_tests;
 mod blocking_call;
+mod broken_caller;
 mod calls;
 mod changes;
 mod ci_weakening;
@@ -51,6 +52,7 @@ use contract::{Lens, RuleSpec};
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub static ALL: &[&dyn Lens] = &[
     &blocking_call::BlockingCall,
+    &broken_caller::BrokenCaller,
     &ci_weakening::CiWeakening,
     &consistency::Consistency,
     &costly_loop::CostlyLoop,

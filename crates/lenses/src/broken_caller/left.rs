@@ -1,0 +1,298 @@
+//! Definitions that a change takes away, or whose parameters it changes, while callers elsewhere stay as they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::contract::{Draft, Lookups};
+use super::super::imports::{Family, are_too_many};
+use super::facts::{Change, FileChange, is_of_callers};
+use super::place::{Place, followed, is_missing, place};
+use super::{CHANGED_PARAMETERS, REMOVED_NAME};
+use qa_contracts::v1::{
+    Definition, DefinitionKind, MentionKind, ModuleSurface, PlacedName, PlacedUse, Side, Signature,
+};
+
+/// How many words of one language are looked for; a change that touches more is a reorganisation.
+const MOST_WORDS: usize = 80;
+/// How many files that have the words are read.
+const MOST_CALLERS: usize = 400;
+/// How many callers a finding names.
+const MOST_NAMED: usize = 5;
+
+/// A definition that is gone.
+pub(super) struct Removed {
+    /// Path at the base.
+    pub(super) path: String,
+    pub(super) place: Place,
+    pub(super) definition: Definition,
+}
+
+/// A function with other parameters than before.
+struct Changed {
+    path: String,
+    name: PlacedName,
+    before: Signature,
+    after: Signature,
+}
+
+/// What a change does to the definitions of one family of languages.
+#[derive(Default)]
+pub(super) struct Taken {
+    pub(super) removed: BTreeMap<Place, Removed>,
+    changed: BTreeMap<Place, Changed>,
+}
+
+impl Taken {
+    fn words(&self) -> BTreeSet<String> {
+        self.removed.keys().chain(self.changed.keys()).map(|place| place.name.clone()).collect()
+    }
+}
+
+/// Returns the definitions that are removed or changed, by family.
+pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken> {
+    let mut all: BTreeMap<MentionKind, Taken> = BTreeMap::new();
+    for file in change.files.values().filter(|file| file.takes) {
+        let Some(old) = file.old.as_deref().filter(|old| is_of_callers(old)) else { continue };
+        let (Some(kind), Some(before)) = (old.parse_family(), lookups.surface(Side::Base, old)) else {
+            continue;
+        };
+        let has_moved = file.new.as_deref() != Some(old);
+        let after = lookups.surface(Side::Head, old);
+        let taken = all.entry(kind).or_default();
+        let by_directory = matches!(kind, MentionKind::Go | MentionKind::Java);
+        if !has_moved || by_directory {
+            note_removed(file, old, &before, after.as_deref(), taken);
+        }
+        if let Some(after) = after.filter(|_| !has_moved) {
+            note_changed(file, old, &before, &after, taken);
+        }
+    }
+    all
+}
+
+fn note_removed(
+    file: &FileChange,
+    path: &str,
+    before: &ModuleSurface,
+    after: Option<&ModuleSurface>,
+    taken: &mut Taken,
+) {
+    for definition in before.definitions.iter().filter(|each| file.is_removed(each.name.line)) {
+        let place = Place::of(path, definition);
+        let stays =
+            after.is_some_and(|after| after.definitions.iter().any(|each| Place::of(path, each) == place));
+        // Code that runs by the name of a test, or of the program itself, has no callers.
+        let is_called_by_none = matches!(place.name.as_str(), "main" | "init" | "_" | "default");
+        if !stays && !is_called_by_none {
+            let path = path.to_owned();
+            let definition = definition.clone();
+            taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
+        }
+    }
+}
+
+fn note_changed(
+    file: &FileChange,
+    path: &str,
+    before: &ModuleSurface,
+    after: &ModuleSurface,
+    taken: &mut Taken,
+) {
+    let (old, new) = (sole(path, before), sole(path, after));
+    for (place, definition) in new {
+        let Some(before) = old.get(&place).and_then(|old| old.signature.clone()) else { continue };
+        let Some(after) = definition.signature.clone().filter(|after| *after != before) else { continue };
+        if !file.added.is_empty() && !is_conditional(definition) {
+            let (path, name) = (path.to_owned(), definition.name.clone());
+            taken.changed.insert(place, Changed { path, name, before, after });
+        }
+    }
+}
+
+/// Returns whether a function may be another one under some condition.
+fn is_conditional(definition: &Definition) -> bool {
+    definition.open && definition.kind == DefinitionKind::Function && definition.owner.is_none()
+}
+
+/// Returns the definitions that are the only ones of their names.
+fn sole<'s>(path: &str, surface: &'s ModuleSurface) -> BTreeMap<Place, &'s Definition> {
+    let mut all: BTreeMap<Place, Vec<&Definition>> = BTreeMap::new();
+    for definition in &surface.definitions {
+        all.entry(Place::of(path, definition)).or_default().push(definition);
+    }
+    let sole = all.into_iter().filter_map(|(place, all)| match all[..] {
+        [only] if !surface.conditional => Some((place, only)),
+        _ => None,
+    });
+    sole.collect()
+}
+
+/// Callers by what they call: path and line.
+type Callers = BTreeMap<Place, BTreeSet<(String, u32)>>;
+
+/// Returns the findings about callers that are left behind.
+pub(super) fn drafts(
+    change: &Change,
+    lookups: &dyn Lookups,
+    all: &BTreeMap<MentionKind, Taken>,
+) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for (kind, taken) in all {
+        let words: Vec<String> = taken.words().into_iter().collect();
+        if words.is_empty() {
+            continue;
+        }
+        if words.len() > MOST_WORDS {
+            lookups.stop_short();
+            continue;
+        }
+        let found = lookups.mentions(Side::Head, *kind, &words);
+        are_too_many(lookups, &found, MOST_CALLERS);
+        let (mut missing, mut wrong) = (Callers::new(), Callers::new());
+        for path in found.paths.iter().take(MOST_CALLERS).filter(|path| is_of_callers(path)) {
+            let uses = lookups.uses(Side::Head, path, &words);
+            let uses = uses.iter().flat_map(|uses| uses.iter());
+            let old = change.files.get(path).map_or(Some(path.as_str()), |file| file.old.as_deref());
+            let Some(old) = old else { continue };
+            for used in uses.filter(|used| !change.is_added(path, used.name.line)) {
+                note(lookups, taken, path, old, used, &mut missing, &mut wrong);
+            }
+        }
+        drafts.extend(told_missing(change, lookups, taken, missing));
+        drafts.extend(told_wrong(change, taken, wrong));
+    }
+    drafts
+}
+
+fn note(
+    lookups: &dyn Lookups,
+    taken: &Taken,
+    path: &str,
+    old: &str,
+    used: &PlacedUse,
+    missing: &mut Callers,
+    wrong: &mut Callers,
+) {
+    let caller = || (path.to_owned(), used.name.line);
+    if let Some(place) = place(lookups, Side::Base, old, used)
+        && taken.removed.contains_key(&place)
+        && is_ours(path, used)
+        && is_same_package(lookups, path, used, &place)
+    {
+        missing.entry(place).or_default().insert(caller());
+    }
+    let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
+    let Some(place) =
+        place(lookups, Side::Head, path, used).and_then(|place| followed(lookups, Side::Head, place))
+    else {
+        return;
+    };
+    if let Some(changed) = taken.changed.get(&place)
+        && changed.before.accepts(arguments)
+        && !changed.after.accepts(arguments)
+        && !is_of_javascript(path)
+        && is_same_package(lookups, path, used, &place)
+    {
+        wrong.entry(place).or_default().insert(caller());
+    }
+}
+
+fn is_of_javascript(path: &str) -> bool {
+    [".cjs", ".js", ".jsx", ".mjs"].iter().any(|ending| path.ends_with(ending))
+}
+
+/// Returns whether a use of a missing name is none that `unresolved-import` reports, and surely fails.
+fn is_ours(path: &str, used: &PlacedUse) -> bool {
+    match path.parse_family() {
+        Some(MentionKind::Python) => !used.imported,
+        // A member that is not there is no error before it is used.
+        Some(MentionKind::Ecma) => used.called && !used.imported,
+        _ => true,
+    }
+}
+
+/// Returns whether a file of Go belongs to the package of its directory, and not to that of its tests.
+fn is_same_package(lookups: &dyn Lookups, path: &str, used: &PlacedUse, place: &Place) -> bool {
+    if used.module.is_some() || path.parse_family() != Some(MentionKind::Go) {
+        return true;
+    }
+    let Some(own) = lookups.surface(Side::Head, path) else { return false };
+    let is_test = own.package.as_deref().is_some_and(|package| package.ends_with("_test"));
+    let is_exported = place.name.starts_with(char::is_uppercase);
+    !own.conditional && !own.open && !is_test && (is_exported || !is_predeclared(&place.name))
+}
+
+/// Returns whether a name of Go means something without a definition.
+fn is_predeclared(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "any",
+        "append",
+        "bool",
+        "byte",
+        "cap",
+        "clear",
+        "close",
+        "comparable",
+        "complex",
+        "copy",
+        "delete",
+        "error",
+        "false",
+        "float32",
+        "float64",
+        "imag",
+        "int",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "iota",
+        "len",
+        "make",
+        "max",
+        "min",
+        "new",
+        "nil",
+        "panic",
+        "print",
+        "println",
+        "real",
+        "recover",
+        "rune",
+        "string",
+        "true",
+        "uint",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uint8",
+        "uintptr",
+    ];
+    NAMES.contains(&name)
+}
+
+fn told_missing(change: &Change, lookups: &dyn Lookups, taken: &Taken, callers: Callers) -> Vec<Draft> {
+    let gone = callers.into_iter().filter(|(place, _)| is_missing(lookups, place));
+    let drafts = gone.filter_map(|(place, callers)| {
+        let removed = &taken.removed[&place];
+        let summary = "a name is removed that other files still use";
+        let draft = change.draft(REMOVED_NAME, Side::Base, &removed.path, &removed.definition.name, summary);
+        Some(named(draft?, &callers))
+    });
+    drafts.collect()
+}
+
+fn told_wrong(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
+    let drafts = callers.into_iter().filter_map(|(place, callers)| {
+        let changed = &taken.changed[&place];
+        let summary = "parameters are changed while other files still pass the old arguments";
+        let draft = change.draft(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary);
+        Some(named(draft?, &callers))
+    });
+    drafts.collect()
+}
+
+fn named(draft: Draft, callers: &BTreeSet<(String, u32)>) -> Draft {
+    let shown: Vec<String> =
+        callers.iter().take(MOST_NAMED).map(|(path, line)| format!("{path}:{line}")).collect();
+    draft.with("calledBy", shown).with("callers", callers.len())
+}

@@ -1,0 +1,127 @@
+//! Callers that a change leaves with names, parameters or members that are not there.
+
+mod facts;
+mod invented;
+mod left;
+mod place;
+mod public;
+
+use super::contract::{
+    Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, everywhere, presets, rule,
+};
+use qa_contracts::v1::{LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
+use qa_core::packet::Packet;
+use qa_core::policy::Policy;
+
+const CHANGED_PARAMETERS: &str = "broken-caller/changed-parameters";
+const MISSING_MEMBER: &str = "broken-caller/missing-member";
+const REMOVED_API: &str = "broken-caller/removed-api";
+const REMOVED_NAME: &str = "broken-caller/removed-name";
+
+/// The rules advise in every preset until they are measured on merged changes.
+const ADVICE: ScopeStrengths = ScopeStrengths {
+    product: Strength::Advise,
+    test: Strength::Advise,
+    docs: Strength::Off,
+    generated: Strength::Off,
+    vendored: Strength::Off,
+};
+const STRENGTHS: PresetStrengths = presets(ADVICE, ADVICE);
+
+const RULES: &[RuleSpec] = &[
+    rule(
+        CHANGED_PARAMETERS,
+        "Parameters are changed while callers pass the old arguments",
+        Severity::High,
+        STRENGTHS,
+        "Change the callers as well, or give the new parameter a default.",
+    ),
+    rule(
+        MISSING_MEMBER,
+        "A name is used that its module does not have",
+        Severity::High,
+        STRENGTHS,
+        "Correct the name, or define it in the module.",
+    ),
+    rule(
+        REMOVED_API,
+        "A public name of a library is removed without a note",
+        Severity::Low,
+        presets(
+            ScopeStrengths { product: Strength::Advise, ..everywhere(Strength::Off) },
+            ScopeStrengths { product: Strength::Advise, ..everywhere(Strength::Off) },
+        ),
+        "Name it in the changelog, change the version, or keep it as a deprecated alias.",
+    ),
+    rule(
+        REMOVED_NAME,
+        "A name is removed that other files still use",
+        Severity::High,
+        STRENGTHS,
+        "Change the files that use it as well, or keep it.",
+    ),
+];
+
+static SPEC: LensSpec = LensSpec {
+    id: "broken-caller",
+    version: "1",
+    class: LensClass::Architecture,
+    title: "Callers that no longer fit what they call",
+    required_by_default: true,
+    triggers: &[
+        "**/*.cfg",
+        "**/*.cjs",
+        "**/*.cts",
+        "**/*.go",
+        "**/*.gradle",
+        "**/*.java",
+        "**/*.js",
+        "**/*.json",
+        "**/*.jsx",
+        "**/*.kts",
+        "**/*.md",
+        "**/*.mjs",
+        "**/*.mts",
+        "**/*.properties",
+        "**/*.py",
+        "**/*.rs",
+        "**/*.rst",
+        "**/*.toml",
+        "**/*.ts",
+        "**/*.tsx",
+        "**/*.txt",
+        "**/*.xml",
+        "**/CHANGELOG",
+        "**/CHANGES",
+        "**/CHANGES/**",
+        "**/HISTORY",
+        "**/NEWS",
+        "**/VERSION",
+        "**/changes/**",
+        "**/newsfragments/**",
+    ],
+    page: include_str!("../../../../tests/corpus/lenses/broken-caller.md"),
+    rules: RULES,
+};
+
+/// Finds callers that no longer fit what they call.
+pub(crate) struct BrokenCaller;
+
+impl Lens for BrokenCaller {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        Inspection { drafts: Vec::new(), facts: facts::of_packet(packet) }
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        let change = facts::Change::new(facts);
+        let taken = left::taken(&change, lookups);
+        let mut drafts = left::drafts(&change, lookups, &taken);
+        drafts.extend(invented::drafts(&change, lookups));
+        drafts.extend(public::drafts(&change, lookups, &taken));
+        drafts
+    }
+}
