@@ -3,7 +3,7 @@
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
-use qa_reading::workflow::{Access, Job, Permissions, Step, Workflow};
+use qa_reading::workflow::{Access, Expression, Job, Permissions, Step, Workflow};
 
 use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::workflow_hardening::injection::{chosen_source, scripts};
@@ -74,6 +74,23 @@ static SPEC: LensSpec = LensSpec {
         ),
     ],
 };
+
+/// Names of values that the platform makes: numbers, digests, words of a fixed set and places on the machine.
+const MADE: &[&str] = &[
+    "action_path",
+    "conclusion",
+    "fork",
+    "id",
+    "job",
+    "number",
+    "outcome",
+    "run_attempt",
+    "run_id",
+    "run_number",
+    "server_url",
+    "sha",
+    "workspace",
+];
 
 pub(crate) struct WorkflowConventions;
 
@@ -216,7 +233,7 @@ fn expressions(group: &Group<'_, '_>, step: &Step<'_>, found: &mut Vec<Found>) {
         let template = script.template().unwrap_or_default();
         for embedded in &template.expressions {
             let expression = embedded.expression.as_ref();
-            if !expression.is_some_and(|expression| chosen_source(expression, &scope).is_some()) {
+            if !expression.is_some_and(|own| is_made(own) || chosen_source(own, &scope).is_some()) {
                 let subject = embedded.span.of(template.text());
                 let summary = "expression is interpolated into a script";
                 let place = template.place(embedded.span);
@@ -224,4 +241,21 @@ fn expressions(group: &Group<'_, '_>, step: &Step<'_>, found: &mut Vec<Found>) {
             }
         }
     }
+}
+
+/// Returns whether the platform makes whatever an expression may come to.
+fn is_made(expression: &Expression) -> bool {
+    expression.leaves().into_iter().all(|leaf| match leaf {
+        Expression::Path(path) => path
+            .segments
+            .len()
+            .checked_sub(1)
+            .and_then(|last| path.name(last))
+            .is_some_and(|last| MADE.contains(&last)),
+        Expression::Literal(_) => true,
+        Expression::Part { .. }
+        | Expression::Not(_)
+        | Expression::Call { .. }
+        | Expression::Binary { .. } => false,
+    })
 }
