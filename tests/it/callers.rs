@@ -47,7 +47,7 @@ fn judge(repo: &Repo, jobs: &str) -> RunDir {
     let out = repo.beside(jobs);
     let program =
         qa_skill(["run", "--base", "main", "--head", "topic", "--preset", "guarded", "--jobs", jobs]);
-    program.arg("--out").arg(&out).arg("--repo").arg(repo.path()).run().expect(0);
+    program.arg("--out").arg(&out).arg("--repo").arg(repo.path()).run().expect(1);
     RunDir::only(&out)
 }
 
@@ -71,7 +71,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
     found.sort();
     assert_eq!(found, expected.map(|(file, rule)| (file.to_owned(), rule.to_owned())));
     let summary = String::from_utf8(run.bytes("summary.md")).unwrap();
-    assert!(summary.contains("app/command.py:6"), "{summary}");
+    assert!(summary.contains("app/command.py&#58;6"), "{summary}");
     run.verify().arg("--repo").arg(repo.path()).run().expect(0);
     let elsewhere = temp();
     let copy = run.copy_to(&elsewhere.path().join("copy"));

@@ -18,15 +18,16 @@ const MISSING_MEMBER: &str = "broken-caller/missing-member";
 const REMOVED_API: &str = "broken-caller/removed-api";
 const REMOVED_NAME: &str = "broken-caller/removed-name";
 
-/// The rules advise in every preset until they are measured on merged changes.
-const ADVICE: ScopeStrengths = ScopeStrengths {
+const DEFAULT: ScopeStrengths = ScopeStrengths {
     product: Strength::Advise,
     test: Strength::Advise,
     docs: Strength::Off,
     generated: Strength::Off,
     vendored: Strength::Off,
 };
-const STRENGTHS: PresetStrengths = presets(ADVICE, ADVICE);
+/// Code that cannot run blocks where that is asked for.
+const GUARDED: ScopeStrengths = ScopeStrengths { product: Strength::Block, test: Strength::Block, ..DEFAULT };
+const STRENGTHS: PresetStrengths = presets(DEFAULT, GUARDED);
 
 const RULES: &[RuleSpec] = &[
     rule(

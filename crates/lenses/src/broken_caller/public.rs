@@ -83,7 +83,9 @@ fn is_public(lookups: &dyn Lookups, removed: &Removed) -> bool {
             let is_package =
                 lookups.files_in(Side::Base, split(path).0).iter().any(|file| file == "__init__.py");
             is_package
-                && (definition.kind != DefinitionKind::Imported || name == "__init__.py")
+                // Variables of a module are rarely for others, such as those of types.
+                && (matches!(definition.kind, DefinitionKind::Function | DefinitionKind::Type)
+                    || name == "__init__.py")
                 && has_above(lookups, path, &["pyproject.toml", "setup.cfg", "setup.py"])
         }
         Some(MentionKind::Rust) => is_public_in_crate(lookups, path),
