@@ -6,6 +6,7 @@ pub mod codeowners;
 pub mod dockerfile;
 pub mod documents;
 mod escapes;
+pub mod expressions;
 mod glob;
 pub mod go_mod;
 pub mod ignore;

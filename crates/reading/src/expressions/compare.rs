@@ -1,0 +1,117 @@
+//! Compares expressions without their spelling, and tells those that only read.
+
+use super::Expression;
+use super::form::{Class, Form};
+use crate::nodes::Tabled;
+use crate::syntax::Language;
+
+/// Longer expressions are not compared.
+const MOST_TOKENS: usize = 2_000;
+
+impl<'t> Expression<'t> {
+    /// Returns the words and signs of an expression without comments, parentheses, commas and semicolons.
+    pub fn tokens(self) -> Vec<&'t str> {
+        let mut tokens = Vec::new();
+        let mut cursor = self.node.walk();
+        let mut depth = 0_usize;
+        loop {
+            let node = cursor.node();
+            // Quotes are nodes in some grammars and what is between them is none.
+            let is_quoted = matches!(self.with(node).class(), Class::Character);
+            let is_word = node.child_count() == 0 || is_quoted || node.word().ends_with("string_content");
+            if !node.is_comment() {
+                if is_word {
+                    let text = self.with(node).source();
+                    if !matches!(text, "(" | ")" | "," | ";" | "") && tokens.len() < MOST_TOKENS {
+                        tokens.push(text);
+                    }
+                } else if cursor.goto_first_child() {
+                    depth += 1;
+                    continue;
+                }
+            }
+            loop {
+                if depth == 0 {
+                    return tokens;
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                cursor.goto_parent();
+                depth -= 1;
+            }
+        }
+    }
+
+    /// Returns whether two expressions are the same but for their spelling.
+    pub fn is_same(self, other: Self) -> bool {
+        let (one, two) = (self.unwrapped(), other.unwrapped());
+        if one.node.kind_id() != two.node.kind_id() {
+            return false;
+        }
+        let tokens = one.tokens();
+        tokens.len() < MOST_TOKENS && tokens == two.tokens()
+    }
+
+    /// Returns whether it only reads names, members, places of lists and literals, so that it has the same value twice.
+    pub fn is_pure(self) -> bool {
+        self.is_pure_within(8)
+    }
+
+    fn is_pure_within(self, depth: usize) -> bool {
+        if depth == 0 {
+            return false;
+        }
+        match self.form() {
+            // A method of Ruby without arguments is written as a name or a member.
+            Form::Name(_)
+            | Form::Number(_)
+            | Form::Text(_)
+            | Form::Truth(_)
+            | Form::Null
+            | Form::Character(_) => true,
+            Form::Member { object, name } => {
+                let is_fixed = !matches!(
+                    name,
+                    "next" | "current" | "value" | "shift" | "pop" | "rand" | "now" | "read" | "gets"
+                );
+                is_fixed && object.is_pure_within(depth - 1)
+            }
+            Form::Index { object, index } => {
+                object.is_pure_within(depth - 1) && index.is_pure_within(depth - 1)
+            }
+            Form::Unary { operator, operand } => {
+                matches!(operator, "!" | "-" | "+" | "~" | "typeof") && operand.is_pure_within(depth - 1)
+            }
+            Form::Binary { left, right, .. } => {
+                left.is_pure_within(depth - 1) && right.is_pure_within(depth - 1)
+            }
+            Form::Call { object: Some(object), name, .. } => {
+                // Lengths, and methods of Ruby and Java that are named as if they read.
+                let arguments = self.unwrapped().arguments();
+                let reads =
+                    matches!(name, "length" | "size" | "len" | "count" | "nil?" | "empty?" | "isEmpty")
+                        || name.starts_with("get") && self.language == Language::Java;
+                reads && arguments.is_empty() && object.is_pure_within(depth - 1)
+            }
+            Form::Call { object: None, name: "len" | "count" | "sizeof" | "strlen", .. } => {
+                self.unwrapped().arguments().iter().all(|given| given.is_pure_within(depth - 1))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether it is a name, a member or a place of a list, and nothing else.
+    pub fn is_place(self) -> bool {
+        self.is_pure() && matches!(self.class(), Class::Name | Class::Member | Class::Index)
+    }
+
+    /// Returns whether it is a literal number, string, truth value or nothing.
+    pub fn is_literal(self) -> bool {
+        match self.form() {
+            Form::Number(_) | Form::Text(_) | Form::Truth(_) | Form::Null | Form::Character(_) => true,
+            Form::Unary { operator: "-", operand } => matches!(operand.form(), Form::Number(_)),
+            _ => false,
+        }
+    }
+}
