@@ -28,6 +28,39 @@ pub(crate) const CODE: &[&str] = &[
     "**/*.tsx",
 ];
 
+/// Globs of the files that have a grammar.
+pub(crate) const GRAMMARS: &[&str] = &[
+    "**/*.c",
+    "**/*.cc",
+    "**/*.cjs",
+    "**/*.cpp",
+    "**/*.cs",
+    "**/*.cts",
+    "**/*.cxx",
+    "**/*.gemspec",
+    "**/*.go",
+    "**/*.h",
+    "**/*.hh",
+    "**/*.hpp",
+    "**/*.hxx",
+    "**/*.ipp",
+    "**/*.java",
+    "**/*.js",
+    "**/*.jsx",
+    "**/*.kt",
+    "**/*.kts",
+    "**/*.mjs",
+    "**/*.mts",
+    "**/*.php",
+    "**/*.py",
+    "**/*.pyi",
+    "**/*.rake",
+    "**/*.rb",
+    "**/*.rs",
+    "**/*.ts",
+    "**/*.tsx",
+];
+
 /// Requests the whole of a file that has a grammar.
 pub(crate) fn content_need(file: &ChangedFile) -> Need {
     if Language::from_path(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
@@ -90,4 +123,23 @@ impl Parsed {
 /// Returns the offset of each line of a text.
 fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GRAMMARS, Language};
+
+    #[test]
+    fn triggers_are_the_files_that_have_a_grammar() {
+        for trigger in GRAMMARS {
+            assert!(Language::from_path(trigger).is_some(), "{trigger}");
+        }
+        // Every ending of at most three letters, as a number with the base 27.
+        for number in 0..27_u32.pow(3) {
+            let digits = [number / 729, number / 27 % 27, number % 27].into_iter().filter(|digit| *digit > 0);
+            let ending: String = digits.filter_map(|digit| char::from_digit(digit + 9, 36)).collect();
+            let glob = format!("**/*.{ending}");
+            assert_eq!(GRAMMARS.contains(&glob.as_str()), Language::from_path(&glob).is_some(), "{glob}");
+        }
+    }
 }

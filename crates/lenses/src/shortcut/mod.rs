@@ -45,7 +45,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
-    triggers: TRIGGERS,
+    triggers: parsed::GRAMMARS,
     page: include_str!("../../../../tests/corpus/lenses/shortcut.md"),
     rules: &[
         rule(
@@ -113,39 +113,6 @@ static SPEC: LensSpec = LensSpec {
         ),
     ],
 };
-
-/// Globs of the files that have a grammar.
-const TRIGGERS: &[&str] = &[
-    "**/*.c",
-    "**/*.cc",
-    "**/*.cjs",
-    "**/*.cpp",
-    "**/*.cs",
-    "**/*.cts",
-    "**/*.cxx",
-    "**/*.gemspec",
-    "**/*.go",
-    "**/*.h",
-    "**/*.hh",
-    "**/*.hpp",
-    "**/*.hxx",
-    "**/*.ipp",
-    "**/*.java",
-    "**/*.js",
-    "**/*.jsx",
-    "**/*.kt",
-    "**/*.kts",
-    "**/*.mjs",
-    "**/*.mts",
-    "**/*.php",
-    "**/*.py",
-    "**/*.pyi",
-    "**/*.rake",
-    "**/*.rb",
-    "**/*.rs",
-    "**/*.ts",
-    "**/*.tsx",
-];
 
 /// Compares what functions and tests do at base and at head.
 pub(crate) struct Shortcut;
@@ -321,7 +288,7 @@ fn words_of(path: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Language, TRIGGERS, is_setup};
+    use super::is_setup;
 
     #[test]
     fn files_that_set_up_tests_may_look_for_them() {
@@ -338,20 +305,6 @@ mod tests {
             ("src/HTTPTestServer.java", true),
         ] {
             assert_eq!(is_setup(path), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn triggers_are_the_files_that_have_a_grammar() {
-        for trigger in TRIGGERS {
-            assert!(Language::from_path(trigger).is_some(), "{trigger}");
-        }
-        // Every ending of at most three letters, as a number with the base 27.
-        for number in 0..27_u32.pow(3) {
-            let digits = [number / 729, number / 27 % 27, number % 27].into_iter().filter(|digit| *digit > 0);
-            let ending: String = digits.filter_map(|digit| char::from_digit(digit + 9, 36)).collect();
-            let glob = format!("**/*.{ending}");
-            assert_eq!(TRIGGERS.contains(&glob.as_str()), Language::from_path(&glob).is_some(), "{glob}");
         }
     }
 }
