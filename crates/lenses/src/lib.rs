@@ -40,6 +40,7 @@ mod shortcut;
 mod spelling_tests;
 mod successors;
 mod suppression;
+mod suspicious_expression;
 mod test_weakening;
 mod trojan_source;
 mod unresolved_import;
@@ -70,6 +71,7 @@ pub static ALL: &[&dyn Lens] = &[
     &secret_token::SecretToken,
     &shortcut::Shortcut,
     &suppression::Suppression,
+    &suspicious_expression::SuspiciousExpression,
     &test_weakening::TestWeakening,
     &trojan_source::TrojanSource,
     &unresolved_import::UnresolvedImport,

@@ -48,6 +48,8 @@ const OTHERS: &[Other] = &[
     other("merge-leftover/conflict-marker", "a conflict in a string", "black"),
     other("merge-leftover/conflict-marker", "a conflict in a string", "ruff"),
     other("feature-guard/list-unreadable", "a comma too many", "prettier"),
+    // Two texts that are joined become one, and nothing shows that they were two.
+    other("suspicious-expression/missing-comma", "as it is", "ruff"),
     // A rewriter by hand loses comments, bases of numbers and marks of lines.
     other("policy-weakening/policy-weakened", "a comment above a loose setting", "toml"),
     other("lint-weakening/threshold-lowered", "numbers of TOML with parted digits", "toml"),

@@ -1,0 +1,106 @@
+//! Branches, cases and keys that are there twice.
+
+use super::rules;
+use super::site::{Check, Found, Site};
+use qa_reading::expressions::{Arm, Expression, Form};
+use qa_reading::syntax::Language;
+
+pub(super) const IDENTICAL: Check =
+    Check::new(rules::IDENTICAL_BRANCHES, "all branches do the same", identical);
+pub(super) const CONDITION: Check =
+    Check::new(rules::DUPLICATE_CONDITION, "an earlier branch has the same condition", condition);
+pub(super) const CASE: Check = Check::new(rules::DUPLICATE_CASE, "an earlier case has the same label", case);
+pub(super) const KEY: Check = Check::new(rules::DUPLICATE_KEY, "a later entry has the same key", key);
+
+/// Shorter branches are empty.
+const FEWEST_TOKENS: usize = 3;
+
+fn identical(site: &Site<'_>) -> Found {
+    let Some(branches) = site.expression.branches() else { return Vec::new() };
+    let Some(otherwise) = branches.otherwise else { return Vec::new() };
+    let tokens = otherwise.tokens();
+    let fewest = if branches.is_value { 1 } else { FEWEST_TOKENS };
+    let bodies: Option<Vec<Expression<'_>>> = branches.arms.iter().map(|arm| arm.body).collect();
+    let bodies = bodies.unwrap_or_default();
+    let is_alike = !bodies.is_empty() && bodies.iter().all(|body| body.tokens() == tokens);
+    // A comment may say why both are there.
+    let is_explained = ["//", "/*", "# "].iter().any(|mark| site.expression.source().contains(mark));
+    if tokens.len() < fewest || !is_alike || is_explained || site.expression.is_broken() {
+        return Vec::new();
+    }
+    std::iter::once(otherwise).chain(bodies).map(Expression::span).collect()
+}
+
+fn condition(site: &Site<'_>) -> Found {
+    let Some(branches) = site.expression.branches() else { return Vec::new() };
+    for (position, arm) in branches.arms.iter().enumerate() {
+        let is_repeated = |earlier: &&Arm<'_>| earlier.condition.is_same(arm.condition);
+        let earlier = branches.arms[..position].iter().find(is_repeated);
+        if let Some(earlier) = earlier.filter(|_| reads_only(arm.condition) && !is_bound(arm.condition)) {
+            return vec![arm.condition.span(), earlier.condition.span()];
+        }
+    }
+    Vec::new()
+}
+
+/// Returns whether a condition has the same value twice: it calls nothing but functions that ask.
+fn reads_only(condition: Expression<'_>) -> bool {
+    const ASKS: &[&str] =
+        &["is", "has", "starts", "ends", "contains", "includes", "equals", "Has", "Contains"];
+    let mut reads = true;
+    condition.descend(&mut |node| {
+        reads &= match node.form() {
+            Form::Assign { .. }
+            | Form::Update(_)
+            | Form::Await(_)
+            | Form::Function
+            | Form::Declare { .. } => false,
+            Form::Call { name, .. } => ASKS.iter().any(|word| name.starts_with(word)),
+            _ => true,
+        };
+        reads
+    });
+    reads
+}
+
+/// Returns whether a statement before the condition binds its names, as in Go.
+fn is_bound(condition: Expression<'_>) -> bool {
+    let Some(choice) = condition.parent() else { return false };
+    let before = choice.file().get(choice.span().start..condition.span().start).unwrap_or_default();
+    before.contains(';') || condition.source().contains("let ")
+}
+
+fn case(site: &Site<'_>) -> Found {
+    if !matches!(
+        site.language(),
+        Language::Go
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby
+            | Language::Tsx
+            | Language::TypeScript
+    ) {
+        return Vec::new();
+    }
+    let labels = site.expression.cases();
+    for (position, label) in labels.iter().enumerate() {
+        let is_judged = label.is_pure() || reads_only(*label);
+        let earlier = labels[..position].iter().find(|earlier| is_judged && earlier.is_same(*label));
+        if let Some(earlier) = earlier {
+            return vec![label.span(), earlier.span()];
+        }
+    }
+    Vec::new()
+}
+
+fn key(site: &Site<'_>) -> Found {
+    let entries = site.expression.entries();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_deref().unwrap_or_default()).collect();
+    for (position, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+        if let Some(earlier) = names[..position].iter().position(|earlier| earlier == name) {
+            return vec![entries[position].key.span(), entries[earlier].key.span()];
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,272 @@
+//! Conditions that are always true or false by their own operands.
+
+use super::rules;
+use super::site::{Check, Found, Site, is_inner, number, operands};
+use qa_reading::expressions::{Expression, Form, Operator};
+use qa_reading::syntax::Language;
+
+pub(super) const IMPOSSIBLE: Check =
+    Check::new(rules::IMPOSSIBLE_CONDITION, "condition can never hold", impossible);
+pub(super) const ALWAYS: Check = Check::new(rules::ALWAYS_TRUE, "condition always holds", always);
+pub(super) const NULL_USED: Check =
+    Check::new(rules::NULL_DEREFERENCED, "the value is used exactly where it is missing", null_used);
+pub(super) const ALTERNATIVE: Check = Check::new(
+    rules::LITERAL_ALTERNATIVE,
+    "literal is a condition of its own, which always holds",
+    alternative,
+);
+pub(super) const LABEL: Check =
+    Check::new(rules::LITERAL_ALTERNATIVE, "label joins literals, of which only one counts", label);
+pub(super) const CONSTANT: Check = Check::new(
+    rules::CONSTANT_OPERAND,
+    "literal decides the condition whatever the other operand is",
+    constant,
+);
+pub(super) const CONCATENATED: Check = Check::new(
+    rules::CONCATENATED_CONDITION,
+    "joined text is never empty, so that it always holds",
+    concatenated,
+);
+pub(super) const CONCATENATED_CHOICE: Check = Check::new(
+    rules::CONCATENATED_CONDITION,
+    "joined text is never empty, so that it always holds",
+    chosen_by_text,
+);
+pub(super) const ASSIGNED: Check =
+    Check::new(rules::ASSIGNED_CONDITION, "literal is assigned where a comparison is meant", assigned);
+
+/// A comparison of an expression with a literal.
+struct Comparison<'t> {
+    place: Expression<'t>,
+    operator: Operator,
+    literal: Expression<'t>,
+}
+
+impl<'t> Comparison<'t> {
+    fn of(expression: Expression<'t>) -> Option<Self> {
+        let Form::Binary { left, operator, right } = expression.form() else { return None };
+        if !operator.is_comparison() {
+            return None;
+        }
+        if right.is_literal() && left.is_pure() && !left.is_literal() {
+            return Some(Self { place: left, operator, literal: right });
+        }
+        let is_mirrored = left.is_literal() && right.is_pure() && !right.is_literal();
+        is_mirrored.then_some(Self { place: right, operator: mirrored(operator), literal: left })
+    }
+
+    /// Returns whether both are about the same expression and different values of one type.
+    fn differs_from(&self, other: &Self) -> bool {
+        let is_of_one_type = match (self.literal.form(), other.literal.form()) {
+            (Form::Text(one), Form::Text(two)) => one != two,
+            (Form::Number(_) | Form::Unary { .. }, Form::Number(_) | Form::Unary { .. }) => {
+                let (one, two) = (number(self.literal), number(other.literal));
+                one.is_some() && two.is_some() && one != two
+            }
+            (Form::Character(one), Form::Character(two)) => one != two,
+            _ => false,
+        };
+        is_of_one_type && self.place.is_same(other.place)
+    }
+}
+
+fn mirrored(operator: Operator) -> Operator {
+    match operator {
+        Operator::Less => Operator::Greater,
+        Operator::LessEqual => Operator::GreaterEqual,
+        Operator::Greater => Operator::Less,
+        Operator::GreaterEqual => Operator::LessEqual,
+        other => other,
+    }
+}
+
+/// Returns the first two comparisons of a chain about which something holds.
+fn pair(site: &Site<'_>, joins: Operator, holds: fn(&Comparison<'_>, &Comparison<'_>) -> bool) -> Found {
+    if is_inner(site.expression, joins) {
+        return Vec::new();
+    }
+    let all: Vec<(Expression<'_>, Comparison<'_>)> = operands(site.expression, joins)
+        .into_iter()
+        .filter_map(|operand| Some((operand, Comparison::of(operand)?)))
+        .collect();
+    for (position, (operand, comparison)) in all.iter().enumerate() {
+        if let Some((earlier, _)) = all[..position].iter().find(|(_, earlier)| holds(earlier, comparison)) {
+            return vec![operand.span(), earlier.span()];
+        }
+    }
+    Vec::new()
+}
+
+fn impossible(site: &Site<'_>) -> Found {
+    pair(site, Operator::And, |one, two| {
+        let both_equal = is_equal(one.operator) && is_equal(two.operator);
+        both_equal && one.differs_from(two) || is_empty_range(one, two) || is_empty_range(two, one)
+    })
+}
+
+fn always(site: &Site<'_>) -> Found {
+    pair(site, Operator::Or, |one, two| {
+        let neither = is_unequal(one.operator) && is_unequal(two.operator);
+        neither && one.differs_from(two) || is_full_range(one, two) || is_full_range(two, one)
+    })
+}
+
+fn is_equal(operator: Operator) -> bool {
+    matches!(operator, Operator::Equal | Operator::Identical)
+}
+
+fn is_unequal(operator: Operator) -> bool {
+    matches!(operator, Operator::NotEqual | Operator::NotIdentical)
+}
+
+/// Returns whether nothing is above the first bound and below the second.
+fn is_empty_range(above: &Comparison<'_>, below: &Comparison<'_>) -> bool {
+    let is_range = matches!(above.operator, Operator::Greater | Operator::GreaterEqual)
+        && matches!(below.operator, Operator::Less | Operator::LessEqual);
+    let Some((low, high)) = number(above.literal).zip(number(below.literal)) else { return false };
+    is_range && low > high && above.place.is_same(below.place)
+}
+
+/// Returns whether everything is above the first bound or below the second.
+fn is_full_range(above: &Comparison<'_>, below: &Comparison<'_>) -> bool {
+    let is_range = matches!(above.operator, Operator::Greater | Operator::GreaterEqual)
+        && matches!(below.operator, Operator::Less | Operator::LessEqual);
+    let Some((low, high)) = number(above.literal).zip(number(below.literal)) else { return false };
+    is_range && low < high && above.place.is_same(below.place)
+}
+
+fn null_used(site: &Site<'_>) -> Found {
+    let Form::Binary { operator, .. } = site.form else { return Vec::new() };
+    // Functions of Kotlin and methods of Go may be called on nothing.
+    if is_inner(site.expression, operator) || matches!(site.language(), Language::Kotlin | Language::Rust) {
+        return Vec::new();
+    }
+    let all = operands(site.expression, operator);
+    for (position, operand) in all.iter().enumerate() {
+        let Some(missing) = missing_value(*operand, operator) else { continue };
+        for later in &all[position + 1..] {
+            if let Some(used) = use_of(*later, missing) {
+                return vec![used.span(), operand.span()];
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Returns the expression that is missing where evaluation goes on behind an operand.
+fn missing_value<'t>(operand: Expression<'t>, joins: Operator) -> Option<Expression<'t>> {
+    let place = match operand.form() {
+        Form::Binary { left, operator, right } if matches!(right.form(), Form::Null) => {
+            let goes_on = if joins == Operator::And { is_equal(operator) } else { is_unequal(operator) };
+            goes_on.then_some(left)
+        }
+        Form::Unary { operator: "!", operand } if joins == Operator::And => Some(operand),
+        _ => None,
+    }?;
+    (place.is_place() && !place.source().contains('?')).then_some(place)
+}
+
+/// Returns the member of a missing value that an expression reads.
+fn use_of<'t>(expression: Expression<'t>, missing: Expression<'t>) -> Option<Expression<'t>> {
+    let mut used = None;
+    expression.descend(&mut |node| {
+        let object = match node.form() {
+            Form::Member { object, name } if is_member_of_value(name) => Some(object),
+            Form::Call { object: Some(object), name, .. } if is_member_of_value(name) => Some(object),
+            Form::Call { object: None, name: "isset" | "empty", .. }
+            | Form::Assign { .. }
+            | Form::Function => {
+                return false;
+            }
+            _ => None,
+        };
+        let is_use = object.is_some_and(|object| {
+            let between = node.file().get(object.span().end..node.span().end).unwrap_or_default();
+            object.is_same(missing) && !between.trim_start().starts_with(['?', '&'])
+        });
+        if is_use && used.is_none() {
+            used = Some(node);
+        }
+        used.is_none()
+    });
+    used
+}
+
+/// Returns whether a member is one that nothing lacks; Ruby's `nil` has some.
+fn is_member_of_value(name: &str) -> bool {
+    !name.starts_with("to_")
+        && !matches!(name, "nil?" | "class" | "is_a?" | "inspect" | "respond_to?" | "blank?" | "present?")
+}
+
+fn alternative(site: &Site<'_>) -> Found {
+    if is_inner(site.expression, Operator::Or) || !site.expression.is_condition() {
+        return Vec::new();
+    }
+    let all = operands(site.expression, Operator::Or);
+    let compares_text = |text: bool| {
+        all.iter().any(|operand| match operand.form() {
+            Form::Binary { operator: Operator::Equal | Operator::In, right, .. } => {
+                matches!(right.form(), Form::Text(_)) == text && right.is_literal()
+            }
+            _ => false,
+        })
+    };
+    let literal = all.iter().skip(1).find(|operand| match operand.form() {
+        Form::Text(text) => !text.is_empty() && compares_text(true),
+        Form::Number(_) => number(**operand).is_some_and(|number| number != 0.0) && compares_text(false),
+        _ => false,
+    });
+    literal.map(|literal| vec![literal.span()]).unwrap_or_default()
+}
+
+fn label(site: &Site<'_>) -> Found {
+    let labels = site.expression.cases().into_iter();
+    let joined = labels.filter(|label| match label.form() {
+        Form::Binary { left, operator: Operator::Or, right } => {
+            matches!(
+                (left.form(), right.form()),
+                (Form::Text(_), Form::Text(_)) | (Form::Number(_), Form::Number(_))
+            )
+        }
+        _ => false,
+    });
+    joined.map(|label| label.span()).take(1).collect()
+}
+
+fn constant(site: &Site<'_>) -> Found {
+    let Form::Binary { left, operator, right } = site.form else { return Vec::new() };
+    let decides = operator == Operator::Or;
+    let is_constant =
+        |operand: Expression<'_>| matches!(operand.form(), Form::Truth(truth) if truth == decides);
+    site.if_true(site.expression.is_condition() && (is_constant(left) || is_constant(right)))
+}
+
+fn is_joined_text(expression: Expression<'_>) -> bool {
+    let Form::Binary { left, operator: Operator::Plus, right } = expression.form() else { return false };
+    [left, right].iter().any(|part| part.text_value().is_some_and(|text| !text.is_empty()))
+}
+
+fn concatenated(site: &Site<'_>) -> Found {
+    let Form::Binary { left, .. } = site.form else { return Vec::new() };
+    if is_joined_text(left) { vec![site.expression.span()] } else { Vec::new() }
+}
+
+fn chosen_by_text(site: &Site<'_>) -> Found {
+    let Some(branches) = site.expression.branches() else { return Vec::new() };
+    let chosen = branches.arms.iter().find(|arm| is_joined_text(arm.condition));
+    chosen.map(|arm| vec![arm.condition.span()]).unwrap_or_default()
+}
+
+fn assigned(site: &Site<'_>) -> Found {
+    let Some(branches) = site.expression.branches() else { return Vec::new() };
+    for arm in branches.arms {
+        let both = [Operator::And, Operator::Or].into_iter().flat_map(|joins| operands(arm.condition, joins));
+        let assigned = both.into_iter().find(|operand| {
+            matches!(operand.form(), Form::Assign { value, is_plain: true, .. } if value.is_literal())
+        });
+        if let Some(assigned) = assigned {
+            return vec![assigned.span()];
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,104 @@
+//! Definitions whose use in the same file shows a fault.
+
+use super::rules;
+use super::site::{Check, Found, Site};
+use qa_reading::expressions::{Expression, Form};
+use qa_reading::syntax::Language;
+
+pub(super) const HASH: Check =
+    Check::new(rules::EQUALS_WITHOUT_HASH, "equal objects have different hashes", hash);
+pub(super) const DEFAULT: Check = Check::new(
+    rules::MUTABLE_DEFAULT,
+    "default value is shared by all calls, and the function changes it",
+    default,
+);
+pub(super) const METHOD: Check =
+    Check::new(rules::METHOD_AS_CONDITION, "a method is always true; it is not called", method);
+
+/// A method for equality with the one that has to go with it.
+struct Pair {
+    language: Language,
+    equals: &'static str,
+    hash: &'static str,
+}
+
+const PAIRS: &[Pair] = &[
+    Pair { language: Language::Java, equals: "equals", hash: "hashCode" },
+    Pair { language: Language::CSharp, equals: "Equals", hash: "GetHashCode" },
+    Pair { language: Language::Kotlin, equals: "equals", hash: "hashCode" },
+];
+
+fn hash(site: &Site<'_>) -> Found {
+    let methods = site.expression.methods();
+    let Some(pair) = PAIRS.iter().find(|pair| pair.language == site.language()) else { return Vec::new() };
+    let takes_any = |function: &Expression<'_>| {
+        let head = function.source().split('{').next().unwrap_or_default();
+        let takes_object = ["Object ", "object ", "object? ", "Any?"].iter().any(|word| head.contains(word));
+        takes_object && function.parameters().len() <= 1
+    };
+    let equals = methods.iter().find(|(name, function)| *name == pair.equals && takes_any(function));
+    let has_hash = methods.iter().any(|(name, _)| *name == pair.hash);
+    let name = equals.filter(|_| !has_hash).and_then(|(_, function)| function.defined_name());
+    name.map(|name| vec![name.span()]).unwrap_or_default()
+}
+
+fn default(site: &Site<'_>) -> Found {
+    if site.language() != Language::Python {
+        return Vec::new();
+    }
+    let Some(body) = site.expression.body() else { return Vec::new() };
+    let changeable = site.expression.defaults().into_iter().filter(|(_, value)| match value.form() {
+        Form::List | Form::Record => true,
+        Form::Call { object: None, name: "dict" | "list" | "set", .. } => true,
+        _ => false,
+    });
+    let changed = changeable.filter(|(name, _)| changes(body, name));
+    changed.map(|(_, value)| value.span()).take(1).collect()
+}
+
+/// Returns whether a body changes the object of a name before it gives the name to another one.
+fn changes(body: Expression<'_>, name: &str) -> bool {
+    const CHANGES: &[&str] =
+        &["add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update"];
+    let (mut is_changed, mut is_replaced) = (false, false);
+    body.descend(&mut |node| {
+        match node.form() {
+            Form::Assign { target, is_plain, .. } => match target.form() {
+                Form::Name(target) if target == name => {
+                    is_replaced |= is_plain;
+                    is_changed |= !is_plain && !is_replaced;
+                }
+                Form::Index { object, .. } => is_changed |= object.source() == name && !is_replaced,
+                _ => {}
+            },
+            Form::Call { object: Some(object), name: called, .. } => {
+                is_changed |= object.source() == name && CHANGES.contains(&called) && !is_replaced;
+            }
+            _ => {}
+        }
+        !is_changed
+    });
+    is_changed
+}
+
+fn method(site: &Site<'_>) -> Found {
+    let Form::Member { object, name } = site.form else { return Vec::new() };
+    let owner = object.source();
+    let is_judged = match site.language() {
+        Language::Python => owner == "self",
+        _ => site.is_ecma() && owner == "this",
+    };
+    if !is_judged || !site.expression.is_condition() {
+        return Vec::new();
+    }
+    let Some(class) = site.expression.class_body() else { return Vec::new() };
+    let mut methods = class.methods().into_iter().filter(|(defined, _)| *defined == name);
+    // Methods with decorators are in nodes of their own.
+    let is_plain = methods.any(|(_, function)| {
+        let head = function.source().trim_start();
+        !["get ", "set ", "static "].iter().any(|word| head.starts_with(word))
+    });
+    let is_set = [format!("{owner}.{name} ="), format!("{owner}.{name}=")];
+    let is_replaced = is_set.iter().any(|set| site.expression.file().contains(set.as_str()));
+    site.if_true(is_plain && !is_replaced)
+}

@@ -1,0 +1,143 @@
+//! Loops and places of lists that are off by one or never end.
+
+use super::comparisons::measured;
+use super::rules;
+use super::site::{Check, Found, Site, number};
+use qa_reading::expressions::{Expression, Form, Operator};
+use qa_reading::syntax::Language;
+
+pub(super) const PAST_END: Check =
+    Check::new(rules::INDEX_PAST_END, "the last place is one before the length", past_end);
+pub(super) const PAST_END_CALL: Check =
+    Check::new(rules::INDEX_PAST_END, "the last place is one before the length", past_end_call).of_calls(&[
+        "get",
+        "charAt",
+        "elementAt",
+        "codePointAt",
+    ]);
+pub(super) const RUNS_PAST: Check =
+    Check::new(rules::INDEX_PAST_END, "the last turn reads one place behind the end", runs_past);
+pub(super) const STEP: Check = Check::new(rules::LOOP_STEP, "step of the loop leads away from its end", step);
+pub(super) const DEFER: Check = Check::new(
+    rules::DEFER_IN_LOOP,
+    "deferred call runs when the function ends, and not after each turn",
+    defer,
+);
+
+fn past_end(site: &Site<'_>) -> Found {
+    let Form::Index { object, index } = site.form else { return Vec::new() };
+    let is_past = object.is_pure() && measured(index).is_some_and(|of| of.is_same(object));
+    // Setting the place behind the last one adds to a list in some languages.
+    let grows =
+        site.is_ecma() || matches!(site.language(), Language::Php | Language::Ruby | Language::Kotlin);
+    let around = site.expression.parent();
+    let is_set = around.is_some_and(|around| match around.form() {
+        Form::Assign { target, .. } => target == site.expression.unwrapped(),
+        _ => false,
+    });
+    site.if_true(is_past && !(grows && is_set))
+}
+
+fn past_end_call(site: &Site<'_>) -> Found {
+    let Form::Call { object: Some(object), .. } = site.form else { return Vec::new() };
+    let [index] = site.arguments()[..] else { return Vec::new() };
+    let is_judged = site.is_ecma() || matches!(site.language(), Language::Java | Language::Kotlin);
+    site.if_true(is_judged && object.is_pure() && measured(index).is_some_and(|of| of.is_same(object)))
+}
+
+fn runs_past(site: &Site<'_>) -> Found {
+    let Some((initial, condition, _)) = site.expression.counted() else { return Vec::new() };
+    let Form::Binary { left, operator: Operator::LessEqual, right } = condition.form() else {
+        return Vec::new();
+    };
+    let (Form::Name(counter), Some(list)) = (left.form(), measured(right)) else { return Vec::new() };
+    let begins_at_zero = initial
+        .tokens()
+        .windows(3)
+        .any(|tokens| tokens[0] == counter && matches!(tokens[1], "=" | ":=") && tokens[2] == "0");
+    let Some(body) = site.expression.body().filter(|_| begins_at_zero) else { return Vec::new() };
+    let (mut reads, mut is_guarded) = (false, false);
+    body.descend(&mut |node| {
+        match node.form() {
+            Form::Index { object, index } => {
+                reads |= object.is_same(list) && matches!(index.form(), Form::Name(name) if name == counter);
+            }
+            Form::Binary { left, right, .. } => {
+                is_guarded |= measured(right).is_some() || measured(left).is_some();
+            }
+            _ => {}
+        }
+        true
+    });
+    if reads && !is_guarded { vec![condition.span()] } else { Vec::new() }
+}
+
+/// Returns the variable that a step changes, and whether it grows.
+fn changed<'t>(step: Expression<'t>) -> Option<(&'t str, bool)> {
+    let (target, grows) = match step.form() {
+        Form::Update(target) => {
+            let source = step.source();
+            let is_up = source.starts_with("++") || source.ends_with("++");
+            (target, is_up)
+        }
+        Form::Assign { target, value, is_plain: false } => {
+            let is_up = match step.written_operator() {
+                "+=" => true,
+                "-=" => false,
+                _ => return None,
+            };
+            (target, number(value).filter(|by| *by > 0.0).map(|_| is_up)?)
+        }
+        _ => return None,
+    };
+    match target.form() {
+        Form::Name(name) => Some((name, grows)),
+        _ => None,
+    }
+}
+
+fn step(site: &Site<'_>) -> Found {
+    let Some((_, condition, step)) = site.expression.counted() else { return Vec::new() };
+    let Form::Binary { left, operator, .. } = condition.form() else { return Vec::new() };
+    let (Form::Name(counter), Some((name, grows))) = (left.form(), changed(step)) else { return Vec::new() };
+    if name == counter {
+        let is_away = match operator {
+            // Numbers without a sign end such a loop below zero.
+            Operator::Less | Operator::LessEqual => {
+                !grows
+                    && !matches!(
+                        site.language(),
+                        Language::C | Language::Cpp | Language::Go | Language::CSharp
+                    )
+            }
+            Operator::Greater | Operator::GreaterEqual => grows,
+            _ => false,
+        };
+        return if is_away { vec![step.span()] } else { Vec::new() };
+    }
+    let is_other = operator.is_comparison() && !condition.tokens().contains(&name);
+    let is_changed = site.expression.body().is_some_and(|body| changes(body, counter));
+    if is_other && !is_changed { vec![step.span()] } else { Vec::new() }
+}
+
+/// Returns whether a body may set a variable.
+fn changes(body: Expression<'_>, variable: &str) -> bool {
+    let mut is_changed = false;
+    body.descend(&mut |node| {
+        is_changed |= match node.form() {
+            Form::Assign { target, .. } | Form::Update(target) | Form::Declare { target, .. } => {
+                target.tokens().contains(&variable)
+            }
+            Form::Unary { operator: "&", .. } => true,
+            _ => false,
+        };
+        !is_changed
+    });
+    is_changed
+}
+
+fn defer(site: &Site<'_>) -> Found {
+    let is_deferred = matches!(site.form, Form::Defer(_));
+    let ends = site.expression.statement().is_last_way_out();
+    site.if_true(is_deferred && !ends && site.expression.repeating_loop().is_some())
+}

@@ -1,0 +1,116 @@
+//! Expressions and statements that are a fault by themselves, whatever the program is about.
+
+mod assignments;
+mod asynchronous;
+mod branches;
+mod callees;
+mod comparisons;
+mod conditions;
+mod definitions;
+mod errors;
+mod loops;
+mod operands;
+mod results;
+mod rules;
+mod site;
+mod table;
+mod texts;
+mod trust;
+
+use crate::calls::AddedLines;
+use crate::contract::{Draft, DraftExt, Fact, Inspection, Lens, LensSpec, Need};
+use crate::parsed;
+use qa_contracts::v1::{ChangeKind, ChangedFile, FileText, LensClass, Scope};
+use qa_core::findings::EXPRESSION;
+use qa_core::packet::Packet;
+use qa_reading::expressions::Expressions;
+use qa_reading::syntax::Language;
+use rules::*;
+use site::{Check, Site};
+
+static SPEC: LensSpec = LensSpec {
+    id: "suspicious-expression",
+    version: "1",
+    class: LensClass::Style,
+    title: "Expressions that are faults by themselves",
+    required_by_default: false,
+    triggers: parsed::GRAMMARS,
+    page: include_str!("../../../../tests/corpus/lenses/suspicious-expression.md"),
+    rules: ALL,
+};
+
+/// Finds expressions that cannot be meant as they are.
+pub(crate) struct SuspiciousExpression;
+
+impl Lens for SuspiciousExpression {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        if is_judged(file) { parsed::content_need(file) } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let included = vec![true; file.hunks.len()];
+        may_tell(&Packet { file, text: hunks, included: &included })
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let language = Language::from_path(&packet.path().to_text());
+        let text = packet.text.full_head.as_deref().filter(|_| is_judged(packet.file) && may_tell(packet));
+        let Some((language, text)) = language.zip(text) else { return Inspection::default() };
+        let Some(all) = Expressions::parse(language, text) else {
+            return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
+        };
+        let lines = AddedLines::new(packet, text);
+        let mut drafts: Vec<Draft> = Vec::new();
+        all.visit(lines.spans(), |expression| {
+            let site = Site::new(expression);
+            for check in table::checks(&site) {
+                let draft = draft(packet, &lines, &site, check);
+                drafts.extend(draft.filter(|draft| !drafts.iter().any(|known| is_alike(known, draft))));
+            }
+        });
+        Inspection { drafts, facts: Vec::new() }
+    }
+}
+
+/// Returns whether two findings of a rule are at the same place.
+fn is_alike(one: &Draft, two: &Draft) -> bool {
+    (&one.rule, one.start_line, one.start_column) == (&two.rule, two.start_line, two.start_column)
+}
+
+fn is_judged(file: &ChangedFile) -> bool {
+    file.scope == Scope::Product && file.kind != ChangeKind::Deleted
+}
+
+/// Returns whether the added lines have more than names, numbers and punctuation that no rule looks at.
+fn may_tell(packet: &Packet<'_>) -> bool {
+    packet
+        .added()
+        .any(|line| line.text.contains(['(', '=', '[', '<', '>', '{', '^', '-', '/']) || has_word(line.text))
+}
+
+fn has_word(line: &str) -> bool {
+    const WORDS: &[&str] =
+        &["and", "assert", "await", "else", "except", "is", "or", "raise", "rescue", "return", "when"];
+    line.split_whitespace().any(|word| WORDS.contains(&word) || word.contains(['"', '\'', '&', '|', '.']))
+}
+
+/// Reports what a check finds at a place, on the first added line that a part of it touches.
+fn draft(packet: &Packet<'_>, lines: &AddedLines<'_>, site: &Site<'_>, check: &Check) -> Option<Draft> {
+    let parts = (check.find)(site);
+    if parts.is_empty() || site.expression.is_broken() {
+        return None;
+    }
+    let (line, columns) = parts.iter().find_map(|part| lines.on(*part))?;
+    let draft = Draft::on_line(check.rule, packet, line, columns, check.summary);
+    let whole = site.expression.tokens().concat();
+    let is_short = whole.len() <= LONGEST_EXPRESSION;
+    let is_part = is_short && whole != draft.quote;
+    Some(if is_part { draft.with(EXPRESSION, whole) } else { draft })
+}
+
+/// Longer expressions are told apart by their quotes.
+const LONGEST_EXPRESSION: usize = 200;

@@ -1,0 +1,115 @@
+//! Operators with operands that make them pointless.
+
+use super::rules;
+use super::site::{Check, Found, Site, is_inner, last_name, number, operands};
+use qa_reading::expressions::{Expression, Form, Operator};
+use qa_reading::syntax::Language;
+
+pub(super) const SAME: Check =
+    Check::new(rules::SAME_OPERAND, "both operands are the same expression", same_operand);
+pub(super) const REPEATED: Check =
+    Check::new(rules::SAME_OPERAND, "an operand of the condition is repeated", repeated_operand);
+pub(super) const CHAINED: Check =
+    Check::new(rules::CHAINED_COMPARISON, "result of a comparison is compared with a number", chained);
+pub(super) const MASKED: Check =
+    Check::new(rules::MASKED_COMPARISON, "comparison binds tighter than the bitwise operator", masked);
+pub(super) const NEGATED: Check =
+    Check::new(rules::NEGATED_OPERAND, "negation binds tighter than the operator behind it", negated);
+pub(super) const POWER: Check = Check::new(rules::XOR_AS_POWER, "`^` is exclusive or, and no power", power);
+
+/// Lines around a comparison in which a word excuses it.
+const NEAR: usize = 200;
+
+fn same_operand(site: &Site<'_>) -> Found {
+    let Form::Binary { left, operator, right } = site.form else { return Vec::new() };
+    let is_arithmetic = matches!(
+        operator,
+        Operator::Minus | Operator::Divide | Operator::Remainder | Operator::BitAnd | Operator::BitXor
+    );
+    // Templates of C++ look like comparisons.
+    let is_ordering =
+        !matches!(operator, Operator::Less | Operator::Greater) || site.language() != Language::Cpp;
+    let is_judged = is_arithmetic || operator.is_comparison() && is_ordering;
+    if !is_judged || left.is_literal() || !left.is_pure() || !left.is_same(right) {
+        return Vec::new();
+    }
+    // `x != x` asks whether x is not a number.
+    let asks_for_nan = operator.is_equality() && left.is_place();
+    let is_bare = operator == Operator::NotEqual && matches!(left.form(), Form::Name(_));
+    site.if_true(!asks_for_nan || !is_bare && !is_near(site.expression, "nan"))
+}
+
+/// Returns whether a word stands in the text around an expression, in any case.
+fn is_near(expression: Expression<'_>, word: &str) -> bool {
+    let (text, span) = (expression.file(), expression.span());
+    let from = (span.start.saturating_sub(NEAR)..=span.start).find(|at| text.is_char_boundary(*at));
+    let until = (span.end..=text.len().min(span.end + NEAR)).rev().find(|at| text.is_char_boundary(*at));
+    let near = text.get(from.unwrap_or(span.start)..until.unwrap_or(span.end)).unwrap_or_default();
+    near.to_lowercase().contains(word)
+}
+
+fn repeated_operand(site: &Site<'_>) -> Found {
+    let Form::Binary { operator, .. } = site.form else { return Vec::new() };
+    if is_inner(site.expression, operator) {
+        return Vec::new();
+    }
+    let all = operands(site.expression, operator);
+    for (position, operand) in all.iter().enumerate() {
+        let is_judged = operand.is_pure() && !operand.is_literal();
+        let earlier = all[..position].iter().find(|earlier| is_judged && earlier.is_same(*operand));
+        if let Some(earlier) = earlier {
+            return vec![operand.span(), earlier.span()];
+        }
+    }
+    Vec::new()
+}
+
+fn is_ordering(operator: Operator) -> bool {
+    matches!(operator, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual)
+}
+
+fn chained(site: &Site<'_>) -> Found {
+    let Form::Binary { left, operator, .. } = site.form else { return Vec::new() };
+    let is_judged = site.is_ecma() || site.language() == Language::C;
+    let is_compared = matches!(left.form(), Form::Binary { operator, .. } if is_ordering(operator));
+    site.if_true(is_judged && is_ordering(operator) && is_compared)
+}
+
+fn masked(site: &Site<'_>) -> Found {
+    let Form::Binary { left, right, .. } = site.form else { return Vec::new() };
+    let is_judged = site.is_ecma() || matches!(site.language(), Language::C | Language::Cpp | Language::Php);
+    let Form::Binary { left: mask, operator, right: value } = right.form() else { return Vec::new() };
+    let is_value = matches!(left.form(), Form::Name(_) | Form::Member { .. } | Form::Index { .. });
+    let is_mask = number(mask).is_some() || last_name(mask).is_some_and(is_constant);
+    let compares = operator.is_equality() && number(value).is_some();
+    site.if_true(is_judged && is_value && is_mask && compares)
+}
+
+/// Returns whether a name is written in capitals.
+fn is_constant(name: &str) -> bool {
+    name.len() > 1
+        && !name.chars().any(char::is_lowercase)
+        && name.starts_with(|first: char| first.is_alphabetic())
+}
+
+fn negated(site: &Site<'_>) -> Found {
+    let Form::Binary { left, operator, right } = site.form else { return Vec::new() };
+    if !matches!(left.form(), Form::Unary { operator: "!", .. }) {
+        return Vec::new();
+    }
+    let is_c = matches!(site.language(), Language::C | Language::Cpp | Language::Php);
+    site.if_true(match operator {
+        Operator::In | Operator::InstanceOf => site.is_ecma(),
+        Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual => {
+            (site.is_ecma() || is_c) && number(right).is_some()
+        }
+        _ => false,
+    })
+}
+
+fn power(site: &Site<'_>) -> Found {
+    let Form::Binary { left, right, .. } = site.form else { return Vec::new() };
+    let (Form::Number(base), Form::Number(exponent)) = (left.form(), right.form()) else { return Vec::new() };
+    let is_decimal = exponent.chars().all(|digit| digit.is_ascii_digit()) && exponent != "0";
+    site.if_true(matches!(base, "2" | "10") && is_decimal && exponent != "1")
+}

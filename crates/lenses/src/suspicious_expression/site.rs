@@ -1,0 +1,108 @@
+//! Places that rules look at, and what rules say about them.
+
+use qa_reading::expressions::{Expression, Form};
+use qa_reading::syntax::{Language, Span};
+
+/// A rule with the code that finds it at one place.
+pub(super) struct Check {
+    pub(super) rule: &'static str,
+    pub(super) summary: &'static str,
+    /// Names of the calls that it looks at; empty for any expression of its kind.
+    pub(super) names: &'static [&'static str],
+    pub(super) find: fn(&Site<'_>) -> Found,
+}
+
+/// The parts of a finding, the one that is quoted first; empty where there is none.
+pub(super) type Found = Vec<Span>;
+
+/// An expression with its form.
+pub(super) struct Site<'t> {
+    pub(super) expression: Expression<'t>,
+    pub(super) form: Form<'t>,
+}
+
+impl Check {
+    pub(super) const fn new(rule: &'static str, summary: &'static str, find: fn(&Site<'_>) -> Found) -> Self {
+        Self { rule, summary, names: &[], find }
+    }
+
+    /// Sets the names of the calls that it looks at.
+    pub(super) const fn of_calls(self, names: &'static [&'static str]) -> Self {
+        Self { names, ..self }
+    }
+}
+
+impl<'t> Site<'t> {
+    pub(super) fn new(expression: Expression<'t>) -> Self {
+        Self { expression, form: expression.form() }
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.expression.language()
+    }
+
+    /// Reports the whole expression if a condition holds.
+    pub(super) fn if_true(&self, holds: bool) -> Found {
+        if holds { vec![self.expression.span()] } else { Vec::new() }
+    }
+
+    pub(super) fn is_ecma(&self) -> bool {
+        is_ecma(self.language())
+    }
+
+    pub(super) fn arguments(&self) -> Vec<Expression<'t>> {
+        self.expression.unwrapped().arguments()
+    }
+
+    /// Returns the first argument.
+    pub(super) fn first(&self) -> Option<Expression<'t>> {
+        self.arguments().first().copied()
+    }
+}
+
+pub(super) fn is_ecma(language: Language) -> bool {
+    matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx)
+}
+
+/// Returns the last name of an expression: of a name, a member or a call.
+pub(super) fn last_name<'t>(expression: Expression<'t>) -> Option<&'t str> {
+    match expression.form() {
+        Form::Name(name) | Form::Member { name, .. } | Form::Call { name, .. } => Some(name),
+        Form::Unary { operand, .. } => last_name(operand),
+        _ => None,
+    }
+}
+
+/// Returns the number that a literal is.
+pub(super) fn number(expression: Expression<'_>) -> Option<f64> {
+    match expression.form() {
+        Form::Number(number) => number.replace('_', "").parse().ok(),
+        Form::Unary { operator: "-", operand } => number(operand).map(|number| -number),
+        _ => None,
+    }
+}
+
+/// Returns the operands of a chain of one operator, in the order of the text.
+pub(super) fn operands<'t>(
+    expression: Expression<'t>,
+    joins: qa_reading::expressions::Operator,
+) -> Vec<Expression<'t>> {
+    let mut found = Vec::new();
+    let mut pending = vec![expression];
+    while let Some(next) = pending.pop() {
+        match next.form() {
+            Form::Binary { left, operator, right } if operator == joins => {
+                pending.push(right);
+                pending.push(left);
+            }
+            _ => found.push(next),
+        }
+    }
+    found
+}
+
+/// Returns whether the expression is an operand of a larger chain of the same operator.
+pub(super) fn is_inner(expression: Expression<'_>, joins: qa_reading::expressions::Operator) -> bool {
+    let around = expression.ancestors().find(|node| node.unwrapped() == *node);
+    around.is_some_and(|around| matches!(around.form(), Form::Binary { operator, .. } if operator == joins))
+}
