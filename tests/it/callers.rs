@@ -4,7 +4,7 @@ use crate::support::{Repo, RunDir, change, qa_skill, temp};
 
 const LENS: &str = "broken-caller";
 
-/// Names go and parameters change in Python, Go and Rust; every caller stays as it was.
+/// Names go and parameters change in Python, Go and Rust, every caller stays as it was, and a new one invents a name.
 fn left_behind() -> Repo {
     let package = ("app/__init__.py", "");
     let callers = [
@@ -13,6 +13,7 @@ fn left_behind() -> Repo {
             "app/command.py",
             "from . import load\n\n\ndef run():\n    load.keep(1, c=2)\n    return load.load(\"a\", mode=1)\n",
         ),
+        ("app/word.py", "keeps = 1\n"),
         ("go.mod", "module example.org/shop\n\ngo 1.22\n"),
         ("cart/print.go", "package cart\n\nfunc Print() int {\n\treturn total()\n}\n"),
         ("cart/total_windows.go", "package cart\n\nfunc window() int {\n\treturn 0\n}\n"),
@@ -21,7 +22,7 @@ fn left_behind() -> Repo {
     let base = [
         (
             "app/load.py",
-            "def load(path, *, mode):\n    return path, mode\n\n\ndef keep(a, b=1, /, *c, **d):\n    return a\n\n\nclass Box:\n    pass\n",
+            "def load(path, *, mode):\n    return path, mode\n\n\ndef keep(a, b=1, /, *c, **d):\n    return a\n\n\nclass Box(dict):\n    pass\n",
         ),
         ("cart/total.go", "package cart\n\nfunc total() int {\n\treturn 0\n}\n"),
         (
@@ -30,9 +31,10 @@ fn left_behind() -> Repo {
         ),
     ];
     let head = [
+        ("app/extra.py", "from . import load\n\n\ndef extra():\n    return load.keeps()\n"),
         (
             "app/load.py",
-            "def load(path, *, way):\n    return path, way\n\n\ndef keep(a, b=2, /, *c, **d):\n    return a\n",
+            "def load(path, *, way):\n    return path, way\n\n\ndef keep(a, b=2, /, *c, **d):\n    return a\n\n\nclass Box(dict):\n    pass\n",
         ),
         ("cart/total.go", "package cart\n\nfunc sum() int {\n\treturn 0\n}\n"),
         (
@@ -63,6 +65,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
     let repo = left_behind();
     let run = judge(&repo, "1");
     let expected = [
+        ("app/extra.py", "broken-caller/missing-member"),
         ("app/load.py", "broken-caller/changed-parameters"),
         ("cart/total.go", "broken-caller/removed-name"),
         ("src/cart.rs", "broken-caller/changed-parameters"),

@@ -49,7 +49,13 @@ fn invented(lookups: &dyn Lookups, path: &str, used: &PlacedUse) -> Option<Place
     let is_sure = match family {
         MentionKind::Ecma => used.called && !used.imported,
         MentionKind::Go | MentionKind::Java => used.module.is_some() || used.path.len() > 1,
-        _ => !used.imported,
+        MentionKind::C
+        | MentionKind::Configuration
+        | MentionKind::Lockfile
+        | MentionKind::Php
+        | MentionKind::Python
+        | MentionKind::Ruby
+        | MentionKind::Rust => !used.imported,
     };
     if !is_sure {
         return None;

@@ -206,7 +206,17 @@ fn is_ours(path: &str, used: &PlacedUse) -> bool {
         Some(MentionKind::Python) => !used.imported,
         // A member that is not there is no error before it is used.
         Some(MentionKind::Ecma) => used.called && !used.imported,
-        _ => true,
+        Some(
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Go
+            | MentionKind::Java
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Ruby
+            | MentionKind::Rust,
+        )
+        | None => true,
     }
 }
 

@@ -90,7 +90,14 @@ fn is_public(lookups: &dyn Lookups, removed: &Removed) -> bool {
         }
         Some(MentionKind::Rust) => is_public_in_crate(lookups, path),
         Some(MentionKind::Ecma) => is_entry(lookups, path),
-        _ => false,
+        Some(
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Ruby,
+        )
+        | None => false,
     }
 }
 

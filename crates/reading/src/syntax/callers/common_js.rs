@@ -53,7 +53,11 @@ fn read<'t>(exports: Node<'_>, text: &'t str, names: &mut Vec<(&'t str, Span)>) 
     match parent.word() {
         "member_expression" => {
             let name = parent.field("property")?;
-            names.push((span(name).of(text), span(name)));
+            let outer = parent.parent()?;
+            // A name that is only read is none that the module gives.
+            if outer.word() == "assignment_expression" && outer.field("left") == Some(parent) {
+                names.push((span(name).of(text), span(name)));
+            }
             Some(0)
         }
         "assignment_expression" if parent.field("left") == Some(exports) => {

@@ -158,7 +158,15 @@ impl<'t> Reader<'t> {
                 }
                 false
             }
-            _ => false,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::Java
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby => false,
         }
     }
 
@@ -192,7 +200,15 @@ impl<'t> Reader<'t> {
             Language::Python => ("__init__", true),
             Language::Tsx | Language::TypeScript => ("constructor", false),
             Language::Java => (class.field("name").map(|name| span(name).of(self.text))?, false),
-            _ => return None,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby
+            | Language::Rust => return None,
         };
         // A metaclass, or a constructor of another kind, may take other arguments.
         if self.language == Language::Python {

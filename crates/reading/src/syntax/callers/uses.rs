@@ -169,7 +169,18 @@ impl<'t> Reader<'t, '_> {
             Language::Rust if names.len() > 1 && inline_modules(name) == 0 => {
                 Some((Some("self".to_owned()), names, false))
             }
-            _ => None,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust
+            | Language::Tsx
+            | Language::TypeScript => None,
         }
     }
 
@@ -320,7 +331,15 @@ impl<'t> Reader<'t, '_> {
                 })
             }
             Language::JavaScript | Language::Tsx | Language::TypeScript => true,
-            _ => false,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::Java
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby
+            | Language::Rust => false,
         }
     }
 }
