@@ -34,6 +34,7 @@ const SETTERS: &[&str] = &[
     "offsetWidth",
     "outerHTML",
     "src",
+    "stack",
     "value",
 ];
 /// Objects whose members are names of the whole program.
@@ -80,7 +81,7 @@ fn swap(site: &Site<'_>) -> Found {
             continue;
         };
         let is_swap = first.is_same(fourth) && second.is_same(third) && !first.is_same(second);
-        if is_swap && first.is_place() && second.is_place() {
+        if is_swap && first.is_place() && second.is_place() && first.kind() == second.kind() {
             return vec![two.span(), one.span()];
         }
     }

@@ -260,12 +260,10 @@ fn chosen_by_text(site: &Site<'_>) -> Found {
 fn assigned(site: &Site<'_>) -> Found {
     let Some(branches) = site.expression.branches() else { return Vec::new() };
     for arm in branches.arms {
-        let both = [Operator::And, Operator::Or].into_iter().flat_map(|joins| operands(arm.condition, joins));
-        let assigned = both.into_iter().find(|operand| {
-            matches!(operand.form(), Form::Assign { value, is_plain: true, .. } if value.is_literal())
-        });
-        if let Some(assigned) = assigned {
-            return vec![assigned.span()];
+        let is_assigned =
+            matches!(arm.condition.form(), Form::Assign { value, is_plain: true, .. } if value.is_literal());
+        if is_assigned {
+            return vec![arm.condition.unwrapped().span()];
         }
     }
     Vec::new()

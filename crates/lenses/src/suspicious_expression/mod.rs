@@ -105,6 +105,10 @@ fn draft(packet: &Packet<'_>, lines: &AddedLines<'_>, site: &Site<'_>, check: &C
         return None;
     }
     let (line, columns) = parts.iter().find_map(|part| lines.on(*part))?;
+    // A program has written or packed it.
+    if line.text.len() > LONGEST_LINE {
+        return None;
+    }
     let draft = Draft::on_line(check.rule, packet, line, columns, check.summary);
     let whole = site.expression.tokens().concat();
     let is_short = whole.len() <= LONGEST_EXPRESSION;
@@ -114,3 +118,5 @@ fn draft(packet: &Packet<'_>, lines: &AddedLines<'_>, site: &Site<'_>, check: &C
 
 /// Longer expressions are told apart by their quotes.
 const LONGEST_EXPRESSION: usize = 200;
+/// Longer lines are written by programs.
+const LONGEST_LINE: usize = 500;

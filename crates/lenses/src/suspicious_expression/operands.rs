@@ -35,7 +35,7 @@ fn same_operand(site: &Site<'_>) -> Found {
     }
     // `x != x` asks whether x is not a number.
     let asks_for_nan = operator.is_equality() && left.is_place();
-    let is_bare = operator == Operator::NotEqual && matches!(left.form(), Form::Name(_));
+    let is_bare = matches!(left.form(), Form::Name(_));
     site.if_true(!asks_for_nan || !is_bare && !is_near(site.expression, "nan"))
 }
 
@@ -56,9 +56,12 @@ fn repeated_operand(site: &Site<'_>) -> Found {
     let all = operands(site.expression, operator);
     for (position, operand) in all.iter().enumerate() {
         let is_judged = operand.is_pure() && !operand.is_literal();
-        let earlier = all[..position].iter().find(|earlier| is_judged && earlier.is_same(*operand));
+        let earlier = all[..position].iter().rposition(|earlier| is_judged && earlier.is_same(*operand));
+        // A call between the two may have changed the value.
+        let earlier =
+            earlier.filter(|earlier| !all[*earlier..position].iter().any(|between| between.has_effect()));
         if let Some(earlier) = earlier {
-            return vec![operand.span(), earlier.span()];
+            return vec![operand.span(), all[earlier].span()];
         }
     }
     Vec::new()

@@ -61,7 +61,6 @@ pub(super) const NAN_COMPARED: &str = "suspicious-expression/nan-compared";
 pub(super) const NEGATED_OPERAND: &str = "suspicious-expression/negated-operand";
 pub(super) const NULL_DEREFERENCED: &str = "suspicious-expression/null-dereferenced";
 pub(super) const OTHER_CASE: &str = "suspicious-expression/other-case";
-pub(super) const OTHER_ERROR: &str = "suspicious-expression/other-error";
 pub(super) const OTHER_TYPE: &str = "suspicious-expression/other-type";
 pub(super) const POSITION_AS_TRUTH: &str = "suspicious-expression/position-as-truth";
 pub(super) const RAISED_NOT_IMPLEMENTED: &str = "suspicious-expression/raised-not-implemented";
@@ -440,13 +439,6 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::High,
         CERTAIN,
         "Write the literal in the case that the text has.",
-    ),
-    text_rule(
-        OTHER_ERROR,
-        "Another error is returned than was checked",
-        Severity::Medium,
-        ADVISED,
-        "Return the error that was checked.",
     ),
     text_rule(
         OTHER_TYPE,

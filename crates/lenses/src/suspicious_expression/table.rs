@@ -42,13 +42,8 @@ const PRODUCTS: &[&Check] = &[&callees::SHARED_TIMES];
 const ASSIGNMENTS: &[&Check] = &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT];
 const DECLARATIONS: &[&Check] = &[&assignments::UNIT, &callees::LOCK];
 const PAIRS: &[&Check] = &[&assignments::UNIT];
-const CHOICES: &[&Check] = &[
-    &branches::CONDITION,
-    &branches::IDENTICAL,
-    &conditions::ASSIGNED,
-    &conditions::CONCATENATED_CHOICE,
-    &errors::OTHER_ERROR,
-];
+const CHOICES: &[&Check] =
+    &[&branches::CONDITION, &branches::IDENTICAL, &conditions::ASSIGNED, &conditions::CONCATENATED_CHOICE];
 const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &conditions::LABEL];
 const RECORDS: &[&Check] = &[&branches::KEY];
 const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP];

@@ -16,16 +16,25 @@ impl<'t> Expression<'t> {
         let mut depth = 0_usize;
         loop {
             let node = cursor.node();
-            // Quotes are nodes in some grammars and what is between them is none.
-            let is_quoted = matches!(self.with(node).class(), Class::Character);
-            let is_word = node.child_count() == 0 || is_quoted || node.word().ends_with("string_content");
+            // Not all of a text is in nodes of its own.
+            let class = self.with(node).class();
+            let is_text = matches!(class, Class::Text | Class::Character);
+            let is_word = node.child_count() == 0 || is_text;
             if !node.is_comment() {
                 if is_word {
                     let text = self.with(node).source();
-                    if !matches!(text, "(" | ")" | "," | ";" | "") && tokens.len() < MOST_TOKENS {
+                    let text = if is_text { text.trim_matches(['"', '\'']) } else { text };
+                    let is_spelling = !node.is_named() && matches!(text, "(" | ")" | "," | ";");
+                    if !is_spelling && (is_text || !text.is_empty()) && tokens.len() < MOST_TOKENS {
                         tokens.push(text);
                     }
                 } else if cursor.goto_first_child() {
+                    // Without commas and parentheses a tuple looks like its entry, and a call like its function.
+                    match class {
+                        Class::Call => tokens.push("call"),
+                        Class::Tuple => tokens.push("tuple"),
+                        _ => {}
+                    }
                     depth += 1;
                     continue;
                 }
@@ -99,6 +108,16 @@ impl<'t> Expression<'t> {
             }
             _ => false,
         }
+    }
+
+    /// Returns whether it calls or sets something.
+    pub fn has_effect(self) -> bool {
+        let mut has_effect = false;
+        self.descend(&mut |node| {
+            has_effect |= matches!(node.class(), Class::Assign | Class::Await | Class::Call | Class::Update);
+            !has_effect
+        });
+        has_effect
     }
 
     /// Returns whether it is a name, a member or a place of a list, and nothing else.

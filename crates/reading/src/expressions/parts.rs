@@ -261,7 +261,9 @@ impl<'t> Expression<'t> {
         while let Some(comment) = next.filter(|next| next.is_comment()) {
             next = comment.next_named_sibling();
         }
-        is_bare && holds && next.is_some_and(|next| !matches!(next.word(), "rescue" | "ensure" | "else"))
+        is_bare
+            && holds
+            && next.is_some_and(|next| !matches!(next.word(), "rescue" | "ensure" | "else" | "heredoc_body"))
     }
 
     /// Returns the parts of a counted loop: where it begins, its condition and its step.
@@ -374,19 +376,6 @@ impl<'t> Expression<'t> {
 }
 
 impl<'t> Expression<'t> {
-    /// Returns the only statement of a body.
-    pub fn only_statement(self) -> Option<Self> {
-        let mut inside = self;
-        for _ in 0..4 {
-            if inside.class() != Class::Statements {
-                return Some(inside);
-            }
-            let [only] = inside.children()[..] else { return None };
-            inside = only;
-        }
-        None
-    }
-
     /// Returns whether the statement behind it leaves the function or the loop.
     pub fn is_last_way_out(self) -> bool {
         let mut next = self.node.next_named_sibling();
