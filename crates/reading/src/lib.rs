@@ -21,4 +21,5 @@ mod random_tests;
 pub mod requirements;
 pub mod shell;
 pub mod syntax;
+pub mod values;
 pub mod workflow;
