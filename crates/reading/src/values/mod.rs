@@ -3,6 +3,8 @@
 
 mod events;
 mod statements;
+#[cfg(test)]
+mod tests;
 mod tests_for_null;
 
 use crate::nodes::Tabled;
