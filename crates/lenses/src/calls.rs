@@ -346,6 +346,11 @@ impl<'p> AddedLines<'p> {
         Self { lines, spans }
     }
 
+    /// Returns the place of each line, without its end.
+    pub(crate) fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
     /// Returns the line on which a match is reported, and the columns: the first added line that the first of its parts
     /// to touch one does.
     fn added_line_of(

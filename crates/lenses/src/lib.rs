@@ -43,6 +43,7 @@ mod suppression;
 mod suspicious_expression;
 mod test_weakening;
 mod trojan_source;
+mod unchecked_result;
 mod unresolved_import;
 mod weak_test;
 mod workflow_conventions;
@@ -74,6 +75,7 @@ pub static ALL: &[&dyn Lens] = &[
     &suspicious_expression::SuspiciousExpression,
     &test_weakening::TestWeakening,
     &trojan_source::TrojanSource,
+    &unchecked_result::UncheckedResult,
     &unresolved_import::UnresolvedImport,
     &weak_test::WeakTest,
     &workflow_conventions::WorkflowConventions,

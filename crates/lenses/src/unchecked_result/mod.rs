@@ -1,0 +1,109 @@
+//! Results, lookups and resources that a function uses or drops without a look at what became of them.
+
+mod lookups;
+mod rules;
+mod seen;
+
+use crate::contract::{Fact, Inspection, Lens, LensSpec, Need};
+use crate::parsed;
+use qa_contracts::v1::{ChangeKind, ChangedFile, FileText, LensClass, Scope};
+use qa_core::packet::Packet;
+use qa_reading::syntax::Language;
+use seen::Seen;
+
+const ENVIRONMENT: &str = "unchecked-result/environment-unchecked";
+const KEY: &str = "unchecked-result/key-unchecked";
+const MATCH: &str = "unchecked-result/match-unchecked";
+const OPTIONAL: &str = "unchecked-result/optional-unchecked";
+const SEARCH: &str = "unchecked-result/search-unchecked";
+
+static SPEC: LensSpec = LensSpec {
+    id: "unchecked-result",
+    version: "1",
+    class: LensClass::Style,
+    title: "Results, lookups and resources that nothing checks",
+    required_by_default: false,
+    triggers: TRIGGERS,
+    page: include_str!("../../../../tests/corpus/lenses/unchecked-result.md"),
+    rules: rules::RULES,
+};
+
+/// Globs of the files whose functions are read.
+const TRIGGERS: &[&str] = &[
+    "**/*.c",
+    "**/*.cc",
+    "**/*.cjs",
+    "**/*.cpp",
+    "**/*.cs",
+    "**/*.cts",
+    "**/*.cxx",
+    "**/*.go",
+    "**/*.java",
+    "**/*.js",
+    "**/*.jsx",
+    "**/*.mjs",
+    "**/*.mts",
+    "**/*.php",
+    "**/*.py",
+    "**/*.rake",
+    "**/*.rb",
+    "**/*.ts",
+    "**/*.tsx",
+];
+
+/// Reads what becomes of values in the functions that have added lines.
+pub(crate) struct UncheckedResult;
+
+impl Lens for UncheckedResult {
+    fn spec(&self) -> &'static LensSpec {
+        &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        let judged = matches!(file.scope, Scope::Product | Scope::Test) && file.kind != ChangeKind::Deleted;
+        if judged && language_of(file).is_some() { parsed::content_need(file) } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let included = vec![true; file.hunks.len()];
+        let packet = Packet { file, text: hunks, included: &included };
+        may_tell(&packet)
+    }
+
+    fn inspect(&self, packet: &Packet<'_>) -> Inspection {
+        let Some((language, text)) = language_of(packet.file).zip(packet.text.full_head.as_deref()) else {
+            return Inspection::default();
+        };
+        if !may_tell(packet) {
+            return Inspection::default();
+        }
+        let Some(mut seen) = Seen::parse(packet, language, text) else {
+            return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
+        };
+        for family in [lookups::inspect] {
+            family(&mut seen);
+        }
+        Inspection { drafts: seen.drafts, facts: Vec::new() }
+    }
+}
+
+/// Returns the language of a file whose functions are read. Rust and Kotlin are left out, whose compilers do it, and
+/// headers, which have few.
+fn language_of(file: &ChangedFile) -> Option<Language> {
+    let path = file.path.to_text();
+    let (_, ending) = path.rsplit_once('.')?;
+    let is_read = TRIGGERS.iter().any(|glob| glob.ends_with(&format!(".{ending}")));
+    Language::from_path(&path).filter(|_| is_read)
+}
+
+/// Returns whether an added line may call, bind, test or leave something.
+fn may_tell(packet: &Packet<'_>) -> bool {
+    const WORDS: &[&str] = &["(", " = ", ":=", "break", "continue", "raise", "return", "throw"];
+    packet.added().any(|line| {
+        let text = line.text.trim_start();
+        let is_comment = ["//", "#", "*", "/*", "import ", "from ", "using ", "use "]
+            .iter()
+            .any(|begin| text.starts_with(begin));
+        !is_comment && WORDS.iter().any(|word| text.contains(word))
+    })
+}

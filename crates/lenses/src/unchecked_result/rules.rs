@@ -1,0 +1,47 @@
+//! The rules, with what they weigh.
+
+use super::*;
+use crate::contract::{RuleSpec, everywhere, presets, text_rule};
+use qa_contracts::v1::{PresetStrengths, ScopeStrengths, Severity, Strength};
+
+const OFF: ScopeStrengths = everywhere(Strength::Off);
+const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
+const PRODUCT: PresetStrengths = presets(ADVISE, ADVISE);
+
+pub(super) static RULES: &[RuleSpec] = &[
+    text_rule(
+        ENVIRONMENT,
+        "Environment variable is used unchecked",
+        Severity::Medium,
+        PRODUCT,
+        "Give the variable a default, or say which one is missing.",
+    ),
+    text_rule(
+        KEY,
+        "Value of a key is used unchecked",
+        Severity::Medium,
+        PRODUCT,
+        "Give the lookup a default, check the value, or use the form that fails for a missing key.",
+    ),
+    text_rule(
+        MATCH,
+        "Result of a match is used unchecked",
+        Severity::Medium,
+        PRODUCT,
+        "Keep the result, and check it before its groups are read.",
+    ),
+    text_rule(
+        OPTIONAL,
+        "Value of an Optional is taken unchecked",
+        Severity::Medium,
+        PRODUCT,
+        "Use `orElseThrow` with what is missing, `orElse` or `ifPresent`.",
+    ),
+    text_rule(
+        SEARCH,
+        "Result of a search is used unchecked",
+        Severity::Medium,
+        PRODUCT,
+        "Check the result, or use the form that fails with a message of its own.",
+    ),
+];

@@ -1,0 +1,58 @@
+//! A changed file with its functions, and the findings in it.
+
+use std::ops::Range;
+
+use crate::calls::AddedLines;
+use crate::contract::{Draft, DraftExt};
+use qa_core::packet::Packet;
+use qa_reading::syntax::{Language, Span};
+use qa_reading::values::Body;
+
+/// Functions of one file that have added lines, with the drafts about them.
+pub(super) struct Seen<'p> {
+    packet: &'p Packet<'p>,
+    lines: AddedLines<'p>,
+    pub(super) language: Language,
+    pub(super) text: &'p str,
+    pub(super) bodies: Vec<Body>,
+    pub(super) drafts: Vec<Draft>,
+}
+
+impl<'p> Seen<'p> {
+    /// Parses a file; `None` where it is too large or takes too long.
+    pub(super) fn parse(packet: &'p Packet<'p>, language: Language, text: &'p str) -> Option<Self> {
+        let lines = AddedLines::new(packet, text);
+        let bodies = Body::parse_touching(language, text, lines.spans())?;
+        Some(Self { packet, lines, language, text, bodies, drafts: Vec::new() })
+    }
+
+    /// Reports the first of some places that stands on an added line: the fault, or what made it one.
+    pub(super) fn report(&mut self, rule: &'static str, places: &[Span], summary: impl Into<String>) {
+        let Some((line, columns)) = places.iter().find_map(|place| self.on_added_line(*place)) else {
+            return;
+        };
+        let Range { start, end } = columns;
+        let draft = Draft::on_line(rule, self.packet, line, start..end, summary);
+        let is_known = self.drafts.iter().any(|known| {
+            (&known.rule, known.start_line, known.start_column)
+                == (&draft.rule, draft.start_line, draft.start_column)
+        });
+        if !is_known {
+            self.drafts.push(draft);
+        }
+    }
+
+    fn on_added_line(&self, place: Span) -> Option<(&qa_core::packet::Line<'p>, Range<usize>)> {
+        self.lines.on(place)
+    }
+}
+
+/// Returns whether a callee is one of some, which begin with a dot where the receiver may be anything.
+pub(super) fn is_one_of(callee: &str, names: &[&str]) -> bool {
+    names.iter().any(|name| match name.strip_prefix('.') {
+        Some(_) => callee.ends_with(name),
+        None => {
+            callee == *name || callee.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', ':', '\\']))
+        }
+    })
+}
