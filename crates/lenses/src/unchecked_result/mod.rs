@@ -1,5 +1,6 @@
 //! Results, lookups and resources that a function uses or drops without a look at what became of them.
 
+mod ignored;
 mod lookups;
 mod rules;
 mod seen;
@@ -12,10 +13,14 @@ use qa_reading::syntax::Language;
 use seen::Seen;
 
 const ENVIRONMENT: &str = "unchecked-result/environment-unchecked";
+const ERROR: &str = "unchecked-result/error-discarded";
+const STATUS: &str = "unchecked-result/failure-ignored";
 const KEY: &str = "unchecked-result/key-unchecked";
 const MATCH: &str = "unchecked-result/match-unchecked";
 const OPTIONAL: &str = "unchecked-result/optional-unchecked";
+const PARTIAL: &str = "unchecked-result/partial-read";
 const SEARCH: &str = "unchecked-result/search-unchecked";
+const TASK: &str = "unchecked-result/task-dropped";
 
 static SPEC: LensSpec = LensSpec {
     id: "unchecked-result",
@@ -80,7 +85,7 @@ impl Lens for UncheckedResult {
         let Some(mut seen) = Seen::parse(packet, language, text) else {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
-        for family in [lookups::inspect] {
+        for family in [ignored::inspect, lookups::inspect] {
             family(&mut seen);
         }
         Inspection { drafts: seen.drafts, facts: Vec::new() }

@@ -17,6 +17,20 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Give the variable a default, or say which one is missing.",
     ),
     text_rule(
+        ERROR,
+        "Error is dropped",
+        Severity::Medium,
+        PRODUCT,
+        "Check the error, or say in a comment why it cannot happen.",
+    ),
+    text_rule(
+        STATUS,
+        "Result that reports a failure is dropped",
+        Severity::Medium,
+        PRODUCT,
+        "Check the result, or use the form that throws.",
+    ),
+    text_rule(
         KEY,
         "Value of a key is used unchecked",
         Severity::Medium,
@@ -38,10 +52,24 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Use `orElseThrow` with what is missing, `orElse` or `ifPresent`.",
     ),
     text_rule(
+        PARTIAL,
+        "Number of bytes that were read is dropped",
+        Severity::High,
+        PRODUCT,
+        "Read in a loop, or use the form that reads all: `readNBytes`, `ReadExactly`, `io.ReadFull`.",
+    ),
+    text_rule(
         SEARCH,
         "Result of a search is used unchecked",
         Severity::Medium,
         PRODUCT,
         "Check the result, or use the form that fails with a message of its own.",
+    ),
+    text_rule(
+        TASK,
+        "Task or promise is dropped",
+        Severity::Medium,
+        PRODUCT,
+        "Keep the task until it is done, or wait for the promise.",
     ),
 ];

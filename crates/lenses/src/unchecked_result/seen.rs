@@ -6,7 +6,7 @@ use crate::calls::AddedLines;
 use crate::contract::{Draft, DraftExt};
 use qa_core::packet::Packet;
 use qa_reading::syntax::{Language, Span};
-use qa_reading::values::Body;
+use qa_reading::values::{Body, Call};
 
 /// Functions of one file that have added lines, with the drafts about them.
 pub(super) struct Seen<'p> {
@@ -55,4 +55,16 @@ pub(super) fn is_one_of(callee: &str, names: &[&str]) -> bool {
             callee == *name || callee.strip_suffix(name).is_some_and(|rest| rest.ends_with(['.', ':', '\\']))
         }
     })
+}
+
+/// Returns the part of a callee before its last name.
+pub(super) fn receiver(call: &Call) -> &str {
+    let callee = call.callee.as_str();
+    let name = callee.rfind(['.', '>', ':']).unwrap_or(0);
+    callee[..name].trim_end_matches(['-', ':', '?'])
+}
+
+/// Returns the last name of a path such as `self.lock`.
+pub(super) fn last_name(path: &str) -> &str {
+    path.rsplit(['.', '>', ':', '$']).next().unwrap_or(path)
 }
