@@ -6,9 +6,18 @@ use qa_contracts::v1::{PresetStrengths, ScopeStrengths, Severity, Strength};
 
 const OFF: ScopeStrengths = everywhere(Strength::Off);
 const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
+const ADVISE_BOTH: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..ADVISE };
 const PRODUCT: PresetStrengths = presets(ADVISE, ADVISE);
+const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
 
 pub(super) static RULES: &[RuleSpec] = &[
+    text_rule(
+        CANCEL,
+        "Function that ends a context is dropped",
+        Severity::Medium,
+        BOTH,
+        "Keep the function and defer it.",
+    ),
     text_rule(
         ENVIRONMENT,
         "Environment variable is used unchecked",
@@ -38,6 +47,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Give the lookup a default, check the value, or use the form that fails for a missing key.",
     ),
     text_rule(
+        LOCK,
+        "Lock is never released",
+        Severity::High,
+        PRODUCT,
+        "Release the lock on every way out: `defer`, `with`, `finally`.",
+    ),
+    text_rule(
         MATCH,
         "Result of a match is used unchecked",
         Severity::Medium,
@@ -57,6 +73,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::High,
         PRODUCT,
         "Read in a loop, or use the form that reads all: `readNBytes`, `ReadExactly`, `io.ReadFull`.",
+    ),
+    text_rule(
+        RESOURCE,
+        "Resource is never closed",
+        Severity::Medium,
+        PRODUCT,
+        "Close it on every way out: `with`, `defer`, try-with-resources, `using`.",
     ),
     text_rule(
         SEARCH,

@@ -1,0 +1,291 @@
+//! Resources that a function opens or takes, and never gives back or hands on.
+
+use super::seen::{Seen, is_one_of, last_name, receiver};
+use super::{CANCEL, LOCK, RESOURCE};
+use qa_reading::syntax::{Language, Span};
+use qa_reading::values::{Act, Bind, Body, Call, Event, Fate};
+
+/// A call that opens something.
+struct Row {
+    languages: &'static [Language],
+    callees: &'static [&'static str],
+    /// Members that give it back.
+    releases: &'static [&'static str],
+    /// Member that is what has to be given back, where it is not the result itself.
+    part: &'static str,
+    noun: &'static str,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        languages: &[Language::Python],
+        callees: PYTHON_OPENS,
+        releases: &["close"],
+        part: "",
+        noun: "file",
+    },
+    Row {
+        languages: &[Language::Python],
+        callees: &["socket.socket", "socket.create_connection", "sqlite3.connect"],
+        releases: &["close", "detach"],
+        part: "",
+        noun: "connection",
+    },
+    Row {
+        languages: &[Language::Go],
+        callees: &["os.Create", "os.CreateTemp", "os.Open", "os.OpenFile"],
+        releases: &["Close"],
+        part: "",
+        noun: "file",
+    },
+    Row {
+        languages: &[Language::Go],
+        callees: &["http.Get", "http.Head", "http.Post", "http.PostForm", "http.DefaultClient.Do"],
+        releases: &["Close"],
+        part: "Body",
+        noun: "body of the response",
+    },
+    Row {
+        languages: &[Language::Go],
+        callees: &["time.NewTicker"],
+        releases: &["Stop"],
+        part: "",
+        noun: "ticker",
+    },
+    Row {
+        languages: &[Language::Go],
+        callees: &["db.Query", "db.QueryContext", "tx.Query", "tx.QueryContext"],
+        releases: &["Close"],
+        part: "",
+        noun: "result of the query",
+    },
+    Row {
+        languages: &[Language::Go],
+        callees: &["net.Dial", "net.DialTimeout", "net.Listen", "sql.Open"],
+        releases: &["Close"],
+        part: "",
+        noun: "connection",
+    },
+    Row {
+        languages: &[Language::Java],
+        callees: &[
+            "FileInputStream",
+            "FileOutputStream",
+            "FileReader",
+            "FileWriter",
+            "Files.list",
+            "Files.newBufferedReader",
+            "Files.newBufferedWriter",
+            "Files.newInputStream",
+            "Files.newOutputStream",
+            "Files.walk",
+            "RandomAccessFile",
+            "ServerSocket",
+            "Socket",
+        ],
+        releases: &["close"],
+        part: "",
+        noun: "file or connection",
+    },
+    Row {
+        languages: &[Language::CSharp],
+        callees: &[
+            "File.Create",
+            "File.Open",
+            "File.OpenRead",
+            "File.OpenText",
+            "File.OpenWrite",
+            "FileStream",
+            "StreamReader",
+            "StreamWriter",
+            "TcpClient",
+        ],
+        releases: &["Close", "CloseAsync", "Dispose", "DisposeAsync"],
+        part: "",
+        noun: "file or connection",
+    },
+];
+
+const PYTHON_OPENS: &[&str] =
+    &["bz2.open", "codecs.open", "gzip.open", "io.open", "lzma.open", "open", "os.fdopen"];
+
+/// Functions that read a file to its end and leave it open.
+const PYTHON_READERS: &[&str] =
+    &["json.load", "pickle.load", "plistlib.load", "tomllib.load", "yaml.load", "yaml.safe_load"];
+
+/// Calls that take a body of a response and do not close it.
+const READERS: &[&str] = &[
+    "bufio.NewReader",
+    "bufio.NewScanner",
+    "html.Parse",
+    "io.Copy",
+    "io.LimitReader",
+    "io.ReadAll",
+    "ioutil.ReadAll",
+    "json.NewDecoder",
+    "xml.NewDecoder",
+];
+
+/// Reports what is opened and not closed.
+pub(super) fn inspect(seen: &mut Seen<'_>) {
+    let mut found = Vec::new();
+    for body in seen.bodies.iter().filter(|body| !body.is_module) {
+        for call in body.calls().into_iter().filter(|call| !call.is_nested) {
+            let mut rows = ROWS.iter().filter(|row| row.languages.contains(&seen.language));
+            let Some(row) = rows.find(|row| is_open(call, row.callees)) else { continue };
+            let is_lost = match &call.fate {
+                // The file object that `open(…).read()` makes is nobody's.
+                Fate::Member(name, true) => {
+                    row.part.is_empty() && !row.releases.contains(&name.as_str()) && name != "detach"
+                }
+                Fate::Dropped => true,
+                Fate::Argument(callee) => {
+                    seen.language == Language::Python && is_one_of(callee, PYTHON_READERS)
+                }
+                Fate::Bound => body.bind_of(call).is_some_and(|bind| row.is_left_open(body, bind, seen.text)),
+                Fate::Indexed(_) | Fate::Member(..) | Fate::Other => false,
+            };
+            if is_lost {
+                let summary = format!("the {} is never given back: call {}", row.noun, row.releases[0]);
+                found.push((call.span, summary));
+            }
+        }
+    }
+    for (place, summary) in found {
+        seen.report(RESOURCE, &[place], summary);
+    }
+    cancels(seen);
+    locks(seen);
+}
+
+/// Returns whether a call opens something: a name without a dot is a function and no method.
+fn is_open(call: &Call, callees: &[&str]) -> bool {
+    callees.iter().any(|name| match name.contains('.') {
+        true => is_one_of(&call.callee, &[name]),
+        false => call.callee == *name,
+    })
+}
+
+impl Row {
+    /// Returns whether a function uses what it opened, and neither closes it nor lets it go.
+    fn is_left_open(&self, body: &Body, bind: &Bind, text: &str) -> bool {
+        let Some(target) = bind.targets.first().filter(|target| !target.name.is_empty()) else {
+            return false;
+        };
+        let declaration = text[..target.span.start].rsplit(['\n', ';', '{', '(']).next().unwrap_or_default();
+        if declaration.contains("using ") || target.name == "_" {
+            return false;
+        }
+        let events = body.events();
+        let mut uses = events.iter().filter(|event| event.name == target.name && event.act != Act::Written);
+        let is_let_go = uses.any(|event| !self.keeps(event));
+        let is_written_once =
+            events.iter().filter(|event| event.name == target.name && event.act == Act::Written).count() == 1;
+        is_written_once && !is_let_go
+    }
+
+    /// Returns whether a use leaves the resource with the function, and open.
+    fn keeps(&self, event: &Event) -> bool {
+        match &event.act {
+            Act::Member(..) if event.is_nested => false,
+            Act::Member(name, false) if name == self.part => {
+                event.argument_of.as_deref().is_some_and(|callee| is_one_of(callee, READERS))
+            }
+            Act::Member(name, _) => {
+                !self.releases.contains(&name.as_str()) && !CHAINS.contains(&name.as_str())
+            }
+            Act::Indexed => true,
+            Act::Called | Act::OptionalMember | Act::Read | Act::Written => false,
+        }
+    }
+}
+
+/// Members whose result holds the resource.
+const CHAINS: &[&str] = &[
+    "__enter__",
+    "makefile",
+    "fileno",
+    "Fd",
+    "getChannel",
+    "getInputStream",
+    "getOutputStream",
+    "GetStream",
+];
+
+/// Reports functions that end a context, where they are dropped.
+fn cancels(seen: &mut Seen<'_>) {
+    const CONTEXTS: &[&str] = &["context.WithCancel", "context.WithDeadline", "context.WithTimeout"];
+    let mut found: Vec<Span> = Vec::new();
+    for body in seen.bodies.iter().filter(|_| seen.language == Language::Go) {
+        for call in body.calls().into_iter().filter(|call| CONTEXTS.contains(&call.callee.as_str())) {
+            let cancel = body.bind_of(call).and_then(|bind| bind.targets.get(1));
+            found.extend(cancel.filter(|cancel| cancel.name == "_").map(|cancel| cancel.span));
+        }
+    }
+    for place in found {
+        seen.report(
+            CANCEL,
+            &[place],
+            "the function that ends the context is dropped, so that the context stays",
+        );
+    }
+}
+
+/// A call that takes a lock, and the one that gives it back.
+struct Pair {
+    languages: &'static [Language],
+    takes: &'static str,
+    gives: &'static [&'static str],
+}
+
+const PAIRS: &[Pair] = &[
+    Pair { languages: &[Language::Go], takes: "Lock", gives: &["Unlock"] },
+    Pair { languages: &[Language::Go], takes: "RLock", gives: &["RUnlock"] },
+    Pair { languages: &[Language::Java], takes: "lock", gives: &["unlock"] },
+    Pair { languages: &[Language::Python], takes: "acquire", gives: &["release", "notify", "locked"] },
+    Pair { languages: &[Language::CSharp], takes: "EnterReadLock", gives: &["ExitReadLock"] },
+    Pair { languages: &[Language::CSharp], takes: "EnterWriteLock", gives: &["ExitWriteLock"] },
+    Pair { languages: &[Language::CSharp], takes: "Enter", gives: &["Exit"] },
+];
+
+/// Names of functions that take a lock for their caller.
+const TAKING: &[&str] = &["acquire", "begin", "enter", "lock", "open", "start", "wait"];
+
+/// Reports locks that a function takes where nothing in the file gives them back.
+fn locks(seen: &mut Seen<'_>) {
+    let mut found: Vec<Span> = Vec::new();
+    for body in seen.bodies.iter().filter(|body| !body.is_module) {
+        let name = body.name.to_lowercase();
+        if TAKING.iter().any(|word| name.contains(word)) {
+            continue;
+        }
+        for call in body.calls().into_iter().filter(|call| !call.is_nested && call.fate == Fate::Dropped) {
+            let taken = last_name(&call.callee);
+            let pair =
+                PAIRS.iter().find(|pair| pair.languages.contains(&seen.language) && pair.takes == taken);
+            let Some(pair) = pair else { continue };
+            let what = match taken {
+                "Enter" if call.callee == "Monitor.Enter" => "Monitor",
+                "Enter" => continue,
+                _ => last_name(receiver(call)),
+            };
+            if is_lock(what) && !is_given_back(seen.text, what, pair) {
+                found.push(call.span);
+            }
+        }
+    }
+    for place in found {
+        seen.report(LOCK, &[place], "the lock is taken, and nothing in the file releases it");
+    }
+}
+
+fn is_lock(name: &str) -> bool {
+    let small = name.to_lowercase();
+    ["lock", "mu", "mutex", "monitor", "sem", "semaphore", "mtx"].iter().any(|word| small.ends_with(word))
+}
+
+fn is_given_back(text: &str, lock: &str, pair: &Pair) -> bool {
+    pair.gives
+        .iter()
+        .any(|give| text.contains(&format!("{lock}.{give}")) || text.contains(&format!("{lock}::{give}")))
+}
