@@ -2,6 +2,7 @@
 
 mod ignored;
 mod lookups;
+mod nulls;
 mod resources;
 mod rules;
 mod seen;
@@ -14,17 +15,20 @@ use qa_reading::syntax::Language;
 use seen::Seen;
 
 const CANCEL: &str = "unchecked-result/cancel-dropped";
+const CHECKED_LATE: &str = "unchecked-result/checked-after-use";
 const ENVIRONMENT: &str = "unchecked-result/environment-unchecked";
 const ERROR: &str = "unchecked-result/error-discarded";
 const STATUS: &str = "unchecked-result/failure-ignored";
 const KEY: &str = "unchecked-result/key-unchecked";
 const LOCK: &str = "unchecked-result/lock-unreleased";
 const MATCH: &str = "unchecked-result/match-unchecked";
+const NULL_BRANCH: &str = "unchecked-result/null-branch";
 const OPTIONAL: &str = "unchecked-result/optional-unchecked";
 const PARTIAL: &str = "unchecked-result/partial-read";
 const RESOURCE: &str = "unchecked-result/resource-unclosed";
 const SEARCH: &str = "unchecked-result/search-unchecked";
 const TASK: &str = "unchecked-result/task-dropped";
+const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
 static SPEC: LensSpec = LensSpec {
     id: "unchecked-result",
@@ -89,7 +93,7 @@ impl Lens for UncheckedResult {
         let Some(mut seen) = Seen::parse(packet, language, text) else {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
-        for family in [ignored::inspect, lookups::inspect, resources::inspect] {
+        for family in [ignored::inspect, lookups::inspect, nulls::inspect, resources::inspect] {
             family(&mut seen);
         }
         Inspection { drafts: seen.drafts, facts: Vec::new() }

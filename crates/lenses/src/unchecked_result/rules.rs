@@ -19,6 +19,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Keep the function and defer it.",
     ),
     text_rule(
+        CHECKED_LATE,
+        "Value is checked for null after it was used",
+        Severity::Medium,
+        PRODUCT,
+        "Check the value before its first use, or drop the check.",
+    ),
+    text_rule(
         ENVIRONMENT,
         "Environment variable is used unchecked",
         Severity::Medium,
@@ -61,6 +68,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Keep the result, and check it before its groups are read.",
     ),
     text_rule(
+        NULL_BRANCH,
+        "Value is used where it is null",
+        Severity::High,
+        BOTH,
+        "Turn the condition round, or use another value in the branch.",
+    ),
+    text_rule(
         OPTIONAL,
         "Value of an Optional is taken unchecked",
         Severity::Medium,
@@ -94,5 +108,12 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::Medium,
         PRODUCT,
         "Keep the task until it is done, or wait for the promise.",
+    ),
+    text_rule(
+        ERROR_LATE,
+        "Result is used before its error is checked",
+        Severity::High,
+        BOTH,
+        "Check the error first.",
     ),
 ];
