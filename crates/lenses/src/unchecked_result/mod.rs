@@ -1,5 +1,6 @@
 //! Results, lookups and resources that a function uses or drops without a look at what became of them.
 
+mod errors;
 mod ignored;
 mod lookups;
 mod nulls;
@@ -17,13 +18,16 @@ use seen::Seen;
 const CANCEL: &str = "unchecked-result/cancel-dropped";
 const CHECKED_LATE: &str = "unchecked-result/checked-after-use";
 const ENVIRONMENT: &str = "unchecked-result/environment-unchecked";
+const AS_SUCCESS: &str = "unchecked-result/error-as-success";
 const ERROR: &str = "unchecked-result/error-discarded";
+const ERROR_OVERWRITTEN: &str = "unchecked-result/error-overwritten";
 const STATUS: &str = "unchecked-result/failure-ignored";
 const KEY: &str = "unchecked-result/key-unchecked";
 const LOCK: &str = "unchecked-result/lock-unreleased";
 const MATCH: &str = "unchecked-result/match-unchecked";
 const NULL_BRANCH: &str = "unchecked-result/null-branch";
 const OPTIONAL: &str = "unchecked-result/optional-unchecked";
+const OTHER_ERROR: &str = "unchecked-result/other-error";
 const PARTIAL: &str = "unchecked-result/partial-read";
 const RESOURCE: &str = "unchecked-result/resource-unclosed";
 const SEARCH: &str = "unchecked-result/search-unchecked";
@@ -93,7 +97,9 @@ impl Lens for UncheckedResult {
         let Some(mut seen) = Seen::parse(packet, language, text) else {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
-        for family in [ignored::inspect, lookups::inspect, nulls::inspect, resources::inspect] {
+        for family in
+            [errors::inspect, ignored::inspect, lookups::inspect, nulls::inspect, resources::inspect]
+        {
             family(&mut seen);
         }
         Inspection { drafts: seen.drafts, facts: Vec::new() }

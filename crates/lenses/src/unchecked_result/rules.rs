@@ -33,11 +33,25 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Give the variable a default, or say which one is missing.",
     ),
     text_rule(
+        AS_SUCCESS,
+        "Error is returned as success",
+        Severity::Medium,
+        PRODUCT,
+        "Return the error, or say in a comment why it does not matter.",
+    ),
+    text_rule(
         ERROR,
         "Error is dropped",
         Severity::Medium,
         PRODUCT,
         "Check the error, or say in a comment why it cannot happen.",
+    ),
+    text_rule(
+        ERROR_OVERWRITTEN,
+        "Error is overwritten before it is checked",
+        Severity::High,
+        BOTH,
+        "Check the first error before the second call.",
     ),
     text_rule(
         STATUS,
@@ -80,6 +94,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::Medium,
         PRODUCT,
         "Use `orElseThrow` with what is missing, `orElse` or `ifPresent`.",
+    ),
+    text_rule(
+        OTHER_ERROR,
+        "Another error is returned than is checked",
+        Severity::High,
+        BOTH,
+        "Return the error that the condition is about.",
     ),
     text_rule(
         PARTIAL,
