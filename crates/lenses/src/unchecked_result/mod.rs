@@ -7,6 +7,7 @@ mod nulls;
 mod resources;
 mod rules;
 mod seen;
+mod stores;
 
 use crate::contract::{Fact, Inspection, Lens, LensSpec, Need};
 use crate::parsed;
@@ -22,15 +23,19 @@ const AS_SUCCESS: &str = "unchecked-result/error-as-success";
 const ERROR: &str = "unchecked-result/error-discarded";
 const ERROR_OVERWRITTEN: &str = "unchecked-result/error-overwritten";
 const STATUS: &str = "unchecked-result/failure-ignored";
+const ITERATOR: &str = "unchecked-result/iterator-reused";
 const KEY: &str = "unchecked-result/key-unchecked";
 const LOCK: &str = "unchecked-result/lock-unreleased";
 const MATCH: &str = "unchecked-result/match-unchecked";
 const NULL_BRANCH: &str = "unchecked-result/null-branch";
 const OPTIONAL: &str = "unchecked-result/optional-unchecked";
 const OTHER_ERROR: &str = "unchecked-result/other-error";
+const PARAMETER: &str = "unchecked-result/parameter-overwritten";
 const PARTIAL: &str = "unchecked-result/partial-read";
+const REALLOC: &str = "unchecked-result/realloc-overwritten";
 const RESOURCE: &str = "unchecked-result/resource-unclosed";
 const SEARCH: &str = "unchecked-result/search-unchecked";
+const STORE: &str = "unchecked-result/store-overwritten";
 const TASK: &str = "unchecked-result/task-dropped";
 const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
@@ -97,9 +102,14 @@ impl Lens for UncheckedResult {
         let Some(mut seen) = Seen::parse(packet, language, text) else {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
-        for family in
-            [errors::inspect, ignored::inspect, lookups::inspect, nulls::inspect, resources::inspect]
-        {
+        for family in [
+            errors::inspect,
+            ignored::inspect,
+            lookups::inspect,
+            nulls::inspect,
+            resources::inspect,
+            stores::inspect,
+        ] {
             family(&mut seen);
         }
         Inspection { drafts: seen.drafts, facts: Vec::new() }

@@ -61,6 +61,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Check the result, or use the form that throws.",
     ),
     text_rule(
+        ITERATOR,
+        "Iterator is read twice",
+        Severity::High,
+        BOTH,
+        "Make a list of it, or make the iterator anew.",
+    ),
+    text_rule(
         KEY,
         "Value of a key is used unchecked",
         Severity::Medium,
@@ -103,11 +110,25 @@ pub(super) static RULES: &[RuleSpec] = &[
         "Return the error that the condition is about.",
     ),
     text_rule(
+        PARAMETER,
+        "Parameter is overwritten before it is read",
+        Severity::Medium,
+        PRODUCT,
+        "Read the parameter, or give the value another name.",
+    ),
+    text_rule(
         PARTIAL,
         "Number of bytes that were read is dropped",
         Severity::High,
         PRODUCT,
         "Read in a loop, or use the form that reads all: `readNBytes`, `ReadExactly`, `io.ReadFull`.",
+    ),
+    text_rule(
+        REALLOC,
+        "Pointer is overwritten by the result of realloc",
+        Severity::Medium,
+        PRODUCT,
+        "Keep the result in another pointer until it is checked.",
     ),
     text_rule(
         RESOURCE,
@@ -122,6 +143,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::Medium,
         PRODUCT,
         "Check the result, or use the form that fails with a message of its own.",
+    ),
+    text_rule(
+        STORE,
+        "Result of a call is overwritten before it is read",
+        Severity::Medium,
+        PRODUCT,
+        "Read the first value, or drop it with its variable.",
     ),
     text_rule(
         TASK,
