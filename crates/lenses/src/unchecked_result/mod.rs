@@ -1,5 +1,6 @@
 //! Results, lookups and resources that a function uses or drops without a look at what became of them.
 
+mod blocks;
 mod errors;
 mod ignored;
 mod lookups;
@@ -17,7 +18,9 @@ use qa_reading::syntax::Language;
 use seen::Seen;
 
 const CANCEL: &str = "unchecked-result/cancel-dropped";
+const NO_RETURN: &str = "unchecked-result/callback-without-return";
 const CHECKED_LATE: &str = "unchecked-result/checked-after-use";
+const MODIFIED: &str = "unchecked-result/collection-modified";
 const ENVIRONMENT: &str = "unchecked-result/environment-unchecked";
 const AS_SUCCESS: &str = "unchecked-result/error-as-success";
 const ERROR: &str = "unchecked-result/error-discarded";
@@ -37,6 +40,7 @@ const RESOURCE: &str = "unchecked-result/resource-unclosed";
 const SEARCH: &str = "unchecked-result/search-unchecked";
 const STORE: &str = "unchecked-result/store-overwritten";
 const TASK: &str = "unchecked-result/task-dropped";
+const UNREACHABLE: &str = "unchecked-result/unreachable-code";
 const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
 static SPEC: LensSpec = LensSpec {
@@ -103,6 +107,7 @@ impl Lens for UncheckedResult {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
         for family in [
+            blocks::inspect,
             errors::inspect,
             ignored::inspect,
             lookups::inspect,

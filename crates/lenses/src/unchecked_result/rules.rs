@@ -12,6 +12,13 @@ const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
 
 pub(super) static RULES: &[RuleSpec] = &[
     text_rule(
+        NO_RETURN,
+        "Callback returns nothing where a value is used",
+        Severity::High,
+        BOTH,
+        "Return the value, or use a loop.",
+    ),
+    text_rule(
         CANCEL,
         "Function that ends a context is dropped",
         Severity::Medium,
@@ -24,6 +31,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::Medium,
         PRODUCT,
         "Check the value before its first use, or drop the check.",
+    ),
+    text_rule(
+        MODIFIED,
+        "Collection is changed while a loop runs over it",
+        Severity::High,
+        BOTH,
+        "Loop over a copy, or gather what is to be changed.",
     ),
     text_rule(
         ENVIRONMENT,
@@ -157,6 +171,13 @@ pub(super) static RULES: &[RuleSpec] = &[
         Severity::Medium,
         PRODUCT,
         "Keep the task until it is done, or wait for the promise.",
+    ),
+    text_rule(
+        UNREACHABLE,
+        "Code is never reached",
+        Severity::Medium,
+        BOTH,
+        "Remove the code, or the statement that leaves before it.",
     ),
     text_rule(
         ERROR_LATE,
