@@ -66,14 +66,17 @@ def mine(options, repository, most_defects, most_lasting):
     lasting = mined.lasting(repository, commits)
     chosen = random.Random(quality.name_of(repository)).sample(lasting, min(len(lasting), most_lasting))
     records = judged(options, repository, dict.fromkeys([defect.commit for defect in found] + chosen))
-    by = {(record["commit"], record["preset"]): record for record in records}
+    # A run that did not come to a conclusion says nothing about its commit.
+    concluded = [record for record in records if record.get("conclusion") in ("pass", "fail")]
+    by = {(record["commit"], record["preset"]): record for record in concluded}
     defects = [
         dataclasses.asdict(defect)
         | {"language": defect.language, "preset": preset, "rules": at_lines(defect, by[defect.commit, preset])}
-        for defect in found for preset in options.presets
+        for defect in found for preset in options.presets if (defect.commit, preset) in by
     ]  # fmt: skip
-    print(f"{quality.name_of(repository)}: {len(found)} defects, {len(chosen)} lasting commits", file=sys.stderr, flush=True)
-    return defects, [by[commit, preset] for commit in chosen for preset in options.presets]
+    print(f"{quality.name_of(repository)}: {len(found)} defects, {len(chosen)} lasting commits, "
+          f"{len(records) - len(by)} runs without a conclusion", file=sys.stderr, flush=True)  # fmt: skip
+    return defects, [by[key] for commit in chosen for preset in options.presets if (key := (commit, preset)) in by]
 
 
 def plant(options, repository):
@@ -127,7 +130,7 @@ def evaluate(options):
     defects, lasting, planted = [], [], []
     with tempfile.TemporaryDirectory() as options.scratch:
         for left, repository in zip(range(len(repositories), 0, -1), repositories):
-            # What one repository does not have, those after it may give.
+            # Repositories with little leave their part to those after them.
             counts = (-(-(options.defects - len(defects) // len(options.presets)) // left),
                       -(-(options.lasting - len(lasting) // len(options.presets)) // left))  # fmt: skip
             more = mine(options, repository, *counts)
@@ -160,7 +163,7 @@ def main():
     known = os.environ.get("QA_SKILL_BENCH_REPOS", "").split(":")
     parser.add_argument("--repos", nargs="*", default=[each for each in known if each], help="directories of repositories")
     parser.add_argument("repositories", nargs="*", default=REPOSITORIES, metavar="OWNER/NAME")
-    # What quality.py and recall.py ask of their options.
+    # Options of quality.py and recall.py.
     parser.set_defaults(verify=False, count=400, kinds=[], seed=1, spellings=recall.spellings.NAMES)
     options = parser.parse_args()
     if options.json and options.half == "test" and not options.reveal:

@@ -79,8 +79,8 @@ def history(repository):
 def is_fix(message):
     # A merge says what it merges below its subject.
     lines = [line for line in message.splitlines() if line.strip()][:2]
-    told = " ".join(lines if lines and lines[0].startswith("Merge ") else lines[:1])
-    return bool(FIX.search(told)) and not OTHER.search(told)
+    subject = " ".join(lines if lines and lines[0].startswith("Merge ") else lines[:1])
+    return bool(FIX.search(subject)) and not OTHER.search(subject)
 
 
 def is_product(path):
@@ -162,7 +162,7 @@ def lasting(repository, commits):
     mended = set()
     for commit in commits:
         for short in REVERTED.findall(commit.message):
-            mended |= {each for each in times if each.startswith(short)}
+            mended |= {each for each, time in times.items() if each.startswith(short) and commit.time - time < YEAR}
         if not is_fix(commit.message):
             continue
         for path, lines in removed(repository, commit.id).items():

@@ -364,11 +364,6 @@ impl<'p> AddedLines<'p> {
         whole.iter().chain(&found.parts).find_map(|part| self.on(*part))
     }
 
-    /// Returns the places of the lines in the text.
-    pub(crate) fn spans(&self) -> &[Span] {
-        &self.spans
-    }
-
     /// Returns the first added line that a place touches, and the columns of the place there.
     pub(crate) fn on(&self, place: Span) -> Option<(&Line<'p>, std::ops::Range<usize>)> {
         let first = self.spans.partition_point(|line| line.end <= place.start);

@@ -1,9 +1,11 @@
 //! Restrictions that a repository's workflows keep and a changed one drops.
 
+use std::collections::BTreeSet;
+
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
-use qa_reading::workflow::{Access, Expression, Job, Permissions, Step, Workflow};
+use qa_reading::workflow::{Access, Expression, Job, Path, Permissions, Step, Workflow};
 
 use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::workflow_hardening::injection::{chosen_source, scripts};
@@ -121,8 +123,12 @@ impl Lens for WorkflowConventions {
         let document = Kind::Workflow.document(text);
         let Ok(model) = Model::parse(Kind::Workflow, &document) else { return Census::default() };
         let places = places(rule, &model);
-        let broken = audit(&model).iter().filter(|found| found.rule == rule).count();
-        Census { support: places as u64, complying: places.saturating_sub(broken) as u64 }
+        let found = audit(&model);
+        let found = found.iter().filter(|found| found.rule == rule);
+        // Several expressions break one script.
+        let broken: BTreeSet<usize> =
+            found.map(|found| found.because.first().unwrap_or(&found.place).start).collect();
+        Census { support: places as u64, complying: places.saturating_sub(broken.len()) as u64 }
     }
 }
 
@@ -133,7 +139,7 @@ fn places(rule: &str, model: &Model<'_>) -> usize {
     match rule {
         BROAD => usize::from(model.workflow().is_some_and(|workflow| workflow.permissions.is_some())),
         // The workflow itself and each job.
-        DEFAULT => 1 + groups.len(),
+        DEFAULT => 1 + model.workflow().map_or(0, |workflow| workflow.jobs.len()),
         EXPRESSION => steps.map(|step| scripts(step).count()).sum(),
         KEPT => steps.filter(|step| uses_action(step, "actions/checkout")).count(),
         _ => 0,
@@ -246,16 +252,62 @@ fn expressions(group: &Group<'_, '_>, step: &Step<'_>, found: &mut Vec<Found>) {
 /// Returns whether the platform makes whatever an expression may come to.
 fn is_made(expression: &Expression) -> bool {
     expression.leaves().into_iter().all(|leaf| match leaf {
-        Expression::Path(path) => path
-            .segments
-            .len()
-            .checked_sub(1)
-            .and_then(|last| path.name(last))
-            .is_some_and(|last| MADE.contains(&last)),
+        Expression::Path(path) => is_made_path(path),
         Expression::Literal(_) => true,
         Expression::Part { .. }
         | Expression::Not(_)
         | Expression::Call { .. }
         | Expression::Binary { .. } => false,
     })
+}
+
+/// Returns whether the platform makes the value of a path. Inputs, outputs and payloads are made by others, whatever
+/// their name.
+fn is_made_path(path: &Path) -> bool {
+    let names: Vec<&str> = (0..path.segments.len()).filter_map(|at| path.name(at)).collect();
+    let by_others = names.iter().any(|name| matches!(*name, "inputs" | "outputs" | "client_payload"));
+    let is_of_platform = matches!(path.context.as_str(), "github" | "job" | "needs" | "runner" | "steps");
+    is_of_platform && !by_others && names.last().is_some_and(|last| MADE.contains(last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_counts_once_and_each_job_for_itself() {
+        let path = RepoPath::from_bytes(b".github/workflows/a.yml").unwrap();
+        let text = "on: push\njobs:\n  a:\n    steps:\n      - run: echo ${{ inputs.a }} ${{ inputs.b }}\n      \
+                    - run: make\n      - uses: actions/checkout@v4\n  b:\n    if: false\n    permissions: {}\n    steps: []\n";
+        let cases = [
+            (EXPRESSION, Census { support: 2, complying: 1 }),
+            (DEFAULT, Census { support: 3, complying: 1 }),
+            (KEPT, Census { support: 1, complying: 0 }),
+            (TRIGGER, Census::default()),
+        ];
+        for (rule, expected) in cases {
+            assert_eq!(WorkflowConventions.census(rule, &path, text), expected, "{rule}");
+        }
+        let other = RepoPath::from_bytes(b"a.yml").unwrap();
+        assert_eq!(WorkflowConventions.census(KEPT, &other, text), Census::default());
+    }
+
+    #[test]
+    fn a_name_of_the_platform_is_made_by_it_in_its_own_contexts() {
+        let cases = [
+            ("github.sha", true),
+            ("github.event.pull_request.head.sha", true),
+            ("steps.a.outcome || github.run_id", true),
+            ("steps.a.outputs.id", false),
+            ("inputs.id", false),
+            ("github.event.inputs.sha", false),
+            ("github.event.client_payload.id", false),
+            ("matrix.number", false),
+            ("env.workspace", false),
+            ("github.ref_name", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(is_made(&Expression::parse(text).expect(text)), expected, "{text}");
+        }
+    }
 }

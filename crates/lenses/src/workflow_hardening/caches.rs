@@ -73,7 +73,7 @@ fn publishes(step: &Step<'_>) -> Option<Span> {
 }
 
 /// Inputs by which actions are told to keep a cache.
-const ASKED: &[(&str, &str)] = &[
+const OPT_IN: &[(&str, &str)] = &[
     ("actions/setup-dotnet", "cache"),
     ("actions/setup-java", "cache"),
     ("actions/setup-node", "cache"),
@@ -85,7 +85,7 @@ const ASKED: &[(&str, &str)] = &[
 ];
 
 /// Actions that keep a cache unless an input has this value.
-const UNASKED: &[(&str, &str, &str)] = &[
+const OPT_OUT: &[(&str, &str, &str)] = &[
     ("actions-rust-lang/setup-rust-toolchain", "cache", "false"),
     ("actions/cache", "lookup-only", "true"),
     ("actions/cache/restore", "lookup-only", "true"),
@@ -102,11 +102,11 @@ const UNASKED: &[(&str, &str, &str)] = &[
 fn restored<'d>(step: &Step<'d>) -> Option<Value<'d>> {
     let uses = step.uses?;
     let name = action_of(step)?.to_ascii_lowercase();
-    if let Some((_, input, off)) = UNASKED.iter().find(|(action, ..)| *action == name) {
+    if let Some((_, input, off)) = OPT_OUT.iter().find(|(action, ..)| *action == name) {
         let given = step.input(input).and_then(Value::constant).unwrap_or_default();
         return (off.is_empty() || !means(given.trim(), off)).then_some(uses);
     }
-    if let Some((_, input)) = ASKED.iter().find(|(action, _)| *action == name) {
+    if let Some((_, input)) = OPT_IN.iter().find(|(action, _)| *action == name) {
         let given =
             step.input(input).filter(|given| !matches!(text_of(*given).trim(), "" | "false" | "none"));
         return given.or_else(|| (name == "actions/setup-node" && caches_by_itself(step)).then_some(uses));
