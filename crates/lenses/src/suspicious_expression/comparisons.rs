@@ -55,9 +55,6 @@ pub(super) const POSITION: Check =
         "findIndex",
         "find",
         "rfind",
-        "strpos",
-        "stripos",
-        "strrpos",
     ]);
 pub(super) const NULL_EQUALS: Check =
     Check::new(rules::EQUALS_NULL, "`equals` is never true of null", equals_null)
@@ -334,7 +331,6 @@ fn position(site: &Site<'_>) -> Found {
             object.is_some() && matches!(name, "indexOf" | "lastIndexOf" | "findIndex")
         }
         Language::Python => object.is_some() && matches!(name, "find" | "rfind") && is_text,
-        Language::Php => object.is_none() && matches!(name, "strpos" | "stripos" | "strrpos"),
         _ => false,
     };
     // `!x.indexOf(y)` asks for the begin.

@@ -34,8 +34,12 @@ fn same_operand(site: &Site<'_>) -> Found {
         return Vec::new();
     }
     // `x != x` asks whether x is not a number.
-    let asks_for_nan = operator.is_equality() && left.is_place();
-    let is_bare = matches!(left.form(), Form::Name(_));
+    let value = match left.form() {
+        Form::Unary { operator: "+" | "-", operand } => operand,
+        _ => left,
+    };
+    let asks_for_nan = operator.is_equality() && value.is_place();
+    let is_bare = matches!(value.form(), Form::Name(_));
     site.if_true(!asks_for_nan || !is_bare && !is_near(site.expression, "nan"))
 }
 
@@ -55,7 +59,10 @@ fn repeated_operand(site: &Site<'_>) -> Found {
     }
     let all = operands(site.expression, operator);
     for (position, operand) in all.iter().enumerate() {
-        let is_judged = operand.is_pure() && !operand.is_literal();
+        // The last operand of a value with `and` is its result.
+        let is_result =
+            operator == Operator::And && position + 1 == all.len() && !site.expression.is_condition();
+        let is_judged = operand.is_pure() && !operand.is_literal() && !(is_result && operand.is_place());
         let earlier = all[..position].iter().rposition(|earlier| is_judged && earlier.is_same(*operand));
         // A call between the two may have changed the value.
         let earlier =

@@ -23,7 +23,10 @@ impl<'t> Expression<'t> {
             if !node.is_comment() {
                 if is_word {
                     let text = self.with(node).source();
-                    let text = if is_text { text.trim_matches(['"', '\'']) } else { text };
+                    let text = if class == Class::Text { unquoted(text) } else { text };
+                    if class == Class::Text {
+                        tokens.push("text");
+                    }
                     let is_spelling = !node.is_named() && matches!(text, "(" | ")" | "," | ";");
                     if !is_spelling && (is_text || !text.is_empty()) && tokens.len() < MOST_TOKENS {
                         tokens.push(text);
@@ -133,4 +136,10 @@ impl<'t> Expression<'t> {
             _ => false,
         }
     }
+}
+
+/// Returns a string without the quotes around it.
+fn unquoted(text: &str) -> &str {
+    let inside = text.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
+    inside.unwrap_or(text)
 }

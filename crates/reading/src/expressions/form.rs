@@ -569,7 +569,13 @@ impl<'t> Expression<'t> {
         if is_mixed {
             return Form::Template;
         }
-        Form::Text(value_of_string(self.source()))
+        // Between single quotes a backslash is one in these languages.
+        let is_plain =
+            matches!(self.language, Language::Php | Language::Ruby) && self.source().starts_with('\'');
+        match self.source().get(1..self.source().len().saturating_sub(1)) {
+            Some(inside) if is_plain => Form::Text(inside.to_owned()),
+            _ => Form::Text(value_of_string(self.source())),
+        }
     }
 
     /// Returns the value of a string, or `None` for anything else.

@@ -252,7 +252,10 @@ impl<'t> Expression<'t> {
         let Some(parent) = self.parent() else { return false };
         if parent.word() == "expression_statement" {
             // The last expression of a block is its value in Rust.
-            return self.language != Language::Rust || parent.source().ends_with(';');
+            // So it is between the tags of a page in PHP.
+            let may_be_value = matches!(self.language, Language::Php | Language::Rust);
+            let before = self.text.get(..parent.span().start).unwrap_or_default().trim_end();
+            return !may_be_value || parent.source().ends_with(';') && !before.ends_with("<?=");
         }
         // Ruby and Kotlin have no node for the statement, and the last one may be a result.
         let holds = matches!(parent.class(), Class::Statements) || parent.word() == "begin";
