@@ -53,10 +53,13 @@ fn judge(repo: &Repo, jobs: &str) -> RunDir {
     RunDir::only(&out)
 }
 
+fn text(value: &serde_json::Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
 fn found(run: &RunDir) -> Vec<(String, String)> {
     let results = run.json("lens-results.json");
     let findings = results["lensResults"][run.position(LENS)]["findings"].as_array().unwrap().clone();
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     findings.iter().map(|finding| (text(&finding["file"]), text(&finding["ruleId"]))).collect()
 }
 

@@ -110,21 +110,22 @@ impl Signature {
     /// Returns whether a call may pass these arguments.
     pub fn accepts(&self, arguments: &CallArguments) -> bool {
         let mut positional = arguments.positional;
-        let is_named = |parameter: &Parameter| arguments.named.contains(&parameter.name);
         for parameter in &self.parameters {
             let by_position = parameter.passing != Passing::Name && positional > 0;
             positional -= u32::from(by_position);
-            let by_name = parameter.passing != Passing::Position && is_named(parameter);
+            let by_name = parameter.passing != Passing::Position && arguments.named.contains(&parameter.name);
             // An argument passed twice is left to who wrote the call.
             if !by_position && !by_name && !parameter.optional {
                 return false;
             }
         }
-        let is_known = |name: &String| {
-            let mut all = self.parameters.iter().filter(|each| each.passing != Passing::Position);
-            all.any(|parameter| parameter.name == *name)
-        };
-        (positional == 0 || self.any_positional) && (self.any_named || arguments.named.iter().all(is_known))
+        (positional == 0 || self.any_positional)
+            && (self.any_named || arguments.named.iter().all(|name| self.has_named(name)))
+    }
+
+    /// Returns whether a parameter may be passed by a name.
+    fn has_named(&self, name: &str) -> bool {
+        self.parameters.iter().any(|each| each.passing != Passing::Position && each.name == name)
     }
 }
 

@@ -12,7 +12,7 @@ use qa_contracts::v1::{ChangeKind, MentionKind, PlacedName, Side};
 use qa_core::classify::is_example;
 use qa_core::packet::Packet;
 
-/// Most words of one file that are looked at.
+/// Most members of one hunk that are looked at.
 const MOST_WORDS: usize = 400;
 
 /// A part of a file that a change touches.
@@ -26,6 +26,8 @@ pub(super) enum Touched {
         added: RangeInclusive<u64>,
         takes: bool,
         members: Vec<String>,
+        /// Set where the lines name more members than are kept.
+        is_cut: bool,
     },
     /// Words that a changelog gains.
     Noted { words: Vec<String> },
@@ -43,6 +45,8 @@ pub(super) struct FileChange {
     /// Set where a definition may be removed or changed.
     pub(super) takes: bool,
     pub(super) members: BTreeSet<String>,
+    /// Set where some members are left out.
+    pub(super) is_cut: bool,
 }
 
 /// All of a change.
@@ -62,7 +66,7 @@ impl Change {
             match touched {
                 Touched::Noted { words } => change.noted.extend(words),
                 Touched::Versioned => change.is_versioned = true,
-                Touched::Code { old, new, removed, added, takes, members } => {
+                Touched::Code { old, new, removed, added, takes, members, is_cut } => {
                     let [old, new] = [old, new].map(|path| change.text_of(path));
                     let Some(key) = new.clone().or_else(|| old.clone()) else { continue };
                     let file = change.files.entry(key).or_default();
@@ -71,6 +75,7 @@ impl Change {
                     file.added.push(added);
                     file.takes |= takes;
                     file.members.extend(members);
+                    file.is_cut |= is_cut;
                 }
             }
         }
@@ -106,6 +111,26 @@ impl Change {
         draft.quote.clone_from(name.written.as_ref().unwrap_or(&name.name));
         (draft.start_column > 0).then_some(draft)
     }
+
+    /// Returns a draft about a file, for a name that stands beside the changed lines.
+    pub(super) fn draft_of_file(
+        &self,
+        rule: &'static str,
+        side: Side,
+        path: &str,
+        name: &PlacedName,
+        summary: &str,
+    ) -> Option<Draft> {
+        let draft = Draft::on_file(rule, self.paths.get(path)?, side, summary);
+        Some(draft.with("name", name.name.clone()))
+    }
+}
+
+impl Touched {
+    /// Returns whether a hunk may take a definition away or use one of another file.
+    fn is_of_use(&self) -> bool {
+        matches!(self, Self::Code { takes, members, .. } if *takes || !members.is_empty())
+    }
 }
 
 impl FileChange {
@@ -127,13 +152,12 @@ pub(super) fn of_packet(packet: &Packet<'_>) -> Vec<Fact> {
             packet.added().flat_map(|line| words(line.text)).map(str::to_owned).collect();
         return vec![Fact::new(&Touched::Noted { words: words.into_iter().take(4_000).collect() }, None)];
     }
-    if path.parse_family().is_none() || is_version_file(&name) {
-        let is_versioned = packet.added().any(|line| is_version(line.text));
-        if is_versioned {
-            return vec![Fact::new(&Touched::Versioned, None)];
-        }
+    let mut facts = if is_of_callers(&path) { of_code(packet) } else { Vec::new() };
+    let may_have_version = path.parse_family().is_none() || is_version_file(&name);
+    if may_have_version && packet.added().any(|line| is_version(line.text)) {
+        facts.push(Fact::new(&Touched::Versioned, None));
     }
-    if is_of_callers(&path) { of_code(packet) } else { Vec::new() }
+    facts
 }
 
 fn is_changelog(path: &str, name: &str) -> bool {
@@ -203,19 +227,32 @@ fn of_code(packet: &Packet<'_>) -> Vec<Fact> {
         Touched::Code {
             old: old.clone(),
             new: new.clone(),
-            removed: line_range(hunk.old_start, hunk.old_lines),
-            added: line_range(hunk.new_start, hunk.new_lines),
-            takes: old.is_some() && view.removed().any(|line| may_take(line.text)),
+            removed: lines_of(hunk.old_start, hunk.old_lines),
+            added: lines_of(hunk.new_start, hunk.new_lines),
+            takes: old.is_some()
+                && (view.removed().any(|line| may_take(line.text))
+                    || view.added().any(|line| may_add_parameter(line.text))),
+            is_cut: members.len() > MOST_WORDS,
             members: members.into_iter().take(MOST_WORDS).map(str::to_owned).collect(),
         }
     });
-    hunks.filter(|touched| matches!(touched, Touched::Code { takes, members, .. } if *takes || !members.is_empty())).map(|touched| Fact::new(&touched, None)).collect()
+    hunks.filter(Touched::is_of_use).map(|touched| Fact::new(&touched, None)).collect()
+}
+
+/// Returns the lines of one side of a hunk; none where that side has none.
+fn lines_of(start: u64, count: u64) -> RangeInclusive<u64> {
+    if count == 0 { start + 1..=start } else { line_range(start, count) }
 }
 
 /// Returns whether a line may be part of a definition: no comment, no blank, and no plain statement of a call.
 fn may_take(line: &str) -> bool {
     let code = line.trim();
     !code.is_empty() && !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*')
+}
+
+/// Returns whether an added line may be a parameter on a line of its own.
+fn may_add_parameter(line: &str) -> bool {
+    may_take(line) && line.trim_end().ends_with([',', ')'])
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

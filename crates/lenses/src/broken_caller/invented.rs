@@ -9,7 +9,7 @@ use super::facts::Change;
 use super::place::{Place, is_missing, place};
 use qa_contracts::v1::{MentionKind, PlacedUse, Side};
 
-/// How many files of the base are asked whether it was like that before.
+/// Maximum number of files of the base that are asked whether it was like that before.
 const MOST_ASKED: usize = 60;
 
 pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
@@ -18,13 +18,16 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         if file.new.is_none() || file.members.is_empty() || !may_use_others(lookups, path) {
             continue;
         }
+        if file.is_cut {
+            lookups.stop_short();
+        }
         let words: Vec<String> = file.members.iter().cloned().collect();
         let Some(uses) = lookups.uses(Side::Head, path, &words) else { continue };
         let mut seen = BTreeSet::new();
         for used in uses.iter().filter(|used| change.is_added(path, used.name.line)) {
             let Some(place) = invented(lookups, path, used) else { continue };
             if seen.insert(place.clone()) && !was_used_before(lookups, path, &place) {
-                let summary = "a name is used that its module does not have";
+                let summary = "module has no member of this name";
                 let draft = change.draft(MISSING_MEMBER, Side::Head, path, &used.name, summary);
                 drafts.extend(draft.map(|draft| draft.with("from", place.file.clone())));
             }

@@ -11,11 +11,11 @@ use qa_contracts::v1::{
     Definition, DefinitionKind, MentionKind, ModuleSurface, PlacedName, PlacedUse, Side, Signature,
 };
 
-/// How many words of one language are looked for; a change that touches more is a reorganisation.
+/// Maximum number of words of one language that are looked for; a change that touches more is a reorganisation.
 const MOST_WORDS: usize = 80;
-/// How many files that have the words are read.
+/// Maximum number of files with the words that are read.
 const MOST_CALLERS: usize = 400;
-/// How many callers a finding names.
+/// Maximum number of callers that a finding names.
 const MOST_NAMED: usize = 5;
 
 /// A definition that is gone.
@@ -34,7 +34,7 @@ struct Changed {
     after: Signature,
 }
 
-/// What a change does to the definitions of one family of languages.
+/// Definitions that a change removes or alters, for one family of languages.
 #[derive(Default)]
 pub(super) struct Taken {
     pub(super) removed: BTreeMap<Place, Removed>,
@@ -63,7 +63,7 @@ pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionK
             note_removed(file, old, &before, after.as_deref(), taken);
         }
         if let Some(after) = after.filter(|_| !has_moved) {
-            note_changed(file, old, &before, &after, taken);
+            note_changed(old, &before, &after, taken);
         }
     }
     all
@@ -80,7 +80,7 @@ fn note_removed(
         let place = Place::of(path, definition);
         let stays =
             after.is_some_and(|after| after.definitions.iter().any(|each| Place::of(path, each) == place));
-        // Code that runs by the name of a test, or of the program itself, has no callers.
+        // Names that no caller writes.
         let is_called_by_none = matches!(place.name.as_str(), "main" | "init" | "_" | "default");
         if !stays && !is_called_by_none {
             let path = path.to_owned();
@@ -90,18 +90,12 @@ fn note_removed(
     }
 }
 
-fn note_changed(
-    file: &FileChange,
-    path: &str,
-    before: &ModuleSurface,
-    after: &ModuleSurface,
-    taken: &mut Taken,
-) {
+fn note_changed(path: &str, before: &ModuleSurface, after: &ModuleSurface, taken: &mut Taken) {
     let (old, new) = (sole(path, before), sole(path, after));
     for (place, definition) in new {
         let Some(before) = old.get(&place).and_then(|old| old.signature.clone()) else { continue };
         let Some(after) = definition.signature.clone().filter(|after| *after != before) else { continue };
-        if !file.added.is_empty() && !is_conditional(definition) {
+        if !is_conditional(definition) {
             let (path, name) = (path.to_owned(), definition.name.clone());
             taken.changed.insert(place, Changed { path, name, before, after });
         }
@@ -172,13 +166,12 @@ fn note(
     missing: &mut Callers,
     wrong: &mut Callers,
 ) {
-    let caller = || (path.to_owned(), used.name.line);
     if let Some(place) = place(lookups, Side::Base, old, used)
         && taken.removed.contains_key(&place)
         && is_ours(path, used)
         && is_same_package(lookups, path, used, &place)
     {
-        missing.entry(place).or_default().insert(caller());
+        add(missing, place, path, used);
     }
     let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
     let Some(place) =
@@ -192,8 +185,13 @@ fn note(
         && !is_of_javascript(path)
         && is_same_package(lookups, path, used, &place)
     {
-        wrong.entry(place).or_default().insert(caller());
+        add(wrong, place, path, used);
     }
+}
+
+/// Adds a caller of a place.
+fn add(callers: &mut Callers, place: Place, path: &str, used: &PlacedUse) {
+    callers.entry(place).or_default().insert((path.to_owned(), used.name.line));
 }
 
 fn is_of_javascript(path: &str) -> bool {
@@ -295,7 +293,12 @@ fn told_wrong(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
     let drafts = callers.into_iter().filter_map(|(place, callers)| {
         let changed = &taken.changed[&place];
         let summary = "parameters are changed while other files still pass the old arguments";
-        let draft = change.draft(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary);
+        // The name may stand above the lines of the change, which only have a parameter.
+        let draft = if change.is_added(&changed.path, changed.name.line) {
+            change.draft(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary)
+        } else {
+            change.draft_of_file(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary)
+        };
         Some(named(draft?, &callers))
     });
     drafts.collect()

@@ -8,7 +8,7 @@ use qa_contracts::v1::{
 
 /// Most files of a package of Go that are read.
 const MOST_FILES: usize = 80;
-/// How many files a name is followed through.
+/// Maximum number of files that a name is followed through.
 const MOST_STEPS: usize = 4;
 
 /// A name in a file, or in a package of Go, which is a directory.
@@ -32,15 +32,13 @@ impl Place {
     }
 }
 
+/// Returns a name that stands nowhere.
+fn placed(name: &str) -> PlacedName {
+    PlacedName { name: name.to_owned(), written: None, line: 0, start_column: 0, end_column: 0 }
+}
+
 /// Returns an import of a module, as it would be written.
 fn import(module: &str, names: &[String]) -> PlacedImport {
-    let placed = |name: &str| PlacedName {
-        name: name.to_owned(),
-        written: None,
-        line: 0,
-        start_column: 0,
-        end_column: 0,
-    };
     PlacedImport {
         form: ImportForm::Import,
         module: placed(module),
@@ -214,12 +212,7 @@ pub(super) fn is_missing(lookups: &dyn Lookups, place: &Place) -> bool {
             has(lookups, Side::Head, file, &place.name) == Has::No || is_gone_from_exports(lookups, place)
         }
         Some(MentionKind::Java) => is_missing_in_java(lookups, place),
-        Some(MentionKind::Rust) => {
-            place.owner.is_none()
-                && lookups.surface(Side::Head, file).is_some_and(|surface| {
-                    !surface.open && surface.definitions.iter().all(|each| each.name.name != place.name)
-                })
-        }
+        Some(MentionKind::Rust) => place.owner.is_none() && lacks(lookups, file, &place.name),
         Some(
             MentionKind::C
             | MentionKind::Configuration
@@ -232,14 +225,19 @@ pub(super) fn is_missing(lookups: &dyn Lookups, place: &Place) -> bool {
     }
 }
 
+/// Returns whether a file of head surely does not define a name.
+fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
+    lookups
+        .surface(Side::Head, path)
+        .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
+}
+
 /// Returns whether a CommonJS module lacks a name.
 fn is_gone_from_exports(lookups: &dyn Lookups, place: &Place) -> bool {
     // To an outline of imports, such a module may have any name.
     place.file.ends_with("js")
         && lookups.outline(Side::Head, &place.file).is_some_and(|outline| outline.open)
-        && lookups.surface(Side::Head, &place.file).is_some_and(|surface| {
-            !surface.open && surface.definitions.iter().all(|each| each.name.name != place.name)
-        })
+        && lacks(lookups, &place.file, &place.name)
 }
 
 /// Returns whether no file of a package of Go has a name.
@@ -247,12 +245,9 @@ fn is_missing_in_go(lookups: &dyn Lookups, place: &Place) -> bool {
     let mut files = lookups.files_in(Side::Head, &place.file);
     files.retain(|file| file.ends_with(".go"));
     let paths: Vec<String> = files.iter().map(|file| join(&place.file, file)).collect();
-    let lacks = |path: &String| {
-        lookups.surface(Side::Head, path).is_some_and(|surface| {
-            !surface.open && surface.definitions.iter().all(|each| each.name.name != place.name)
-        })
-    };
-    !paths.is_empty() && paths.len() <= MOST_FILES && paths.iter().all(lacks)
+    !paths.is_empty()
+        && paths.len() <= MOST_FILES
+        && paths.iter().all(|path| lacks(lookups, path, &place.name))
 }
 
 /// Returns whether a class is gone with its file, or a class that inherits nothing has nothing of a name.
@@ -264,8 +259,9 @@ fn is_missing_in_java(lookups: &dyn Lookups, place: &Place) -> bool {
     let mut types =
         surface.definitions.iter().filter(|each| each.owner.is_none() && each.name.name == *owner);
     let is_whole = types.all(|each| each.kind == DefinitionKind::Type && !each.open);
-    // Constants of enums, and fields after the first, are no definitions.
+    // Constants of enums, and fields after the first, are no definitions; every enum has these two methods.
     is_whole
+        && !matches!(place.name.as_str(), "values" | "valueOf")
         && !surface.open
         && surface.definitions.iter().any(|each| each.name.name == *owner)
         && lookups
@@ -286,16 +282,20 @@ fn is_in_other_language(lookups: &dyn Lookups, place: &Place) -> bool {
 /// Returns whether no file defines a class that may have been moved to one with others.
 fn is_defined_nowhere(lookups: &dyn Lookups, class: &str) -> bool {
     let found = lookups.mentions(Side::Head, MentionKind::Java, &[class.to_owned()]);
-    let defines = |path: &String| {
-        lookups.surface(Side::Head, path).is_none_or(|surface| {
-            surface.open
-                || surface
-                    .definitions
-                    .iter()
-                    .any(|each| each.kind == DefinitionKind::Type && each.name.name == class)
-        })
-    };
-    found.complete && found.paths.len() <= MOST_FILES && !found.paths.iter().any(defines)
+    found.complete
+        && found.paths.len() <= MOST_FILES
+        && !found.paths.iter().any(|path| may_define_type(lookups, path, class))
+}
+
+/// Returns whether a file of head may define a type.
+fn may_define_type(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
+    lookups.surface(Side::Head, path).is_none_or(|surface| {
+        surface.open
+            || surface
+                .definitions
+                .iter()
+                .any(|each| each.kind == DefinitionKind::Type && each.name.name == name)
+    })
 }
 
 /// Follows a name through files that only hand it on, to the one that defines it.

@@ -10,7 +10,7 @@ use super::left::{Removed, Taken};
 use super::place::is_missing;
 use qa_contracts::v1::{DefinitionKind, MentionKind, Side};
 
-/// How many names one finding lists.
+/// Maximum number of names that one finding lists.
 const MOST_LISTED: usize = 10;
 
 /// Returns one finding for each file that loses public names.

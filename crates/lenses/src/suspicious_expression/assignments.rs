@@ -55,7 +55,8 @@ fn to_itself(site: &Site<'_>) -> Found {
         Form::Name(name) => site.language() != Language::Ruby || name.starts_with('@'),
         Form::Member { object, name } => {
             let is_world = site.is_ecma() && last_name(object).is_some_and(|owner| WORLDS.contains(&owner));
-            !is_world && !(site.is_ecma() && SETTERS.contains(&name)) && site.language() != Language::Ruby
+            let is_setter = site.is_ecma() && SETTERS.contains(&name);
+            !is_world && !is_setter && site.language() != Language::Ruby
         }
         _ => true,
     };

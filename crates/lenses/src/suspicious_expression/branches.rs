@@ -1,8 +1,10 @@
 //! Branches, cases and keys that are there twice.
 
+use std::collections::BTreeMap;
+
 use super::rules;
 use super::site::{Check, Found, Site};
-use qa_reading::expressions::{Arm, Expression, Form};
+use qa_reading::expressions::{Expression, Form, MOST_TOKENS};
 use qa_reading::syntax::Language;
 
 pub(super) const IDENTICAL: Check =
@@ -25,7 +27,12 @@ fn identical(site: &Site<'_>) -> Found {
     let is_alike = !bodies.is_empty() && bodies.iter().all(|body| body.tokens() == tokens);
     // A comment may say why both are there.
     let is_explained = ["//", "/*", "# "].iter().any(|mark| site.expression.source().contains(mark));
-    if tokens.len() < fewest || !is_alike || is_explained || site.expression.is_broken() {
+    if tokens.len() < fewest
+        || tokens.len() >= MOST_TOKENS
+        || !is_alike
+        || is_explained
+        || site.expression.is_broken()
+    {
         return Vec::new();
     }
     std::iter::once(otherwise).chain(bodies).map(Expression::span).collect()
@@ -34,8 +41,8 @@ fn identical(site: &Site<'_>) -> Found {
 fn condition(site: &Site<'_>) -> Found {
     let Some(branches) = site.expression.branches() else { return Vec::new() };
     for (position, arm) in branches.arms.iter().enumerate() {
-        let is_repeated = |earlier: &&Arm<'_>| earlier.condition.is_same(arm.condition);
-        let earlier = branches.arms[..position].iter().find(is_repeated);
+        let mut before = branches.arms[..position].iter();
+        let earlier = before.find(|earlier| earlier.condition.is_same(arm.condition));
         if let Some(earlier) = earlier.filter(|_| reads_only(arm.condition) && !is_bound(arm.condition)) {
             return vec![arm.condition.span(), earlier.condition.span()];
         }
@@ -83,11 +90,13 @@ fn case(site: &Site<'_>) -> Found {
     ) {
         return Vec::new();
     }
-    let labels = site.expression.cases();
-    for (position, label) in labels.iter().enumerate() {
-        let is_judged = label.is_pure() || reads_only(*label);
-        let earlier = labels[..position].iter().find(|earlier| is_judged && earlier.is_same(*label));
-        if let Some(earlier) = earlier {
+    let mut labels = BTreeMap::new();
+    for label in site.expression.cases() {
+        let tokens = label.unwrapped().tokens();
+        if tokens.len() < MOST_TOKENS
+            && (label.is_pure() || reads_only(label))
+            && let Some(earlier) = labels.insert(tokens, label)
+        {
             return vec![label.span(), earlier.span()];
         }
     }
@@ -95,11 +104,12 @@ fn case(site: &Site<'_>) -> Found {
 }
 
 fn key(site: &Site<'_>) -> Found {
-    let entries = site.expression.entries();
-    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_deref().unwrap_or_default()).collect();
-    for (position, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
-        if let Some(earlier) = names[..position].iter().position(|earlier| earlier == name) {
-            return vec![entries[position].key.span(), entries[earlier].key.span()];
+    let mut names = BTreeMap::new();
+    for entry in site.expression.entries() {
+        let span = entry.key.span();
+        let name = entry.name.filter(|name| !name.is_empty());
+        if let Some(earlier) = name.and_then(|name| names.insert(name, span)) {
+            return vec![span, earlier];
         }
     }
     Vec::new()

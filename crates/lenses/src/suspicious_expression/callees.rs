@@ -241,19 +241,22 @@ fn duration(site: &Site<'_>) -> Found {
     given.filter(|_| site.language() == Language::Go).map(|given| vec![given.span()]).unwrap_or_default()
 }
 
-/// Returns whether an expression takes a lock, be it behind calls that unwrap the result.
-fn takes_lock(expression: Expression<'_>) -> bool {
-    match expression.form() {
-        Form::Call { object: Some(_), name: "lock" | "read" | "write", .. } => {
-            let is_lock = expression.source().contains("lock()");
-            expression.unwrapped().arguments().is_empty() && is_lock
+/// Returns whether an expression takes a lock, be it behind a few calls that unwrap the result.
+fn takes_lock(mut expression: Expression<'_>) -> bool {
+    for _ in 0..4 {
+        match expression.form() {
+            Form::Call { object: Some(_), name: "lock" | "read" | "write", .. } => {
+                let is_lock = expression.source().contains("lock()");
+                return expression.unwrapped().arguments().is_empty() && is_lock;
+            }
+            Form::Call { object: Some(object), name: "unwrap" | "expect" | "unwrap_or_else", .. } => {
+                expression = object;
+            }
+            Form::Await(inside) => expression = inside,
+            _ => return false,
         }
-        Form::Call { object: Some(object), name: "unwrap" | "expect" | "unwrap_or_else", .. } => {
-            takes_lock(object)
-        }
-        Form::Await(inside) => takes_lock(inside),
-        _ => false,
     }
+    false
 }
 
 fn lock(site: &Site<'_>) -> Found {

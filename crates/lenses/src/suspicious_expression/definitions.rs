@@ -47,10 +47,11 @@ fn default(site: &Site<'_>) -> Found {
         return Vec::new();
     }
     let Some(body) = site.expression.body() else { return Vec::new() };
-    let changeable = site.expression.defaults().into_iter().filter(|(_, value)| match value.form() {
-        Form::List | Form::Record => true,
-        Form::Call { object: None, name: "dict" | "list" | "set", .. } => true,
-        _ => false,
+    let changeable = site.expression.defaults().into_iter().filter(|(_, value)| {
+        matches!(
+            value.form(),
+            Form::List | Form::Record | Form::Call { object: None, name: "dict" | "list" | "set", .. }
+        )
     });
     let changed = changeable.filter(|(name, _)| changes(body, name));
     changed.map(|(_, value)| value.span()).take(1).collect()

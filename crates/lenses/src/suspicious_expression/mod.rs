@@ -1,5 +1,10 @@
 //! Expressions and statements that are a fault by themselves, whatever the program is about.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a rule names the few forms that it is about, of some forty"
+)]
+
 mod assignments;
 mod asynchronous;
 mod branches;
@@ -16,6 +21,8 @@ mod site;
 mod table;
 mod texts;
 mod trust;
+
+use std::collections::BTreeSet;
 
 use crate::calls::AddedLines;
 use crate::contract::{Draft, DraftExt, Fact, Inspection, Lens, LensSpec, Need};
@@ -65,20 +72,18 @@ impl Lens for SuspiciousExpression {
         };
         let lines = AddedLines::new(packet, text);
         let mut drafts: Vec<Draft> = Vec::new();
+        let mut places = BTreeSet::new();
         all.visit(lines.spans(), |expression| {
             let site = Site::new(expression);
             for check in table::checks(&site) {
                 let draft = draft(packet, &lines, &site, check);
-                drafts.extend(draft.filter(|draft| !drafts.iter().any(|known| is_alike(known, draft))));
+                drafts.extend(
+                    draft.filter(|draft| places.insert((check.rule, draft.start_line, draft.start_column))),
+                );
             }
         });
         Inspection { drafts, facts: Vec::new() }
     }
-}
-
-/// Returns whether two findings of a rule are at the same place.
-fn is_alike(one: &Draft, two: &Draft) -> bool {
-    (&one.rule, one.start_line, one.start_column) == (&two.rule, two.start_line, two.start_column)
 }
 
 fn is_judged(file: &ChangedFile) -> bool {
@@ -87,9 +92,10 @@ fn is_judged(file: &ChangedFile) -> bool {
 
 /// Returns whether the added lines have more than names, numbers and punctuation that no rule looks at.
 fn may_tell(packet: &Packet<'_>) -> bool {
-    packet
-        .added()
-        .any(|line| line.text.contains(['(', '=', '[', '<', '>', '{', '^', '-', '/']) || has_word(line.text))
+    packet.added().any(|line| {
+        line.text.contains(['(', '=', '[', '<', '>', '{', '^', '-', '/', '!', '+', '*', '%'])
+            || has_word(line.text)
+    })
 }
 
 fn has_word(line: &str) -> bool {
@@ -106,7 +112,7 @@ fn draft(packet: &Packet<'_>, lines: &AddedLines<'_>, site: &Site<'_>, check: &C
     }
     let (line, columns) = parts.iter().find_map(|part| lines.on(*part))?;
     // A program has written or packed it.
-    if line.text.len() > LONGEST_LINE {
+    if code_length(line.text, columns.end) > LONGEST_LINE {
         return None;
     }
     let draft = Draft::on_line(check.rule, packet, line, columns, check.summary);
@@ -116,7 +122,47 @@ fn draft(packet: &Packet<'_>, lines: &AddedLines<'_>, site: &Site<'_>, check: &C
     Some(if is_part { draft.with(EXPRESSION, whole) } else { draft })
 }
 
+/// Returns the length of a line without the comment that may follow a column.
+fn code_length(line: &str, column: usize) -> usize {
+    let rest = line.get(column..).unwrap_or_default();
+    let comments = ["//", "/*", "#"].iter().filter_map(|mark| rest.find(mark));
+    column + comments.min().unwrap_or(rest.len())
+}
+
 /// Longer expressions are told apart by their quotes.
 const LONGEST_EXPRESSION: usize = 200;
 /// Longer lines are written by programs.
 const LONGEST_LINE: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_chains_and_large_numbers_are_judged() {
+        let count = 300;
+        let texts = [
+            (Language::JavaScript, format!("x_ms = {}y", "!".repeat(count))),
+            (Language::JavaScript, format!("f(a, {}1)", "- ".repeat(count))),
+            (Language::JavaScript, format!("if (a{}) {{}}", " && a".repeat(count))),
+            (Language::Rust, format!("fn f() {{ let _ = x{}; }}", ".unwrap()".repeat(count))),
+            (Language::Python, format!("x = f{}", "()".repeat(count))),
+            (Language::Python, "\"{18446744073709551615}\".format(1)".to_owned()),
+            (
+                Language::CSharp,
+                "class A { void F() { string.Format(\"{18446744073709551615}\", 1, 2); } }".to_owned(),
+            ),
+        ];
+        for (language, text) in texts {
+            let all = Expressions::parse(language, &text).unwrap();
+            let mut found = 0;
+            let whole = qa_reading::syntax::Span { start: 0, end: text.len() };
+            all.visit(&[whole], |expression| {
+                let site = Site::new(expression);
+                found +=
+                    table::checks(&site).into_iter().map(|check| (check.find)(&site).len()).sum::<usize>();
+            });
+            assert!(found <= count, "{language:?}");
+        }
+    }
+}

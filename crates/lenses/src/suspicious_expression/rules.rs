@@ -170,7 +170,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         CHANGED_IN_PLACE,
         "Result of a call that changes in place is assigned",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Call it as a statement.",
     ),
     text_rule(
@@ -205,7 +205,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_COMPARISON,
         "Comparison as a statement",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Assign, assert or return what is compared.",
     ),
     text_rule(
@@ -219,7 +219,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_RESULT,
         "Result of a call without an effect is unused",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Use the result, or remove the call.",
     ),
     text_rule(
@@ -402,7 +402,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         MUTABLE_DEFAULT,
         "Default value is changed by the function",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Use `None` as the default, and make the value in the function.",
     ),
     text_rule(
@@ -430,7 +430,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         NULL_DEREFERENCED,
         "Value is used exactly where it is missing",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Turn the check around, or join with the other operator.",
     ),
     text_rule(
@@ -451,7 +451,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         POSITION_AS_TRUTH,
         "Position of a search is used as a condition",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Compare with -1 or with `false`, or ask whether it is contained.",
     ),
     text_rule(
@@ -465,7 +465,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         SAME_OPERAND,
         "Operator with the same expression on both sides",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Correct the operand that should differ.",
     ),
     text_rule(

@@ -65,24 +65,39 @@ pub(super) fn is_ecma(language: Language) -> bool {
 }
 
 /// Returns the last name of an expression: of a name, a member or a call.
-pub(super) fn last_name<'t>(expression: Expression<'t>) -> Option<&'t str> {
-    match expression.form() {
-        Form::Name(name) | Form::Member { name, .. } | Form::Call { name, .. } => Some(name),
-        Form::Unary { operand, .. } => last_name(operand),
-        _ => None,
+pub(super) fn last_name<'t>(mut expression: Expression<'t>) -> Option<&'t str> {
+    for _ in 0..MOST_SIGNS {
+        match expression.form() {
+            Form::Name(name) | Form::Member { name, .. } | Form::Call { name, .. } => return Some(name),
+            Form::Unary { operand, .. } => expression = operand,
+            _ => return None,
+        }
     }
+    None
 }
 
 /// Returns the number that a literal is.
-pub(super) fn number(expression: Expression<'_>) -> Option<f64> {
-    match expression.form() {
-        Form::Number(number) => number.replace('_', "").parse().ok(),
-        Form::Unary { operator: "-", operand } => number(operand).map(|number| -number),
-        _ => None,
+pub(super) fn number(mut expression: Expression<'_>) -> Option<f64> {
+    let mut sign = 1.0;
+    for _ in 0..MOST_SIGNS {
+        match expression.form() {
+            Form::Number(number) => {
+                return number.replace('_', "").parse().ok().map(|number: f64| sign * number);
+            }
+            Form::Unary { operator: "-", operand } => (expression, sign) = (operand, -sign),
+            _ => return None,
+        }
     }
+    None
 }
 
-/// Returns the operands of a chain of one operator, in the order of the text.
+/// Maximum number of signs before a value that are read.
+const MOST_SIGNS: usize = 8;
+
+/// Maximum number of operands of a chain that are compared with each other.
+const MOST_OPERANDS: usize = 64;
+
+/// Returns the operands of a chain of one operator, in the order of the text; none of a very long one.
 pub(super) fn operands<'t>(
     expression: Expression<'t>,
     joins: qa_reading::expressions::Operator,
@@ -96,6 +111,9 @@ pub(super) fn operands<'t>(
                 pending.push(left);
             }
             _ => found.push(next),
+        }
+        if found.len() > MOST_OPERANDS {
+            return Vec::new();
         }
     }
     found

@@ -202,7 +202,7 @@ fn braces(site: &Site<'_>, object: Option<Expression<'_>>, arguments: &[Expressi
         match field.get(1).map(|name| name.as_str()) {
             None => automatic += 1,
             Some(name) => match name.parse::<usize>() {
-                Ok(number) => highest = highest.max(number + 1),
+                Ok(number) => highest = highest.max(number.saturating_add(1)),
                 Err(_) => is_unknown |= !named.contains(&name),
             },
         }
@@ -214,7 +214,7 @@ fn numbered(site: &Site<'_>, arguments: &[Expression<'_>]) -> Found {
     let Some(text) = arguments.first().and_then(|format| format.joined_text()) else { return Vec::new() };
     let text = text.replace("{{", "").replace("}}", "");
     let numbers = FIELD.captures_iter(&text).filter_map(|field| field.get(1)?.as_str().parse::<usize>().ok());
-    let highest = numbers.map(|number| number + 1).max().unwrap_or(0);
+    let highest = numbers.map(|number| number.saturating_add(1)).max().unwrap_or(0);
     site.if_true(highest > arguments.len() - 1 && arguments.len() > 2)
 }
 
@@ -235,8 +235,7 @@ fn prefix(site: &Site<'_>) -> Found {
     let Form::Text(text) = only.form() else { return Vec::new() };
     let Some(function) = site.expression.function() else { return Vec::new() };
     let parameters = function.parameters();
-    let mut found =
-        NAMES.captures_iter(&text).filter(|name| !name[1].is_empty() == site.is_ecma()).peekable();
+    let mut found = NAMES.captures_iter(&text).filter(|name| name[1].is_empty() != site.is_ecma()).peekable();
     let is_named = found.peek().is_some()
         && found.all(|name| parameters.contains(&name.get(2).map_or("", |name| name.as_str())));
     let is_template = only.source().starts_with('`');

@@ -274,6 +274,8 @@ pub(super) fn inspect(seen: &mut Seen<'_>) {
                 }
                 Fate::Argument(_) | Fate::Dropped | Fate::Indexed(_) | Fate::Member(..) | Fate::Other => None,
             };
+            let place =
+                place.filter(|place| row.rule != MATCH || !is_vouched_for(seen.text, call.span, *place));
             if let Some(place) = place.filter(|_| !call.is_nested && is_asked_once(seen.text, call)) {
                 found.push((row.rule, [place, call.span]));
             }
@@ -349,8 +351,59 @@ fn is_asked_once(text: &str, call: &Call) -> bool {
     whole.matches(spelled.as_str()).count() == 1 && (is_key_once || !spelled.contains("env"))
 }
 
+/// Returns whether who wrote a match tells a checker of types that there is one: by a cast, a comment or `!`.
+fn is_vouched_for(text: &str, call: Span, place: Span) -> bool {
+    const ABOVE: &[&str] = &["@ts-expect-error", "@ts-ignore", "@type {"];
+    const BESIDE: &[&str] = &["@type {", "pyright: ignore", "type: ignore"];
+    let after = text.get(call.end..).unwrap_or_default().trim_start_matches([')', ' ']);
+    let is_cast = ["as ", "satisfies "].iter().any(|word| after.starts_with(word));
+    let is_asserted = after.starts_with('!') && !after.starts_with("!=");
+    let is_commented = [call, place].iter().any(|span| {
+        let (above, own) = lines_around(text, *span);
+        ABOVE.iter().any(|word| above.contains(word)) || BESIDE.iter().any(|word| own.contains(word))
+    });
+    is_cast || is_asserted || is_commented
+}
+
+/// Returns the line above a part of a text, and those that the part stands on.
+fn lines_around(text: &str, span: Span) -> (&str, &str) {
+    let before = text.get(..span.start).unwrap_or_default();
+    let (earlier, _) = before.rsplit_once('\n').unwrap_or_default();
+    let above = earlier.rsplit('\n').next().unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let end = text.get(span.end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| span.end + at);
+    (above, text.get(start..end).unwrap_or_default())
+}
+
 /// Returns a text without white space, with one kind of quotes and without trailing commas.
 fn squashed(text: &str) -> String {
     let text: String = text.split_whitespace().collect();
     text.replace('\'', "\"").replace(",)", ")")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cast_or_a_comment_vouches_for_a_match() {
+        let cases = [
+            ("re.match(a, b).group(1)", false),
+            ("re.match(a, b).group(1)  # type: ignore[union-attr]", true),
+            ("c()  # type: ignore\nre.match(a, b).group(1)", false),
+            ("c()\nre.match(a, b).group(1)  # pyright: ignore\nd()", true),
+            ("(re.exec(a) as RegExpExecArray)[1]", true),
+            ("re.exec(a)![1]", true),
+            ("re.exec(a) != b", false),
+            ("re.exec(a)[1]", false),
+            ("// @ts-expect-error\nre.exec(a)[1]", true),
+            ("const b = /** @type {RegExpExecArray} */ (re.exec(a))[1]", true),
+        ];
+        for (text, is_vouched) in cases {
+            let start = text.find("re.").unwrap();
+            let end = start + text[start..].find(')').unwrap() + 1;
+            let call = Span { start, end };
+            assert_eq!(is_vouched_for(text, call, call), is_vouched, "{text}");
+        }
+    }
 }

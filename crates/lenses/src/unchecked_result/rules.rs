@@ -9,6 +9,7 @@ const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF
 const ADVISE_BOTH: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..ADVISE };
 const PRODUCT: PresetStrengths = presets(ADVISE, ADVISE);
 const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
+const WHEN_ASKED: PresetStrengths = presets(OFF, ADVISE);
 
 pub(super) static RULES: &[RuleSpec] = &[
     text_rule(
@@ -99,7 +100,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         MATCH,
         "Result of a match is used unchecked",
         Severity::Medium,
-        PRODUCT,
+        WHEN_ASKED,
         "Keep the result, and check it before its groups are read.",
     ),
     text_rule(

@@ -1,46 +1,45 @@
 //! Compares expressions without their spelling, and tells those that only read.
 
 use super::Expression;
-use super::form::{Class, Form};
+use super::form::Form;
+use super::kinds::Class;
 use crate::nodes::Tabled;
 use crate::syntax::Language;
 
 /// Longer expressions are not compared.
-const MOST_TOKENS: usize = 2_000;
+pub const MOST_TOKENS: usize = 2_000;
 
 impl<'t> Expression<'t> {
-    /// Returns the words and signs of an expression without comments, parentheses, commas and semicolons.
+    /// Returns the words and signs of an expression without comments, commas, semicolons and parentheses of its own.
+    /// Parentheses stand around each operation and call instead, and a quote before each string, so that what differs
+    /// in meaning differs in tokens.
     pub fn tokens(self) -> Vec<&'t str> {
         let mut tokens = Vec::new();
         let mut cursor = self.node.walk();
         let mut depth = 0_usize;
-        loop {
+        while tokens.len() < MOST_TOKENS {
             let node = cursor.node();
             // Not all of a text is in nodes of its own.
             let class = self.with(node).class();
             let is_text = matches!(class, Class::Text | Class::Character);
-            let is_word = node.child_count() == 0 || is_text;
-            if !node.is_comment() {
-                if is_word {
-                    let text = self.with(node).source();
-                    let text = if class == Class::Text { unquoted(text) } else { text };
-                    if class == Class::Text {
-                        tokens.push("text");
-                    }
-                    let is_spelling = !node.is_named() && matches!(text, "(" | ")" | "," | ";");
-                    if !is_spelling && (is_text || !text.is_empty()) && tokens.len() < MOST_TOKENS {
-                        tokens.push(text);
-                    }
-                } else if cursor.goto_first_child() {
-                    // Without commas and parentheses a tuple looks like its entry, and a call like its function.
-                    match class {
-                        Class::Call => tokens.push("call"),
-                        Class::Tuple => tokens.push("tuple"),
-                        _ => {}
-                    }
-                    depth += 1;
-                    continue;
+            if node.is_comment() {
+                // Comments say nothing.
+            } else if node.child_count() == 0 || is_text {
+                let text = self.with(node).source();
+                let text = if class == Class::Text { unquoted(text) } else { text };
+                if class == Class::Text {
+                    tokens.push("\"");
                 }
+                let is_spelling = !node.is_named() && matches!(text, "(" | ")" | "," | ";");
+                if !is_spelling && (is_text || !text.is_empty()) {
+                    tokens.push(text);
+                }
+            } else if cursor.goto_first_child() {
+                if is_grouped(class) {
+                    tokens.push("(");
+                }
+                depth += 1;
+                continue;
             }
             loop {
                 if depth == 0 {
@@ -51,8 +50,12 @@ impl<'t> Expression<'t> {
                 }
                 cursor.goto_parent();
                 depth -= 1;
+                if is_grouped(self.with(cursor.node()).class()) {
+                    tokens.push(")");
+                }
             }
         }
+        tokens
     }
 
     /// Returns whether two expressions are the same but for their spelling.
@@ -142,4 +145,12 @@ impl<'t> Expression<'t> {
 fn unquoted(text: &str) -> &str {
     let inside = text.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\'']));
     inside.unwrap_or(text)
+}
+
+/// Returns whether the operands of a node belong together without parentheses around them.
+fn is_grouped(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Binary | Class::Call | Class::Choice | Class::Compare | Class::Tuple | Class::Unary
+    )
 }

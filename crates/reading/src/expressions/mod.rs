@@ -1,5 +1,10 @@
 //! Expressions and statements of a source file in one form for all grammars, for rules about a single one of them.
 
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "a question names the few forms that it is about, of some forty"
+)]
+
 mod compare;
 mod form;
 mod kinds;
@@ -12,6 +17,7 @@ use tree_sitter::{Node, Tree};
 use crate::nodes::Tabled;
 use crate::syntax::{Language, Span, parse_tree_once};
 
+pub use compare::MOST_TOKENS;
 pub use form::{Form, Operator};
 pub use parts::{Arm, Branches, Entry};
 

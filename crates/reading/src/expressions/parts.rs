@@ -1,6 +1,7 @@
 //! Parts of expressions and statements that have several: arguments, branches, cases, entries.
 
-use super::form::{Class, Form, Operator};
+use super::form::{Form, Operator};
+use super::kinds::Class;
 use super::{Expression, LONGEST_CHAIN};
 use crate::nodes::Tabled;
 use crate::syntax::Language;

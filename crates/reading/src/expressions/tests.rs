@@ -1,3 +1,5 @@
+//! Tests of the forms, one text in each language.
+
 use super::{Expressions, Form};
 use crate::syntax::{Language, Span};
 
@@ -58,4 +60,49 @@ fn strings_are_compared_by_value() {
         });
         assert_eq!(found, [value], "{text}");
     }
+}
+
+/// Returns the tokens of the first call of a text.
+fn tokens(language: Language, text: &str) -> Vec<String> {
+    let all = Expressions::parse(language, text).unwrap();
+    let mut found = Vec::new();
+    all.visit(&[Span { start: 0, end: text.len() }], |expression| {
+        if let Form::Call { .. } = expression.form()
+            && found.is_empty()
+        {
+            found = expression.tokens().into_iter().map(str::to_owned).collect();
+        }
+    });
+    found
+}
+
+#[test]
+fn tokens_tell_meanings_apart_and_no_spellings() {
+    let spelled = tokens(Language::Python, "f( (a) == \"x\", )  # c");
+    assert_eq!(tokens(Language::Python, "f(a == 'x')"), spelled);
+    for (one, two) in [
+        ("f(\"a\")", "f(a)"),
+        ("f(d['a'])", "f(d[a])"),
+        ("f((a + b) * c)", "f(a + b * c)"),
+        ("f((a or b) and c)", "f(a or b and c)"),
+        ("f(a)(b)", "f(a, b)"),
+        ("f((a, b))", "f(a, b)"),
+        ("f(-(a + b))", "f(-a + b)"),
+    ] {
+        assert_ne!(tokens(Language::Python, one), tokens(Language::Python, two), "{one} {two}");
+    }
+}
+
+#[test]
+fn long_chains_are_read_without_deep_recursion() {
+    let count = 2_000;
+    let calls = format!("x = f{}", "()".repeat(count));
+    assert!(tokens(Language::Python, &calls).len() <= super::MOST_TOKENS);
+    let signs = format!("x_ms = {}y", "!".repeat(count));
+    let all = Expressions::parse(Language::JavaScript, &signs).unwrap();
+    let mut visited = 0;
+    all.visit(&[Span { start: 0, end: signs.len() }], |expression| {
+        visited += usize::from(format!("{:?}", expression.class()) == "Unary");
+    });
+    assert!(visited > 0);
 }

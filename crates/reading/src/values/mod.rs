@@ -102,7 +102,7 @@ pub struct Event {
     pub is_nested: bool,
 }
 
-/// What happens to a name.
+/// Use that code makes of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     Called,
@@ -126,7 +126,7 @@ pub struct Call {
     pub is_nested: bool,
 }
 
-/// What becomes of the result of a call, awaits passed over.
+/// Destination of the result of a call, awaits passed over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Fate {
     /// Argument of this callee.
@@ -186,9 +186,9 @@ pub struct NullTest {
 }
 
 impl Body {
-    /// Parses the functions of a text that touch one of some spans, outer ones first, and the file's own statements where
-    /// the language runs them. Returns `None` for a text that is too large or takes too long; a function that could not be
-    /// parsed as a whole is left out.
+    /// Parses the functions of a text that touch one of some spans, which are in order and apart, outer functions first,
+    /// and the file's own statements where the language runs them. Returns `None` for a text that is too large or takes
+    /// too long; a function that could not be parsed as a whole is left out.
     pub fn parse_touching(language: Language, text: &str, spans: &[Span]) -> Option<Vec<Self>> {
         let tree = parse_tree_once(language, text)?;
         let builder = Builder { language, text };
@@ -197,7 +197,7 @@ impl Body {
         loop {
             let node = cursor.node();
             let place = Span { start: node.start_byte(), end: node.end_byte() };
-            let touches = spans.iter().any(|span| span.touches(place));
+            let touches = touches_one_of(spans, place);
             if touches && node.is_named() && is_function(node.word()) {
                 bodies.extend(builder.body(node));
             }
@@ -247,6 +247,12 @@ impl Body {
         }
         found
     }
+}
+
+/// Returns whether a place touches one of some spans, which are in order and apart.
+fn touches_one_of(spans: &[Span], place: Span) -> bool {
+    let next = spans.partition_point(|span| span.end < place.start);
+    spans.get(next).is_some_and(|span| span.touches(place))
 }
 
 impl Block {

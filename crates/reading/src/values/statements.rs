@@ -157,7 +157,7 @@ impl<'t> Builder<'t> {
         if handlers.is_empty() {
             return;
         }
-        // What stands before a `rescue` is the body of a `try`.
+        // Statements before a `rescue` are the body of a `try`.
         let tried = std::mem::take(block);
         let mut statement = Statement {
             kind: StatementKind::Try,

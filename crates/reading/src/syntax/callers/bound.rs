@@ -125,6 +125,13 @@ const BINDERS: &[(&str, &str)] = &[
     ("variadic_parameter_declaration", "name"),
 ];
 
+/// A node above the current one.
+struct Level<'t> {
+    word: &'t str,
+    /// Set for a part of what binds a name.
+    is_bound: bool,
+}
+
 /// Returns the names that a tree binds, but for those of imports. `is_import` leaves out a declaration that imports.
 pub(super) fn bound<'t>(
     tree: &Tree,
@@ -133,55 +140,44 @@ pub(super) fn bound<'t>(
 ) -> BTreeSet<&'t str> {
     let mut names = BTreeSet::new();
     let mut cursor = tree.walk();
+    let mut above: Vec<Level<'_>> = Vec::new();
     loop {
         let node = cursor.node();
+        let word = node.word();
         let is_left_out = is_import(node);
+        let is_bound = above.last().is_some_and(|level| level.binds(cursor.field_name()));
         if !is_left_out
+            && is_bound
             && node.child_count() == 0
-            && node.word().ends_with("identifier") | (node.word() == "shorthand_property_identifier_pattern")
-            && is_bound(node)
+            && word.ends_with("identifier") | (word == "shorthand_property_identifier_pattern")
         {
             names.insert(span(node).of(text));
         }
         if !is_left_out && cursor.goto_first_child() {
+            above.push(Level { word, is_bound });
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return names;
             }
+            above.pop();
         }
     }
 }
 
-/// Returns whether a name is bound where it stands.
-fn is_bound(name: Node<'_>) -> bool {
-    let mut node = name;
-    while let Some(parent) = node.parent() {
-        let is_in = |field: &str| field.is_empty() || is_in_field(parent, node, field);
-        let word = parent.word();
-        if has_row(BINDERS, word, &is_in) {
-            return true;
-        }
-        if !has_row(PATTERNS, word, &is_in) {
-            return false;
-        }
-        node = parent;
+impl Level<'_> {
+    /// Returns whether the names in a field of the node are bound.
+    fn binds(&self, field: Option<&str>) -> bool {
+        has_row(BINDERS, self.word, field) || self.is_bound && has_row(PATTERNS, self.word, field)
     }
-    false
 }
 
-fn has_row(table: &[(&str, &str)], word: &str, is_in: &dyn Fn(&str) -> bool) -> bool {
+fn has_row(table: &[(&str, &str)], word: &str, field: Option<&str>) -> bool {
     match table.binary_search_by(|(kind, _)| (*kind).cmp(word)) {
-        Ok(at) => is_in(table[at].1),
+        Ok(at) => table[at].1.is_empty() || field == Some(table[at].1),
         Err(_) => false,
     }
-}
-
-/// Returns whether a child stands in a field, which may have several.
-fn is_in_field(parent: Node<'_>, child: Node<'_>, field: &str) -> bool {
-    let mut cursor = parent.walk();
-    parent.children_by_field_name(field, &mut cursor).any(|each| each == child)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn read<'t>(exports: Node<'_>, text: &'t str, names: &mut Vec<(&'t str, Span)>) 
             let name = parent.field("property")?;
             let outer = parent.parent()?;
             // A name that is only read is none that the module gives.
-            if outer.word() == "assignment_expression" && outer.field("left") == Some(parent) {
+            if outer.word().ends_with("assignment_expression") && outer.field("left") == Some(parent) {
                 names.push((span(name).of(text), span(name)));
             }
             Some(0)

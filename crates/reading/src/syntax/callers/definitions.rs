@@ -9,6 +9,7 @@ use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
 use super::signatures::signature;
 use crate::nodes::Tabled;
+use crate::outlines::MAX_NAME_BYTES;
 
 /// A definition that other files may refer to.
 pub(crate) struct Defined {
@@ -62,7 +63,7 @@ struct Reader<'t> {
     root: Node<'t>,
 }
 
-/// What a definition belongs to.
+/// Owner of a definition.
 enum Owner {
     File,
     Type(String),
@@ -111,7 +112,9 @@ impl<'t> Reader<'t> {
                 let of_trait = node.field("trait").is_some();
                 let name = node.field("name").or_else(|| node.field("type"))?;
                 let name = if name.word() == "generic_type" { name.field("type")? } else { name };
-                return (is_outer && !of_trait).then(|| Owner::Type(span(name).of(self.text).to_owned()));
+                let name = span(name).of(self.text);
+                let is_plain = is_outer && !of_trait && name.len() <= MAX_NAME_BYTES;
+                return is_plain.then(|| Owner::Type(name.to_owned()));
             }
             if !TRANSPARENT.contains(&word) {
                 return None;
@@ -174,12 +177,13 @@ impl<'t> Reader<'t> {
         if self.is_decorated(whole) {
             return None;
         }
-        let read = |function, is_method| signature(self.language, self.text, function, is_method);
         match whole.word() {
-            "function_definition" | "function_declaration" | "function_item" => read(whole, false),
-            "generator_function_declaration" => read(whole, false),
+            "function_definition"
+            | "function_declaration"
+            | "function_item"
+            | "generator_function_declaration" => self.parameters(whole),
             "method_declaration" if self.language == Language::Java => {
-                owner.is_some().then(|| read(whole, false)).flatten()
+                owner.and_then(|_| self.parameters(whole))
             }
             "class_definition" | "class_declaration" | "abstract_class_declaration" => {
                 self.constructor(whole)
@@ -187,11 +191,16 @@ impl<'t> Reader<'t> {
             "variable_declarator" => {
                 let value = whole.field("value").filter(|_| whole.field("type").is_none())?;
                 matches!(value.word(), "arrow_function" | "function_expression")
-                    .then(|| read(value, false))
+                    .then(|| self.parameters(value))
                     .flatten()
             }
             _ => None,
         }
+    }
+
+    /// Returns the parameters of a function that is no method.
+    fn parameters(&self, function: Node<'t>) -> Option<Signature> {
+        signature(self.language, self.text, function, false)
     }
 
     /// Returns the parameters of a class's only constructor.

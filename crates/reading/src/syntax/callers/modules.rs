@@ -7,6 +7,7 @@ use super::super::outline::{Import, ImportKind, Outline, Span};
 use super::super::shape::parts;
 use super::super::walk::span;
 use crate::nodes::Tabled;
+use crate::outlines::MAX_NAME_BYTES;
 
 /// A name that an import binds.
 pub(super) struct Binding {
@@ -55,13 +56,24 @@ fn is_firm(import: &Import) -> bool {
     !import.conditional && !import.guarded
 }
 
+/// Returns whether a module's name is short enough to be kept with each use.
+fn is_short(import: &Import) -> bool {
+    import.module.len() <= MAX_NAME_BYTES
+}
+
+fn are_short(path: &[String]) -> bool {
+    path.iter().map(String::len).sum::<usize>() <= MAX_NAME_BYTES
+}
+
+/// Makes a binding, which is not firm where its names are too long to be kept with each use.
 fn binding(import: &Import, local: &str, path: Vec<String>, span: Span) -> Binding {
+    let is_short = is_short(import) && are_short(&path);
     Binding {
         local: local.to_owned(),
-        module: import.module.clone(),
+        module: if is_short { import.module.clone() } else { String::new() },
         path,
         span,
-        is_firm: is_firm(import),
+        is_firm: is_short && is_firm(import),
         is_statement: import.kind != ImportKind::Call,
         is_dotted: false,
     }
@@ -109,10 +121,11 @@ fn of_rust(tree: &Tree, import: &Import, all: &mut Vec<Binding>) {
         .root_node()
         .descendant_for_byte_range(import.span.start, import.span.end)
         .map_or(0, inline_modules);
+    let parts: Vec<&str> = import.module.split("::").filter(|part| !part.is_empty()).collect();
+    let around: &[&str] = if is_short(import) { &parts } else { &[] };
     for name in &import.names {
-        let mut path: Vec<String> =
-            import.module.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
-        let last = path.last().cloned();
+        let mut path: Vec<String> = around.iter().map(|part| (*part).to_owned()).collect();
+        let last = parts.last().map(|part| (*part).to_owned());
         let local = match (&name.alias, name.name.as_str(), last) {
             (Some(alias), ..) => alias.clone(),
             (None, "self", Some(last)) => last,
@@ -132,7 +145,7 @@ fn of_rust(tree: &Tree, import: &Import, all: &mut Vec<Binding>) {
 }
 
 /// Returns the number of modules with a body around a node.
-pub(super) fn inline_modules(node: Node<'_>) -> usize {
+fn inline_modules(node: Node<'_>) -> usize {
     let around = std::iter::successors(node.parent(), |node| node.parent());
     around.filter(|node| node.word() == "mod_item").count()
 }
@@ -159,6 +172,9 @@ fn of_require(tree: &Tree, text: &str, import: &Import, all: &mut Vec<Binding>) 
     let call = tree.root_node().descendant_for_byte_range(import.span.start, import.span.end);
     let Some(call) = call.filter(|call| is_require(*call, text)) else { return };
     let Some((declarator, path)) = declarator(call, text) else { return };
+    if !are_short(&path) {
+        return;
+    }
     let Some(name) = declarator.field("name") else { return };
     if name.word() == "identifier" {
         all.push(binding(import, span(name).of(text), path, span(name)));

@@ -70,7 +70,10 @@ fn of_python(text: &str, list: Node<'_>, is_method: bool) -> Option<Signature> {
     }
     if is_method {
         // Without a receiver of its own it is none of these.
-        (!signature.parameters.is_empty()).then(|| drop(signature.parameters.remove(0)))?;
+        if signature.parameters.is_empty() {
+            return None;
+        }
+        signature.parameters.remove(0);
     }
     Some(signature)
 }
@@ -169,6 +172,5 @@ pub(super) fn arguments(language: Language, text: &str, list: Node<'_>) -> Optio
             _ => arguments.positional += 1,
         }
     }
-    // Python calls a function with a generator without parentheses of its own.
     Some(arguments)
 }

@@ -10,12 +10,15 @@ use super::super::outline::{Outline, Span};
 use super::super::shape::{first_field, parts};
 use super::super::walk::span;
 use super::bound::bound;
-use super::modules::{Binding, bindings, inline_modules, is_import, is_require, rooted};
+use super::modules::{Binding, bindings, is_import, is_require, rooted};
 use super::signatures::arguments;
 use crate::nodes::Tabled;
+use crate::outlines::MAX_NAME_BYTES;
 
 /// Longest chain of members that is followed.
 const LONGEST_CHAIN: usize = 16;
+/// Deeper names are not looked at.
+const MAX_DEPTH: usize = 1_000;
 
 /// A use of a name.
 pub(crate) struct Used {
@@ -50,6 +53,7 @@ pub(crate) fn uses(
     };
     let mut uses = reader.imported(&all, words);
     let mut cursor = tree.walk();
+    let mut above: Vec<Node<'_>> = Vec::new();
     loop {
         let node = cursor.node();
         let is_left_out = node.is_error()
@@ -59,9 +63,10 @@ pub(crate) fn uses(
             )
             || matches!(node.word(), "import_declaration" | "use_declaration" | "export_specifier");
         if !is_left_out && node.child_count() == 0 && node.is_named() && words.contains(span(node).of(text)) {
-            uses.extend(reader.used(node));
+            uses.extend(reader.used(node, &above));
         }
         if !is_left_out && cursor.goto_first_child() {
+            above.push(node);
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -70,6 +75,7 @@ pub(crate) fn uses(
                 uses.sort_by_key(|used| used.name_span);
                 return uses;
             }
+            above.pop();
         }
     }
 }
@@ -84,11 +90,19 @@ struct Reader<'t, 'b> {
 }
 
 /// A path of names, with the whole node.
-struct Chain<'t> {
+struct Chain<'t, 'a> {
     whole: Node<'t>,
+    /// Nodes around the whole, outer ones first.
+    above: &'a [Node<'t>],
     names: Vec<&'t str>,
     /// The module that a call at the beginning loads.
     required: Option<&'t str>,
+}
+
+impl Chain<'_, '_> {
+    fn owned_names(&self) -> Vec<String> {
+        self.names.iter().map(|name| (*name).to_owned()).collect()
+    }
 }
 
 impl<'t> Reader<'t, '_> {
@@ -112,10 +126,13 @@ impl<'t> Reader<'t, '_> {
             .collect()
     }
 
-    fn used(&self, name: Node<'t>) -> Option<Used> {
-        let chain = self.chain(name)?;
-        let call = self.call(chain.whole);
-        if self.is_weak(chain.whole) {
+    fn used(&self, name: Node<'t>, above: &[Node<'t>]) -> Option<Used> {
+        if above.len() > MAX_DEPTH {
+            return None;
+        }
+        let chain = self.chain(name, above)?;
+        let call = call(&chain);
+        if self.is_weak(&chain) {
             return None;
         }
         let is_called = call.is_some();
@@ -126,26 +143,25 @@ impl<'t> Reader<'t, '_> {
             (None, Some(_)) => Some(CallArguments::default()),
             (None, None) => None,
         };
-        let (module, path, is_imported) = self.resolve(name, &chain)?;
+        let (module, path, is_imported) = self.resolve(&chain)?;
         Some(Used { module, path, name_span: span(name), is_imported, is_called, arguments })
     }
 
     /// Returns the module that a chain begins in, the names below it, and whether an import has the last of them.
-    fn resolve(&self, name: Node<'t>, chain: &Chain<'t>) -> Option<(Option<String>, Vec<String>, bool)> {
-        let names = || chain.names.iter().map(|name| (*name).to_owned());
+    fn resolve(&self, chain: &Chain<'t, '_>) -> Option<(Option<String>, Vec<String>, bool)> {
         if let Some(module) = chain.required {
-            return Some((Some(module.to_owned()), names().collect(), false));
+            return Some((Some(module.to_owned()), chain.owned_names(), false));
         }
         let (first, rest) = chain.names.split_first()?;
         if self.language == Language::Rust && matches!(*first, "crate" | "self" | "super") {
-            let (module, path) = rooted(names().collect(), inline_modules(name))?;
+            let (module, path) = rooted(chain.owned_names(), inline_modules(chain))?;
             return Some((Some(module), path, false));
         }
         if self.bound.contains(first) {
             return None;
         }
         let Some(bindings) = self.bindings.get(first) else {
-            return self.own(name, names().collect());
+            return self.own(chain);
         };
         if bindings.iter().any(|binding| !binding.is_firm) {
             return None;
@@ -162,11 +178,12 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Returns a name that neither the file nor an import binds, in languages where it is one of the same package.
-    fn own(&self, name: Node<'t>, names: Vec<String>) -> Option<(Option<String>, Vec<String>, bool)> {
+    fn own(&self, chain: &Chain<'t, '_>) -> Option<(Option<String>, Vec<String>, bool)> {
+        let names = chain.owned_names();
         match self.language {
             Language::Go if !self.has_dot_import => Some((None, names, false)),
             Language::Java => Some((None, names, false)),
-            Language::Rust if names.len() > 1 && inline_modules(name) == 0 => {
+            Language::Rust if names.len() > 1 && inline_modules(chain) == 0 => {
                 Some((Some("self".to_owned()), names, false))
             }
             Language::C
@@ -185,13 +202,14 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Returns the chain that ends in a name, or `None` where the name is no use or hangs on any object.
-    fn chain(&self, name: Node<'t>) -> Option<Chain<'t>> {
-        let parent = name.parent()?;
+    fn chain<'a>(&self, name: Node<'t>, above: &'a [Node<'t>]) -> Option<Chain<'t, 'a>> {
+        let (parent, outer) = above.split_last()?;
+        let parent = *parent;
         let own = span(name).of(self.text);
         if let Some(object) = object_of(parent, name) {
             let (mut names, required) = self.flat(object, 0)?;
             names.push(own);
-            return Some(Chain { whole: parent, names, required });
+            return Some(Chain { whole: parent, above: outer, names, required });
         }
         let is_plain =
             matches!(name.word(), "identifier" | "type_identifier" | "shorthand_property_identifier");
@@ -199,13 +217,13 @@ impl<'t> Reader<'t, '_> {
             "keyword_argument" => parent.field("name") == Some(name),
             "method_invocation" | "method_declaration" | "element_value_pair" | "labeled_statement" => true,
             // A field of a struct, or a constant that is a key.
-            "literal_element" => parent
-                .parent()
+            "literal_element" => outer
+                .last()
                 .is_some_and(|pair| pair.word() == "keyed_element" && pair.named_child(0) == Some(parent)),
             "method_reference" => parent.named_child(0) != Some(name),
             _ => false,
         };
-        (is_plain && !is_other).then(|| Chain { whole: name, names: vec![own], required: None })
+        (is_plain && !is_other).then(|| Chain { whole: name, above, names: vec![own], required: None })
     }
 
     /// Returns the names of a chain, and the module that a call loads at its beginning.
@@ -217,7 +235,7 @@ impl<'t> Reader<'t, '_> {
             let list = node.field("arguments")?;
             let [module] = parts(list)[..] else { return None };
             let module = span(module).of(self.text).trim_matches(['"', '\'', '`']);
-            return Some((Vec::new(), Some(module)));
+            return (module.len() <= MAX_NAME_BYTES).then(|| (Vec::new(), Some(module)));
         }
         if node.child_count() == 0 {
             let is_name = node.is_named() && !matches!(node.word(), "this" | "string");
@@ -237,34 +255,11 @@ impl<'t> Reader<'t, '_> {
         Some((names, required))
     }
 
-    /// Returns the call whose function is a node.
-    fn call(&self, function: Node<'t>) -> Option<Node<'t>> {
-        if function.word() == "method_invocation" {
-            return Some(function);
-        }
-        let mut function = function;
-        let mut parent = function.parent()?;
-        if matches!(parent.word(), "generic_function" | "generic_type") {
-            (function, parent) = (parent, parent.parent()?);
-        }
-        let is_call = match parent.word() {
-            "call" | "call_expression" => {
-                parent.field("function") == Some(function) && parent.field("optional_chain").is_none()
-            }
-            "new_expression" => parent.field("constructor") == Some(function),
-            "object_creation_expression" => {
-                parent.field("type") == Some(function)
-                    && parts(parent).iter().all(|part| part.word() != "class_body")
-            }
-            _ => false,
-        };
-        is_call.then_some(parent)
-    }
-
     /// Returns whether a use is meant to fail, or only happens where the name is there.
-    fn is_weak(&self, whole: Node<'t>) -> bool {
+    fn is_weak(&self, chain: &Chain<'t, '_>) -> bool {
         const TRIES: &[&str] =
             &["raises", "Raises", "throws", "Throws", "toThrow", "rejects", "suppress", "catch_unwind"];
+        let whole = chain.whole;
         let own = span(whole).of(self.text);
         let line_start = self.text[..whole.start_byte()].rfind('\n').map_or(0, |at| at + 1);
         let above = self.text[..line_start].trim_end().rsplit('\n').next().unwrap_or_default();
@@ -273,14 +268,9 @@ impl<'t> Reader<'t, '_> {
             .iter()
             .any(|word| line.contains(word) || above.contains(word) && word.starts_with("ts-"));
         let mut node = whole;
-        while let Some(parent) = node.parent() {
-            let tests = |field: &str| {
-                parent.field(field).is_some_and(|condition| {
-                    let text = span(condition).of(self.text);
-                    condition != node
-                        && (text.contains(own) || text.contains("hasattr") || text.contains("version_info"))
-                })
-            };
+        let mut around = chain.above;
+        while let Some((parent, outer)) = around.split_last() {
+            let parent = *parent;
             let is_weak = match parent.word() {
                 "assignment" | "assignment_expression" | "augmented_assignment" => {
                     parent.field("left") == Some(node)
@@ -288,11 +278,12 @@ impl<'t> Reader<'t, '_> {
                 "delete_statement" => true,
                 "unary_expression" => span(parent).of(self.text).starts_with("typeof"),
                 "try_statement" => parent.field("body") == Some(node) && self.catches(parent),
-                "if_statement" | "ternary_expression" => tests("condition"),
+                "if_statement" | "ternary_expression" => self.tests(parent.field("condition"), node, own),
                 "conditional_expression" => {
-                    tests("condition") || span(parent).of(self.text).contains("hasattr")
+                    self.tests(parent.field("condition"), node, own)
+                        || span(parent).of(self.text).contains("hasattr")
                 }
-                "binary_expression" | "boolean_operator" => tests("left"),
+                "binary_expression" | "boolean_operator" => self.tests(parent.field("left"), node, own),
                 "with_statement" => {
                     let head = span(parent).of(self.text).split(':').next().unwrap_or_default();
                     TRIES.iter().any(|word| head.contains(word))
@@ -303,9 +294,9 @@ impl<'t> Reader<'t, '_> {
                     let is_in_arguments = parent.field("arguments") == Some(node);
                     is_in_arguments
                         && callee.is_some_and(|callee| TRIES.iter().any(|word| callee.contains(word)))
-                        || parent
-                            .parent()
-                            .and_then(|outer| first_field(outer, &["property", "name", "attribute"]))
+                        || outer
+                            .last()
+                            .and_then(|outer| first_field(*outer, &["property", "name", "attribute"]))
                             .is_some_and(|name| {
                                 TRIES.iter().any(|word| span(name).of(self.text).contains(word))
                             })
@@ -315,9 +306,17 @@ impl<'t> Reader<'t, '_> {
             if is_weak {
                 return true;
             }
-            node = parent;
+            (node, around) = (parent, outer);
         }
         is_excused
+    }
+
+    /// Returns whether a condition, of which a use is no part, asks if the name is there.
+    fn tests(&self, condition: Option<Node<'t>>, used: Node<'t>, own: &str) -> bool {
+        condition.filter(|condition| *condition != used).is_some_and(|condition| {
+            let text = span(condition).of(self.text);
+            text.contains(own) || text.contains("hasattr") || text.contains("version_info")
+        })
     }
 
     /// Returns whether a `try` catches what a missing name raises.
@@ -344,8 +343,38 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
+/// Returns the call whose function is a chain.
+fn call<'t>(chain: &Chain<'t, '_>) -> Option<Node<'t>> {
+    let mut function = chain.whole;
+    if function.word() == "method_invocation" {
+        return Some(function);
+    }
+    let (parent, outer) = chain.above.split_last()?;
+    let mut parent = *parent;
+    if matches!(parent.word(), "generic_function" | "generic_type") {
+        (function, parent) = (parent, *outer.last()?);
+    }
+    let is_call = match parent.word() {
+        "call" | "call_expression" => {
+            parent.field("function") == Some(function) && parent.field("optional_chain").is_none()
+        }
+        "new_expression" => parent.field("constructor") == Some(function),
+        "object_creation_expression" => {
+            parent.field("type") == Some(function)
+                && parts(parent).iter().all(|part| part.word() != "class_body")
+        }
+        _ => false,
+    };
+    is_call.then_some(parent)
+}
+
+/// Returns the number of modules with a body around a chain.
+fn inline_modules(chain: &Chain<'_, '_>) -> usize {
+    chain.above.iter().filter(|node| node.word() == "mod_item").count()
+}
+
 fn arguments_of(reader: &Reader<'_, '_>, list: Node<'_>) -> Option<CallArguments> {
-    // `f(x for x in y)` passes one argument.
+    // Python passes a generator without parentheses of its own: `f(x for x in y)`.
     if list.word() == "generator_expression" {
         return Some(CallArguments { positional: 1, named: Vec::new() });
     }
