@@ -159,8 +159,7 @@ mod tests {
             let whole = qa_reading::syntax::Span { start: 0, end: text.len() };
             all.visit(&[whole], |expression| {
                 let site = Site::new(expression);
-                found +=
-                    table::checks(&site).into_iter().map(|check| (check.find)(&site).len()).sum::<usize>();
+                found += table::checks(&site).map(|check| (check.find)(&site).len()).sum::<usize>();
             });
             assert!(found <= count, "{language:?}");
         }

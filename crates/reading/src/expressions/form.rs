@@ -189,7 +189,7 @@ impl<'t> Expression<'t> {
             Class::Call => self.call()?,
             Class::Character => Form::Character(self.source()),
             Class::Choice => Form::Choice,
-            Class::Class => Form::Class,
+            Class::TypeBody => Form::Class,
             Class::Compare => self.compare()?,
             Class::Declare => self.declare()?,
             Class::Defer => Form::Defer(*self.children().last()?),

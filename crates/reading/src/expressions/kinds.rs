@@ -46,7 +46,7 @@ pub(super) enum Class {
     Call,
     Character,
     Choice,
-    Class,
+    TypeBody,
     Compare,
     Declare,
     Defer,
@@ -115,7 +115,7 @@ impl Class {
             | "unless"
             | "unless_modifier" => Self::Choice,
             "class" | "class_body" | "class_definition" | "declaration_list" | "enum_body_declarations" => {
-                Self::Class
+                Self::TypeBody
             }
             "init_declarator"
             | "let_declaration"
