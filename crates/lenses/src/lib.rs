@@ -48,6 +48,7 @@ mod unresolved_import;
 mod weak_test;
 mod workflow_conventions;
 mod workflow_hardening;
+mod workflows;
 
 use contract::{Lens, RuleSpec};
 

@@ -8,9 +8,9 @@ use qa_core::packet::Packet;
 use qa_reading::workflow::{Access, Expression, Job, Path, Permissions, Step, Workflow};
 
 use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
-use super::workflow_hardening::injection::{chosen_source, scripts};
-use super::workflow_hardening::model::{self, Group, Kind, Model, uses_action, values_of};
-use super::workflow_hardening::place::{Found, inspect_versions, new_ones};
+use super::workflows::chosen::{chosen_source, scripts};
+use super::workflows::model::{self, Group, Kind, Model, uses_action, values_of};
+use super::workflows::place::{Found, inspect_versions, new_ones};
 
 const BROAD: &str = "workflow-conventions/broad-permissions";
 const DEFAULT: &str = "workflow-conventions/default-permissions";

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use qa_reading::workflow::{Condition, Expression, Job, Literal, Operator, Path, Step, Trigger, Workflow};
 
 use super::WITH_RIGHTS;
-use super::injection::is_chosen;
-use super::model::{Group, Model, action_of, text_of};
+use crate::workflows::chosen::is_chosen;
+use crate::workflows::model::{Group, Model, action_of, text_of};
 
 /// Events that strangers cause, beside those with the rights of the repository: on a branch of its own a review runs with
 /// its secrets too.

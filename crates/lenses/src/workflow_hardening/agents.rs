@@ -5,10 +5,10 @@ use qa_reading::shell::{Command, Options, Script, Word};
 use qa_reading::workflow::{Expression, ParsedRun, Path, Step, Trigger, Value, Workflow};
 
 use super::actors::{is_asked, is_by_actor, is_vetted, strangers};
-use super::injection::{chosen_source, is_chosen};
 use super::known_agents::{ACTIONS, AGENTS, Agent, AgentAction};
-use super::model::{Group, Model, Scope, action_of, pipelines_of, runs, text_of};
 use super::{AGENT_OPEN, AGENT_OUTPUT, AGENT_PROMPT, AGENT_TOOLS, Found};
+use crate::workflows::chosen::{chosen_source, is_chosen};
+use crate::workflows::model::{Group, Model, Scope, action_of, pipelines_of, runs, text_of};
 
 const STARTED: &str = "agent is started by an event that anyone can trigger";
 const INSTRUCTED: &str = "untrusted event data is part of an agent's instructions";

@@ -3,8 +3,8 @@
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{Step, Value, Workflow};
 
-use super::model::{Model, action_of, text_of};
 use super::{CACHE, Found};
+use crate::workflows::model::{Model, action_of, text_of};
 
 /// Looks at every step of a workflow that a release, a tag or a branch of releases starts, and of a job that publishes.
 pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use qa_reading::workflow::{Job, Value};
 
-use super::model::{Model, text_of, values_of};
 use super::{Found, IMAGE};
+use crate::workflows::model::{Model, text_of, values_of};
 
 /// Name of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,74 +2,11 @@
 
 use qa_reading::shell::{Command, Word};
 use qa_reading::syntax::Span;
-use qa_reading::workflow::{Embedded, Expression, ParsedRun, Path, Step, Template, Value};
+use qa_reading::workflow::{Embedded, Expression, ParsedRun, Path, Template, Value};
 
-use super::model::{Group, Model, Scope, pipelines_of, runs, text_of, uses_action, variable_name};
 use super::{ENVIRONMENT, Found, INJECTION};
-
-/// Texts that whoever opens an issue, a pull request, a comment or a branch may choose.
-const CHOSEN: &[Chosen] = &[
-    line("github.head_ref"),
-    line("github.event.issue.title"),
-    lines("github.event.issue.body"),
-    line("github.event.pull_request.title"),
-    lines("github.event.pull_request.body"),
-    line("github.event.pull_request.head.ref"),
-    line("github.event.pull_request.head.label"),
-    line("github.event.pull_request.head.repo.default_branch"),
-    line("github.event.pull_request.head.repo.description"),
-    line("github.event.pull_request.head.repo.homepage"),
-    lines("github.event.comment.body"),
-    lines("github.event.review.body"),
-    lines("github.event.review_comment.body"),
-    line("github.event.discussion.title"),
-    lines("github.event.discussion.body"),
-    line("github.event.pages.*.page_name"),
-    lines("github.event.commits.*.message"),
-    line("github.event.commits.*.author.email"),
-    line("github.event.commits.*.author.name"),
-    lines("github.event.head_commit.message"),
-    line("github.event.head_commit.author.email"),
-    line("github.event.head_commit.author.name"),
-    line("github.event.head_commit.committer.email"),
-    line("github.event.head_commit.committer.name"),
-    line("github.event.changes.title.from"),
-    lines("github.event.changes.body.from"),
-    line("github.event.workflow_run.head_branch"),
-    line("github.event.workflow_run.display_title"),
-    lines("github.event.workflow_run.head_commit.message"),
-    line("github.event.workflow_run.head_commit.author.email"),
-    line("github.event.workflow_run.head_commit.author.name"),
-    line("github.event.workflow_run.head_repository.description"),
-    line("github.event.workflow_run.pull_requests.*.head.ref"),
-];
-
-/// A path of the event to a text that anyone may choose.
-#[derive(Debug, Clone, Copy)]
-struct Chosen {
-    path: &'static str,
-    /// True if the text may have several lines.
-    has_lines: bool,
-}
-
-const fn line(path: &'static str) -> Chosen {
-    Chosen { path, has_lines: false }
-}
-
-const fn lines(path: &'static str) -> Chosen {
-    Chosen { path, has_lines: true }
-}
-
-/// Inputs of actions that run them as scripts, whatever the action.
-const SCRIPTS: &[&str] = &["script", "inlineScript"];
-
-/// Inputs that one action runs as a script.
-const SCRIPTS_OF: &[(&str, &[&str])] = &[
-    ("addnab/docker-run-action", &["run"]),
-    ("cypress-io/github-action", &["build", "command", "install-command", "start"]),
-    ("mikefarah/yq", &["cmd"]),
-    ("nick-fields/retry", &["command"]),
-];
+use crate::workflows::chosen::{chosen, chosen_source, scripts};
+use crate::workflows::model::{Group, Model, Scope, pipelines_of, runs, text_of, variable_name};
 
 /// Files whose lines become variables, outputs or parts of the search path of later steps.
 const DESTINATIONS: &[&str] = &["GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH"];
@@ -97,14 +34,6 @@ pub(super) fn audit(model: &Model<'_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns the texts of a step that are run as scripts.
-pub(crate) fn scripts<'d>(step: &Step<'d>) -> impl Iterator<Item = Value<'d>> + use<'d> {
-    let own = SCRIPTS_OF.iter().filter(|(action, _)| uses_action(step, action)).flat_map(|(_, names)| *names);
-    let names = SCRIPTS.iter().filter(|_| step.uses.is_some()).chain(own);
-    let given: Vec<_> = names.filter_map(|name| step.input(name)).collect();
-    step.run.map(|run| run.value).into_iter().chain(given)
-}
-
 /// Finds scripts into which an output of an earlier step brings a chosen text.
 fn injected_outputs(group: &Group<'_, '_>, outputs: &[Path], found: &mut Vec<Found>) {
     for (_, run) in runs(group) {
@@ -128,17 +57,6 @@ fn injected(script: Value<'_>, scope: &Scope<'_, '_>, found: &mut Vec<Found>) {
     }
 }
 
-/// Returns the path to a chosen text that an expression takes its value from.
-pub(crate) fn chosen_source(expression: &Expression, scope: &Scope<'_, '_>) -> Option<Path> {
-    let whole = calls(expression, "tojson");
-    scope.sources(expression).into_iter().find(|path| chosen(path, whole).is_some())
-}
-
-/// Returns whether a path names a chosen text, or an object with one in it.
-pub(super) fn is_chosen(path: &Path) -> bool {
-    chosen(path, true).is_some()
-}
-
 fn push_injection(
     script: Value<'_>,
     template: &Template,
@@ -149,31 +67,6 @@ fn push_injection(
     let summary = "untrusted event data is interpolated into a script";
     let place = template.place(embedded.span);
     found.push(Found::new(INJECTION, script, subject, summary).placed_at(place));
-}
-
-/// Returns the text that a path names, or that is a part of the object that it names where `toJSON` writes all of it.
-fn chosen(path: &Path, whole: bool) -> Option<Chosen> {
-    CHOSEN.iter().copied().find(|chosen| {
-        let names: Vec<&str> = chosen.path.split('.').collect();
-        path.is_within(&names) || whole && is_part_of(&names, path)
-    })
-}
-
-fn is_part_of(names: &[&str], path: &Path) -> bool {
-    let prefix = names.get(..=path.segments.len());
-    prefix.is_some_and(|prefix| path.is_within(prefix))
-}
-
-fn calls(expression: &Expression, name: &str) -> bool {
-    match expression {
-        Expression::Literal(_) | Expression::Path(_) => false,
-        Expression::Part { of, .. } => calls(of, name),
-        Expression::Not(inner) => calls(inner, name),
-        Expression::Call { function, arguments } => {
-            function == name || arguments.iter().any(|argument| calls(argument, name))
-        }
-        Expression::Binary { left, right, .. } => calls(left, name) || calls(right, name),
-    }
 }
 
 /// Finds commands that write a chosen text to a file of the runner, and notes the outputs that hold one.
@@ -305,36 +198,4 @@ fn heredoc_text(text: &str, command: &Command, scope: &Scope<'_, '_>) -> Vec<Wri
         found.push(WrittenText { text: line.to_owned(), span: command.span, sources });
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_value_of_an_expression_decides() {
-        let cases = [
-            ("github.head_ref", true),
-            ("github.event.issue['title']", true),
-            ("github.event.commits[0].message", true),
-            ("join(github.event.commits.*.message, ' ')", true),
-            ("toJSON(github.event.comment.body)", true),
-            ("toJson(github.event)", true),
-            ("toJson(github.event.commits)", true),
-            ("toJson(github.event.inputs)", false),
-            ("github.event", false),
-            ("github.event_name == 'push' && 'a' || github.head_ref", true),
-            ("github.head_ref == 'main'", false),
-            ("contains(github.event.issue.body, 'x')", false),
-            ("github.head_ref && 'a' || 'b'", false),
-            ("github.event.pull_request.head.sha", false),
-            ("github.event.number", false),
-        ];
-        for (text, expected) in cases {
-            let expression = Expression::parse(text).expect(text);
-            let whole = calls(&expression, "tojson");
-            let is_chosen = expression.sources().into_iter().any(|path| chosen(path, whole).is_some());
-            assert_eq!(is_chosen, expected, "{text}");
-        }
-    }
 }

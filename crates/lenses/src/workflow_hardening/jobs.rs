@@ -5,8 +5,8 @@ use qa_reading::workflow::{
     Access, Job, ParsedRun, Path, Permissions, Reference, Secrets, Step, Trigger, Value, Workflow,
 };
 
-use super::model::{Group, Model, Scope, text_of, uses_action};
 use super::{CREDENTIALS, Found, INHERITED, PERMISSIONS, SELF_HOSTED, TARGET_CHECKOUT, UNVETTED};
+use crate::workflows::model::{Group, Model, Scope, text_of, uses_action};
 
 /// Fewest scopes that a token writes to when it counts as one that may write to nearly everything.
 const MANY_SCOPES: usize = 6;

@@ -4,12 +4,10 @@ mod actors;
 mod agents;
 mod caches;
 mod images;
-pub(crate) mod injection;
+mod injection;
 mod jobs;
 mod known_agents;
-pub(crate) mod model;
 mod network;
-pub(crate) mod place;
 mod uses;
 
 use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
@@ -18,8 +16,8 @@ use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, 
 use qa_core::packet::Packet;
 use qa_reading::documents::ReadError;
 
-use model::{Kind, Model};
-use place::{Found, inspect_versions, new_ones};
+use crate::workflows::model::{FILES, Kind, Model};
+use crate::workflows::place::{Found, inspect_versions, new_ones};
 
 const AGENT_OPEN: &str = "workflow-hardening/agent-open-to-anyone";
 const AGENT_OUTPUT: &str = "workflow-hardening/agent-output-executed";
@@ -59,7 +57,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
-    triggers: model::FILES,
+    triggers: FILES,
     page: include_str!("../../../../tests/corpus/lenses/workflow-hardening.md"),
     rules: &[
         text_rule(

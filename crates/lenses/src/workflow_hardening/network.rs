@@ -6,10 +6,10 @@ use qa_reading::shell::{Command, Interpreter, Word};
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{ParsedRun, Run};
 
-use super::model::{Group, Model, pipelines_of, runs};
 use super::{FROM_NETWORK, Found};
 use crate::contract::Census;
 use crate::pattern::Pattern;
+use crate::workflows::model::{Group, Model, pipelines_of, runs};
 
 /// Downloads that are run, in scripts of other programs and in words that another machine runs.
 static PIPED: Pattern = Pattern::new(concat!(
@@ -335,7 +335,7 @@ fn by_text(run: &Run<'_>, known: &[Found]) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow_hardening::model::Kind;
+    use crate::workflows::model::Kind;
     use qa_reading::documents::{Document, Format};
 
     fn count(scripts: &[&str]) -> usize {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use qa_reading::workflow::{Reference, Value};
 
 use super::images::image;
-use super::model::{Model, text_of};
 use super::{FIRST_PARTY, Found, LOOSENED, UNPINNED};
+use crate::workflows::model::{Model, text_of};
 
 /// Code that `uses` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
