@@ -15,8 +15,7 @@ PATH=$(scripts/cargo-tool.sh deny 0.20.2):$(scripts/cargo-tool.sh nextest 0.9.14
 log=$(mktemp)
 (scripts/foreign.sh --install-only && scripts/container.sh --install-only) > "$log" 2>&1 &
 installing=$!
-temporary=
-trap 'kill "$installing" 2> /dev/null || true; rm -rf "$log" "$temporary"' EXIT
+trap 'kill "$installing" 2> /dev/null || true; rm -f "$log"' EXIT
 scripts/check.sh
 status=0
 wait "$installing" || status=$?
@@ -24,16 +23,8 @@ printf '\n== installed meanwhile\n'
 cat "$log"
 [ "$status" -eq 0 ]
 
-# Temporary files in memory, where there is room for programs: on a disk a fifth of the tests' time goes to its inodes.
-in_memory=()
-if [ -z "${TMPDIR:-}" ] && temporary=$(mktemp -d /dev/shm/qa-skill.XXXXXX 2> /dev/null) &&
-    [ "$(df --output=avail --block-size=1G "$temporary" | tail -n 1)" -ge 4 ] &&
-    cp "$(command -v true)" "$temporary/true" && "$temporary/true" 2> /dev/null; then
-    in_memory=(env "TMPDIR=$temporary")
-fi
-
 # Twice as many as there are processors: many tests wait for a server, a deadline or the disk.
-step "${in_memory[@]}" "$cargo" nextest run "${flags[@]}" --workspace --test-threads "$((2 * $(nproc)))"
+step "$cargo" nextest run "${flags[@]}" --workspace --test-threads "$((2 * $(nproc)))"
 step scripts/validate-skill.sh
 step scripts/validate-workflows.sh
 step scripts/container.sh
