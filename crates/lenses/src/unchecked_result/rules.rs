@@ -156,7 +156,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         SEARCH,
         "Result of a search is used unchecked",
         Severity::Medium,
-        PRODUCT,
+        WHEN_ASKED,
         "Check the result, or use the form that fails with a message of its own.",
     ),
     text_rule(
