@@ -55,7 +55,7 @@ pub struct Function<'t> {
     checks: OnceCell<Vec<Check>>,
 }
 
-/// What a function does, without the functions in it.
+/// Effects and results of a function, without those of the functions in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     pub effect: Effect,
