@@ -266,8 +266,11 @@ fn is_made(expression: &Expression) -> bool {
 fn is_made_path(path: &Path) -> bool {
     let names: Vec<&str> = (0..path.segments.len()).filter_map(|at| path.name(at)).collect();
     let by_others = names.iter().any(|name| matches!(*name, "inputs" | "outputs" | "client_payload"));
-    let is_of_platform = matches!(path.context.as_str(), "github" | "job" | "needs" | "runner" | "steps");
-    is_of_platform && !by_others && names.last().is_some_and(|last| MADE.contains(last))
+    match path.context.as_str() {
+        "job" | "runner" | "strategy" => true,
+        "github" | "needs" | "steps" => !by_others && names.last().is_some_and(|last| MADE.contains(last)),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -305,6 +308,8 @@ mod tests {
             ("matrix.number", false),
             ("env.workspace", false),
             ("github.ref_name", false),
+            ("runner.os", true),
+            ("needs.a.outputs.number", false),
         ];
         for (text, expected) in cases {
             assert_eq!(is_made(&Expression::parse(text).expect(text)), expected, "{text}");

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, Fact};
-use super::super::imports::{Family, line_range};
+use super::super::imports::{Family, line_range, on_name};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangeKind, MentionKind, PlacedName, Side};
 use qa_core::classify::is_example;
@@ -103,13 +103,7 @@ impl Change {
         name: &PlacedName,
         summary: &str,
     ) -> Option<Draft> {
-        let mut draft = Draft::on_file(rule, self.paths.get(path)?, side, summary);
-        draft.start_line = u64::from(name.line);
-        draft.end_line = draft.start_line;
-        draft.start_column = u64::from(name.start_column);
-        draft.end_column = u64::from(name.end_column);
-        draft.quote.clone_from(name.written.as_ref().unwrap_or(&name.name));
-        (draft.start_column > 0).then_some(draft)
+        on_name(rule, side, self.paths.get(path)?, name, summary)
     }
 
     /// Returns a draft about a file, for a name that stands beside the changed lines.

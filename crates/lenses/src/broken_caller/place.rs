@@ -206,7 +206,9 @@ pub(super) fn is_missing(lookups: &dyn Lookups, place: &Place) -> bool {
     let file = &place.file;
     match file.parse_family() {
         Some(MentionKind::Python) => {
-            place.owner.is_none() && has(lookups, Side::Head, file, &place.name) == Has::No
+            place.owner.is_none()
+                && has(lookups, Side::Head, file, &place.name) == Has::No
+                && !mentions_one(lookups, file, &["global_enum", "_convert_"])
         }
         Some(MentionKind::Ecma) => {
             has(lookups, Side::Head, file, &place.name) == Has::No || is_gone_from_exports(lookups, place)
@@ -248,6 +250,14 @@ fn is_missing_in_go(lookups: &dyn Lookups, place: &Place) -> bool {
     !paths.is_empty()
         && paths.len() <= MOST_FILES
         && paths.iter().all(|path| lacks(lookups, path, &place.name))
+        // A file that a command makes may not be in the repository.
+        && !paths.iter().any(|path| mentions_one(lookups, path, &["//go:generate"]))
+}
+
+/// Returns whether the text of a file at head contains one of some words, by which names come to be that it does not
+/// write.
+fn mentions_one(lookups: &dyn Lookups, path: &str, words: &[&str]) -> bool {
+    lookups.text(Side::Head, path).is_some_and(|text| words.iter().any(|word| text.contains(word)))
 }
 
 /// Returns whether a class is gone with its file, or a class that inherits nothing has nothing of a name.

@@ -241,7 +241,7 @@ impl Change {
         within(self.removed.get(path), line)
     }
 
-    /// A draft that quotes a name where it stands; null when what stands there is written in another way.
+    /// Returns a draft that quotes a name where it stands in a changed file.
     pub(super) fn on_name(
         &self,
         rule: &'static str,
@@ -250,15 +250,25 @@ impl Change {
         name: &PlacedName,
         summary: &str,
     ) -> Option<Draft> {
-        let (start, end) = (u64::from(name.start_column), u64::from(name.end_column));
-        let mut draft = Draft::on_file(rule, self.paths.get(path)?, side, summary);
-        draft.start_line = u64::from(name.line);
-        draft.end_line = draft.start_line;
-        draft.start_column = start;
-        draft.end_column = end;
-        draft.quote.clone_from(name.written.as_ref().unwrap_or(&name.name));
-        (start > 0).then_some(draft)
+        on_name(rule, side, self.paths.get(path)?, name, summary)
     }
+}
+
+/// Returns a draft that quotes a name where it stands; `None` where what stands there is written in another way.
+pub(crate) fn on_name(
+    rule: &'static str,
+    side: Side,
+    path: &RepoPath,
+    name: &PlacedName,
+    summary: &str,
+) -> Option<Draft> {
+    let mut draft = Draft::on_file(rule, path, side, summary);
+    draft.start_line = u64::from(name.line);
+    draft.end_line = draft.start_line;
+    draft.start_column = u64::from(name.start_column);
+    draft.end_column = u64::from(name.end_column);
+    draft.quote.clone_from(name.written.as_ref().unwrap_or(&name.name));
+    (draft.start_column > 0).then_some(draft)
 }
 
 fn within(ranges: Option<&Vec<RangeInclusive<u64>>>, line: u32) -> bool {

@@ -278,6 +278,8 @@ impl<'t> Reader<'t, '_> {
                 "delete_statement" => true,
                 "unary_expression" => span(parent).of(self.text).starts_with("typeof"),
                 "try_statement" => parent.field("body") == Some(node) && self.catches(parent),
+                // What is done for another version of the name.
+                "except_clause" => self.is_caught(parent, &["AttributeError", "ImportError", "TypeError"]),
                 "if_statement" | "ternary_expression" => self.tests(parent.field("condition"), node, own),
                 "conditional_expression" => {
                     self.tests(parent.field("condition"), node, own)
@@ -319,15 +321,24 @@ impl<'t> Reader<'t, '_> {
         })
     }
 
+    /// Returns a clause up to its colon.
+    fn head_of(&self, clause: Node<'t>) -> &'t str {
+        span(clause).of(self.text).split(':').next().unwrap_or_default()
+    }
+
+    /// Returns whether a clause of Python names one of some errors.
+    fn is_caught(&self, clause: Node<'t>, errors: &[&str]) -> bool {
+        errors.iter().any(|error| self.head_of(clause).contains(error))
+    }
+
     /// Returns whether a `try` catches what a missing name raises.
     fn catches(&self, tried: Node<'t>) -> bool {
         const ERRORS: &[&str] = &["AttributeError", "Exception", "ImportError", "NameError", "TypeError"];
         match self.language {
             Language::Python => {
-                parts(tried).into_iter().filter(|part| part.word() == "except_clause").any(|clause| {
-                    let head = span(clause).of(self.text).split(':').next().unwrap_or_default();
-                    head.trim() == "except" || ERRORS.iter().any(|error| head.contains(error))
-                })
+                let mut clauses = parts(tried).into_iter().filter(|part| part.word() == "except_clause");
+                clauses
+                    .any(|clause| self.head_of(clause).trim() == "except" || self.is_caught(clause, ERRORS))
             }
             Language::JavaScript | Language::Tsx | Language::TypeScript => true,
             Language::C
