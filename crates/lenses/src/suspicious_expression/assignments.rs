@@ -49,30 +49,30 @@ fn to_itself(site: &Site<'_>) -> Found {
     if !target.is_place() || !target.is_same(value) {
         return Vec::new();
     }
-    let is_judged = match target.form() {
+    let form = target.form();
+    let is_judged = if let Form::Name(name) = form {
         // A name of a module or a class is taken over from outside, and Ruby has methods that look like variables.
-        Form::Name(_) if site.language() == Language::Python => site.expression.function().is_some(),
-        Form::Name(name) => site.language() != Language::Ruby || name.starts_with('@'),
-        Form::Member { object, name } => {
-            let is_world = site.is_ecma() && last_name(object).is_some_and(|owner| WORLDS.contains(&owner));
-            let is_setter = site.is_ecma() && SETTERS.contains(&name);
-            !is_world && !is_setter && site.language() != Language::Ruby
+        if site.language() == Language::Python {
+            site.expression.function().is_some()
+        } else {
+            site.language() != Language::Ruby || name.starts_with('@')
         }
-        _ => true,
+    } else if let Form::Member { object, name } = form {
+        let is_world = site.is_ecma() && last_name(object).is_some_and(|owner| WORLDS.contains(&owner));
+        let is_setter = site.is_ecma() && SETTERS.contains(&name);
+        !is_world && !is_setter && site.language() != Language::Ruby
+    } else {
+        true
     };
     site.if_true(is_judged)
 }
 
 /// Returns the target and the value of a statement that assigns one.
 fn assignment<'t>(statement: Expression<'t>) -> Option<(Expression<'t>, Expression<'t>)> {
-    let inside = match statement.form() {
-        Form::Statement(inside) => inside.form(),
-        form => form,
-    };
-    match inside {
-        Form::Assign { target, value, is_plain: true } => Some((target, value)),
-        _ => None,
-    }
+    let form = statement.form();
+    let inside = if let Form::Statement(inside) = form { inside.form() } else { form };
+    let Form::Assign { target, value, is_plain: true } = inside else { return None };
+    Some((target, value))
 }
 
 fn swap(site: &Site<'_>) -> Found {

@@ -65,10 +65,11 @@ fn for_each(site: &Site<'_>) -> Found {
 
 fn list(site: &Site<'_>) -> Found {
     let Form::Await(awaited) = site.form else { return Vec::new() };
-    let is_list = match awaited.form() {
-        Form::List => site.is_ecma() || site.language() == Language::Python,
-        Form::Tuple => site.language() == Language::Python,
-        _ => false,
+    let form = awaited.form();
+    let is_list = if site.language() == Language::Python {
+        matches!(form, Form::List | Form::Tuple)
+    } else {
+        site.is_ecma() && form == Form::List
     };
     site.if_true(is_list && !awaited.unwrapped().children().is_empty())
 }

@@ -56,14 +56,18 @@ fn reads_only(condition: Expression<'_>) -> bool {
         &["is", "has", "starts", "ends", "contains", "includes", "equals", "Has", "Contains"];
     let mut reads = true;
     condition.descend(&mut |node| {
-        reads &= match node.form() {
-            Form::Assign { .. }
-            | Form::Update(_)
-            | Form::Await(_)
-            | Form::Function
-            | Form::Declare { .. } => false,
-            Form::Call { name, .. } => ASKS.iter().any(|word| name.starts_with(word)),
-            _ => true,
+        let form = node.form();
+        reads &= if let Form::Call { name, .. } = form {
+            ASKS.iter().any(|word| name.starts_with(word))
+        } else {
+            !matches!(
+                form,
+                Form::Assign { .. }
+                    | Form::Update(_)
+                    | Form::Await(_)
+                    | Form::Function
+                    | Form::Declare { .. }
+            )
         };
         reads
     });

@@ -63,18 +63,14 @@ fn sort(site: &Site<'_>) -> Found {
     if !site.is_ecma() || !site.arguments().is_empty() {
         return Vec::new();
     }
-    let is_of_numbers = match object.form() {
-        Form::List => {
-            let items = object.unwrapped().children();
-            !items.is_empty() && items.iter().all(|item| number(*item).is_some())
-        }
-        Form::Call { object: Some(_), name: "map", .. } => {
-            let [only] = object.unwrapped().arguments()[..] else { return Vec::new() };
-            matches!(only.form(), Form::Name("Number" | "parseFloat"))
-        }
-        _ => false,
-    };
-    site.if_true(is_of_numbers)
+    let form = object.form();
+    if form == Form::List {
+        let items = object.unwrapped().children();
+        return site.if_true(!items.is_empty() && items.iter().all(|item| number(*item).is_some()));
+    }
+    let Form::Call { object: Some(_), name: "map", .. } = form else { return Vec::new() };
+    let [only] = object.unwrapped().arguments()[..] else { return Vec::new() };
+    site.if_true(matches!(only.form(), Form::Name("Number" | "parseFloat")))
 }
 
 /// Returns whether an expression makes an array that has a length and no entries.
@@ -91,13 +87,9 @@ fn holes(site: &Site<'_>) -> Found {
 
 /// Returns whether an expression makes a list or a map that can be changed.
 fn is_changeable(expression: Expression<'_>) -> bool {
-    match expression.form() {
-        Form::List | Form::Record => true,
-        Form::Call { object: None, name: "dict" | "list" | "set", .. } => {
-            expression.language() == Language::Python
-        }
-        _ => false,
-    }
+    let form = expression.form();
+    let is_call = matches!(form, Form::Call { object: None, name: "dict" | "list" | "set", .. });
+    matches!(form, Form::List | Form::Record) || is_call && expression.language() == Language::Python
 }
 
 fn shared(site: &Site<'_>) -> Found {
@@ -244,15 +236,18 @@ fn duration(site: &Site<'_>) -> Found {
 /// Returns whether an expression takes a lock, be it behind a few calls that unwrap the result.
 fn takes_lock(mut expression: Expression<'_>) -> bool {
     for _ in 0..4 {
-        match expression.form() {
-            Form::Call { object: Some(_), name: "lock" | "read" | "write", .. } => {
+        let form = expression.form();
+        if let Form::Await(inside) = form {
+            expression = inside;
+            continue;
+        }
+        let Form::Call { object: Some(object), name, .. } = form else { return false };
+        match name {
+            "lock" | "read" | "write" => {
                 let is_lock = expression.source().contains("lock()");
                 return expression.unwrapped().arguments().is_empty() && is_lock;
             }
-            Form::Call { object: Some(object), name: "unwrap" | "expect" | "unwrap_or_else", .. } => {
-                expression = object;
-            }
-            Form::Await(inside) => expression = inside,
+            "unwrap" | "expect" | "unwrap_or_else" => expression = object,
             _ => return false,
         }
     }
@@ -260,16 +255,14 @@ fn takes_lock(mut expression: Expression<'_>) -> bool {
 }
 
 fn lock(site: &Site<'_>) -> Found {
-    match site.form {
-        Form::Declare { target, value } if site.language() == Language::Rust => {
-            site.if_true(target.source() == "_" && takes_lock(value))
-        }
-        // A guard without a name lives until the end of the statement.
-        Form::Call { name: "lock_guard" | "scoped_lock" | "unique_lock" | "shared_lock", .. } => {
-            site.if_true(site.language() == Language::Cpp && site.expression.is_dropped())
-        }
-        _ => Vec::new(),
+    if let Form::Declare { target, value } = site.form {
+        let is_rust = site.language() == Language::Rust;
+        return site.if_true(is_rust && target.source() == "_" && takes_lock(value));
     }
+    let Form::Call { name, .. } = site.form else { return Vec::new() };
+    let is_guard = matches!(name, "lock_guard" | "scoped_lock" | "unique_lock" | "shared_lock");
+    // A guard without a name lives until the end of the statement.
+    site.if_true(is_guard && site.language() == Language::Cpp && site.expression.is_dropped())
 }
 
 fn deferred_lock(site: &Site<'_>) -> Found {

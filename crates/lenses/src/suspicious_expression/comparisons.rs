@@ -79,7 +79,15 @@ fn identity(site: &Site<'_>) -> Found {
             Language::Kotlin => is_identity && is_text,
             Language::Java => operator.is_equality() && is_text && !other.is_literal(),
             Language::C => operator.is_equality() && is_text && other.is_place(),
-            _ => false,
+            Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::JavaScript
+            | Language::Php
+            | Language::Ruby
+            | Language::Rust
+            | Language::Tsx
+            | Language::TypeScript => false,
         }
     });
     site.if_true(found)
@@ -87,12 +95,12 @@ fn identity(site: &Site<'_>) -> Found {
 
 fn fresh(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
-    let found = [left, right].into_iter().any(|side| match side.form() {
-        Form::List | Form::Record | Form::Regex | Form::Function => site.is_ecma(),
-        Form::Call { is_new: true, .. } => {
-            site.is_ecma() || matches!(site.language(), Language::Java | Language::CSharp)
+    let found = [left, right].into_iter().any(|side| {
+        let form = side.form();
+        if matches!(form, Form::Call { is_new: true, .. }) {
+            return site.is_ecma() || matches!(site.language(), Language::Java | Language::CSharp);
         }
-        _ => false,
+        site.is_ecma() && matches!(form, Form::List | Form::Record | Form::Regex | Form::Function)
     });
     site.if_true(found && operator.is_equality())
 }
@@ -105,18 +113,17 @@ fn nan(site: &Site<'_>) -> Found {
 fn is_nan(expression: Expression<'_>) -> bool {
     const OWNERS: &[&str] =
         &["Double", "Float", "Number", "double", "f32", "f64", "float", "math", "Math", "np", "numpy"];
-    match expression.form() {
-        Form::Name(name) => name == "NaN" || name == "NAN",
-        Form::Member { object, name } => {
-            let is_owner = last_name(object).is_some_and(|owner| OWNERS.contains(&owner));
-            is_owner && name.eq_ignore_ascii_case("nan")
-        }
-        Form::Call { object: Some(object), name: "NaN", .. } => last_name(object) == Some("math"),
-        Form::Call { object: None, name: "float", .. } => {
-            let first = expression.unwrapped().arguments().first().and_then(|given| given.text_value());
-            first.is_some_and(|text| text.eq_ignore_ascii_case("nan"))
-        }
-        _ => false,
+    let form = expression.form();
+    if let Form::Member { object, name } = form {
+        let is_owner = last_name(object).is_some_and(|owner| OWNERS.contains(&owner));
+        is_owner && name.eq_ignore_ascii_case("nan")
+    } else if let Form::Call { object: Some(object), name: "NaN", .. } = form {
+        last_name(object) == Some("math")
+    } else if let Form::Call { object: None, name: "float", .. } = form {
+        let first = expression.unwrapped().arguments().first().and_then(|given| given.text_value());
+        first.is_some_and(|text| text.eq_ignore_ascii_case("nan"))
+    } else {
+        matches!(form, Form::Name("NaN" | "NAN"))
     }
 }
 
@@ -141,19 +148,20 @@ fn type_word(site: &Site<'_>) -> Found {
     if !operator.is_equality() {
         return Vec::new();
     }
-    let found = [(left, right), (right, left)].into_iter().any(|(asked, word)| match asked.form() {
-        Form::Unary { operator: "typeof", .. } => match word.form() {
-            Form::Text(word) => !TYPES.contains(&word.as_str()),
-            Form::Null => true,
+    let found = [(left, right), (right, left)].into_iter().any(|(asked, word)| {
+        let form = asked.form();
+        if let Form::Unary { operator: "typeof", .. } = form {
+            let is_unknown = word.text_value().is_some_and(|word| !TYPES.contains(&word.as_str()));
+            return is_unknown || word.form() == Form::Null;
+        }
+        let Form::Call { object: None, name, .. } = form else { return false };
+        match (site.language(), name) {
+            (Language::Php, "gettype") => {
+                word.text_value().is_some_and(|word| !PHP_TYPES.contains(&word.as_str()))
+            }
+            (Language::Python, "type") => word.text_value().is_some() && asked.arguments().len() == 1,
             _ => false,
-        },
-        Form::Call { object: None, name: "gettype", .. } if site.language() == Language::Php => {
-            word.text_value().is_some_and(|word| !PHP_TYPES.contains(&word.as_str()))
         }
-        Form::Call { object: None, name: "type", .. } if site.language() == Language::Python => {
-            word.text_value().is_some() && asked.arguments().len() == 1
-        }
-        _ => false,
     });
     site.if_true(found)
 }
@@ -201,7 +209,13 @@ fn is_text_of_call(expression: Expression<'_>) -> bool {
         },
         Language::Php => object.is_none() && matches!(name, "strtolower" | "strtoupper" | "trim" | "implode"),
         Language::Ruby => object.is_some() && matches!(name, "downcase" | "upcase" | "strip" | "to_s"),
-        _ => false,
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Java
+        | Language::Kotlin
+        | Language::Rust => false,
     }
 }
 
@@ -209,30 +223,26 @@ fn other_type(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
     let coerces = site.is_ecma() || site.language() == Language::Php;
     let is_strict = !coerces || site.expression.written_operator().len() == 3;
-    let found = [(left, right), (right, left)].into_iter().any(|(value, literal)| match literal.form() {
-        Form::Text(_) => is_length(value),
-        Form::Number(_) => is_text_of_call(value),
-        Form::Truth(_) => is_text_of_call(value),
-        _ => false,
+    let found = [(left, right), (right, left)].into_iter().any(|(value, literal)| {
+        let form = literal.form();
+        let is_no_text = matches!(form, Form::Number(_) | Form::Truth(_));
+        matches!(form, Form::Text(_)) && is_length(value) || is_no_text && is_text_of_call(value)
     });
     site.if_true(operator.is_equality() && is_strict && found)
 }
 
 fn length(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
+    // Opposites such as `<` and `>=` are fixed by the same numbers.
+    let is_less = matches!(operator, Operator::Less | Operator::GreaterEqual);
+    let is_greater = matches!(operator, Operator::Greater | Operator::LessEqual);
     let is_fixed = if is_length(left) {
-        number(right).is_some_and(|number| match operator {
-            Operator::Less | Operator::GreaterEqual => number <= 0.0,
-            Operator::LessEqual | Operator::Greater => number < 0.0,
-            _ => number < 0.0 && operator.is_equality(),
+        number(right).is_some_and(|number| {
+            is_less && number <= 0.0 || (is_greater || operator.is_equality()) && number < 0.0
         })
     } else {
         is_length(right)
-            && number(left).is_some_and(|number| match operator {
-                Operator::Greater | Operator::LessEqual => number <= 0.0,
-                Operator::GreaterEqual | Operator::Less => number < 0.0,
-                _ => false,
-            })
+            && number(left).is_some_and(|number| is_greater && number <= 0.0 || is_less && number < 0.0)
     };
     site.if_true(is_fixed)
 }
@@ -279,24 +289,19 @@ impl Case {
 
 /// Returns whether a literal, or one of a list of literals, is in another case.
 fn is_excluded(case: Case, literal: Expression<'_>) -> bool {
-    match literal.form() {
-        Form::Text(text) => case.excludes(&text),
-        Form::List | Form::Tuple => {
-            literal.children().iter().any(|item| item.text_value().is_some_and(|text| case.excludes(&text)))
-        }
-        _ => false,
+    if let Some(text) = literal.text_value() {
+        return case.excludes(&text);
     }
+    matches!(literal.form(), Form::List | Form::Tuple)
+        && literal.children().iter().any(|item| item.text_value().is_some_and(|text| case.excludes(&text)))
 }
 
 fn other_case(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
-    let found = match operator {
-        Operator::In | Operator::NotIn => Case::of(left).is_some_and(|case| is_excluded(case, right)),
-        _ => [(left, right), (right, left)]
-            .into_iter()
-            .any(|(value, literal)| Case::of(value).is_some_and(|case| is_excluded(case, literal))),
-    };
-    site.if_true(found && (operator.is_equality() || matches!(operator, Operator::In | Operator::NotIn)))
+    let is_search = matches!(operator, Operator::In | Operator::NotIn);
+    let is_left = Case::of(left).is_some_and(|case| is_excluded(case, right));
+    let is_right = Case::of(right).is_some_and(|case| is_excluded(case, left));
+    site.if_true(is_left && is_search || (is_left || is_right) && operator.is_equality())
 }
 
 fn other_case_call(site: &Site<'_>) -> Found {
@@ -326,12 +331,11 @@ fn other_case_label(site: &Site<'_>) -> Found {
 fn position(site: &Site<'_>) -> Found {
     let Form::Call { object, name, .. } = site.form else { return Vec::new() };
     let is_text = site.first().is_some_and(|given| matches!(given.form(), Form::Text(_) | Form::Template));
-    let is_judged = match site.language() {
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            object.is_some() && matches!(name, "indexOf" | "lastIndexOf" | "findIndex")
-        }
-        Language::Python => object.is_some() && matches!(name, "find" | "rfind") && is_text,
-        _ => false,
+    let is_judged = if site.is_ecma() {
+        object.is_some() && matches!(name, "indexOf" | "lastIndexOf" | "findIndex")
+    } else {
+        let is_python = site.language() == Language::Python;
+        is_python && object.is_some() && matches!(name, "find" | "rfind") && is_text
     };
     // `!x.indexOf(y)` asks for the begin.
     let around = site.expression.ancestors().find(|node| !node.kind().starts_with("parenthesized_"));

@@ -70,14 +70,17 @@ impl<'t> Comparison<'t> {
     }
 }
 
+/// Operators with those that say the same of the operands the other way round.
+const MIRRORED: &[(Operator, Operator)] = &[
+    (Operator::Less, Operator::Greater),
+    (Operator::LessEqual, Operator::GreaterEqual),
+    (Operator::Greater, Operator::Less),
+    (Operator::GreaterEqual, Operator::LessEqual),
+];
+
 fn mirrored(operator: Operator) -> Operator {
-    match operator {
-        Operator::Less => Operator::Greater,
-        Operator::LessEqual => Operator::GreaterEqual,
-        Operator::Greater => Operator::Less,
-        Operator::GreaterEqual => Operator::LessEqual,
-        other => other,
-    }
+    let found = MIRRORED.iter().find(|(written, _)| *written == operator);
+    found.map_or(operator, |(_, mirrored)| *mirrored)
 }
 
 /// Returns the first two comparisons of a chain about which something holds.
@@ -155,14 +158,19 @@ fn null_used(site: &Site<'_>) -> Found {
 
 /// Returns the expression that is missing where evaluation goes on behind an operand.
 fn missing_value<'t>(operand: Expression<'t>, joins: Operator) -> Option<Expression<'t>> {
-    let place = match operand.form() {
-        Form::Binary { left, operator, right } if matches!(right.form(), Form::Null) => {
-            let goes_on = if joins == Operator::And { is_equal(operator) } else { is_unequal(operator) };
-            goes_on.then_some(left)
-        }
-        Form::Unary { operator: "!", operand } if joins == Operator::And => Some(operand),
-        _ => None,
-    }?;
+    let form = operand.form();
+    let place = if let Form::Binary { left, operator, right } = form
+        && matches!(right.form(), Form::Null)
+    {
+        let goes_on = if joins == Operator::And { is_equal(operator) } else { is_unequal(operator) };
+        goes_on.then_some(left)?
+    } else if let Form::Unary { operator: "!", operand } = form
+        && joins == Operator::And
+    {
+        operand
+    } else {
+        return None;
+    };
     (place.is_place() && !place.source().contains('?')).then_some(place)
 }
 
@@ -170,22 +178,22 @@ fn missing_value<'t>(operand: Expression<'t>, joins: Operator) -> Option<Express
 fn use_of<'t>(expression: Expression<'t>, missing: Expression<'t>) -> Option<Expression<'t>> {
     let mut used = None;
     expression.descend(&mut |node| {
-        let object = match node.form() {
-            Form::Member { object, name } if is_member_of_value(name) => Some(object),
-            Form::Call { object: Some(object), name, .. } if is_member_of_value(name) => Some(object),
-            Form::Call { object: None, name: "isset" | "empty", .. }
-            | Form::Assign { .. }
-            | Form::Function => {
-                return false;
-            }
-            _ => None,
-        };
-        let is_use = object.is_some_and(|object| {
+        let form = node.form();
+        let is_skipped = matches!(
+            form,
+            Form::Call { object: None, name: "isset" | "empty", .. } | Form::Assign { .. } | Form::Function
+        );
+        if is_skipped {
+            return false;
+        }
+        if let Form::Member { object, name } | Form::Call { object: Some(object), name, .. } = form
+            && is_member_of_value(name)
+        {
             let between = node.file().get(object.span().end..node.span().end).unwrap_or_default();
-            object.is_same(missing) && !between.trim_start().starts_with(['?', '&'])
-        });
-        if is_use && used.is_none() {
-            used = Some(node);
+            let is_use = object.is_same(missing) && !between.trim_start().starts_with(['?', '&']);
+            if is_use && used.is_none() {
+                used = Some(node);
+            }
         }
         used.is_none()
     });
@@ -198,37 +206,38 @@ fn is_member_of_value(name: &str) -> bool {
         && !matches!(name, "nil?" | "class" | "is_a?" | "inspect" | "respond_to?" | "blank?" | "present?")
 }
 
+/// Returns whether an operand compares with a literal that is a text, or with one that is none.
+fn compares(operand: Expression<'_>, is_text: bool) -> bool {
+    let Form::Binary { operator: Operator::Equal | Operator::In, right, .. } = operand.form() else {
+        return false;
+    };
+    matches!(right.form(), Form::Text(_)) == is_text && right.is_literal()
+}
+
 fn alternative(site: &Site<'_>) -> Found {
     if is_inner(site.expression, Operator::Or) || !site.expression.is_condition() {
         return Vec::new();
     }
     let all = operands(site.expression, Operator::Or);
-    let compares_text = |text: bool| {
-        all.iter().any(|operand| match operand.form() {
-            Form::Binary { operator: Operator::Equal | Operator::In, right, .. } => {
-                matches!(right.form(), Form::Text(_)) == text && right.is_literal()
-            }
-            _ => false,
-        })
-    };
-    let literal = all.iter().skip(1).find(|operand| match operand.form() {
-        Form::Text(text) => !text.is_empty() && compares_text(true),
-        Form::Number(_) => number(**operand).is_some_and(|number| number != 0.0) && compares_text(false),
-        _ => false,
+    let literal = all.iter().skip(1).find(|operand| {
+        let text = operand.text_value();
+        let is_text = text.is_some();
+        let is_number = matches!(operand.form(), Form::Number(_));
+        let holds = text.is_some_and(|text| !text.is_empty())
+            || is_number && number(**operand).is_some_and(|number| number != 0.0);
+        holds && all.iter().any(|other| compares(*other, is_text))
     });
     literal.map(|literal| vec![literal.span()]).unwrap_or_default()
 }
 
 fn label(site: &Site<'_>) -> Found {
     let labels = site.expression.cases().into_iter();
-    let joined = labels.filter(|label| match label.form() {
-        Form::Binary { left, operator: Operator::Or, right } => {
-            matches!(
-                (left.form(), right.form()),
-                (Form::Text(_), Form::Text(_)) | (Form::Number(_), Form::Number(_))
-            )
-        }
-        _ => false,
+    let joined = labels.filter(|label| {
+        let Form::Binary { left, operator: Operator::Or, right } = label.form() else { return false };
+        matches!(
+            (left.form(), right.form()),
+            (Form::Text(_), Form::Text(_)) | (Form::Number(_), Form::Number(_))
+        )
     });
     joined.map(|label| label.span()).take(1).collect()
 }

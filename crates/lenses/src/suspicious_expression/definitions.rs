@@ -63,19 +63,17 @@ fn changes(body: Expression<'_>, name: &str) -> bool {
         &["add", "append", "clear", "extend", "insert", "pop", "remove", "setdefault", "update"];
     let (mut is_changed, mut is_replaced) = (false, false);
     body.descend(&mut |node| {
-        match node.form() {
-            Form::Assign { target, is_plain, .. } => match target.form() {
-                Form::Name(target) if target == name => {
-                    is_replaced |= is_plain;
-                    is_changed |= !is_plain && !is_replaced;
-                }
-                Form::Index { object, .. } => is_changed |= object.source() == name && !is_replaced,
-                _ => {}
-            },
-            Form::Call { object: Some(object), name: called, .. } => {
-                is_changed |= object.source() == name && CHANGES.contains(&called) && !is_replaced;
+        let form = node.form();
+        if let Form::Assign { target, is_plain, .. } = form {
+            let target = target.form();
+            if matches!(target, Form::Name(target) if target == name) {
+                is_replaced |= is_plain;
+                is_changed |= !is_plain && !is_replaced;
+            } else if let Form::Index { object, .. } = target {
+                is_changed |= object.source() == name && !is_replaced;
             }
-            _ => {}
+        } else if let Form::Call { object: Some(object), name: called, .. } = form {
+            is_changed |= object.source() == name && CHANGES.contains(&called) && !is_replaced;
         }
         !is_changed
     });
@@ -85,10 +83,8 @@ fn changes(body: Expression<'_>, name: &str) -> bool {
 fn method(site: &Site<'_>) -> Found {
     let Form::Member { object, name } = site.form else { return Vec::new() };
     let owner = object.source();
-    let is_judged = match site.language() {
-        Language::Python => owner == "self",
-        _ => site.is_ecma() && owner == "this",
-    };
+    let is_judged =
+        if site.language() == Language::Python { owner == "self" } else { site.is_ecma() && owner == "this" };
     if !is_judged || !site.expression.is_condition() {
         return Vec::new();
     }

@@ -54,12 +54,14 @@ fn tuple(site: &Site<'_>) -> Found {
 }
 
 fn not_implemented(site: &Site<'_>) -> Found {
-    let raised = match site.form {
-        Form::Throw => site.expression.children().first().copied(),
-        Form::Call { object: None, name: "raise" | "fail", .. } if site.language() == Language::Ruby => {
-            site.first()
-        }
-        _ => None,
+    let is_raise = site.language() == Language::Ruby
+        && matches!(site.form, Form::Call { object: None, name: "raise" | "fail", .. });
+    let raised = if matches!(site.form, Form::Throw) {
+        site.expression.children().first().copied()
+    } else if is_raise {
+        site.first()
+    } else {
+        None
     };
     let is_constant = raised.and_then(last_name) == Some("NotImplemented");
     site.if_true(is_constant && matches!(site.language(), Language::Python | Language::Ruby))

@@ -31,9 +31,8 @@ fn past_end(site: &Site<'_>) -> Found {
     let grows =
         site.is_ecma() || matches!(site.language(), Language::Php | Language::Ruby | Language::Kotlin);
     let around = site.expression.parent();
-    let is_set = around.is_some_and(|around| match around.form() {
-        Form::Assign { target, .. } => target == site.expression.unwrapped(),
-        _ => false,
+    let is_set = around.is_some_and(|around| {
+        matches!(around.form(), Form::Assign { target, .. } if target == site.expression.unwrapped())
     });
     site.if_true(is_past && !(grows && is_set))
 }
@@ -58,14 +57,11 @@ fn runs_past(site: &Site<'_>) -> Found {
     let Some(body) = site.expression.body().filter(|_| begins_at_zero) else { return Vec::new() };
     let (mut reads, mut is_guarded) = (false, false);
     body.descend(&mut |node| {
-        match node.form() {
-            Form::Index { object, index } => {
-                reads |= object.is_same(list) && matches!(index.form(), Form::Name(name) if name == counter);
-            }
-            Form::Binary { left, right, .. } => {
-                is_guarded |= measured(right).is_some() || measured(left).is_some();
-            }
-            _ => {}
+        let form = node.form();
+        if let Form::Index { object, index } = form {
+            reads |= object.is_same(list) && matches!(index.form(), Form::Name(name) if name == counter);
+        } else if let Form::Binary { left, right, .. } = form {
+            is_guarded |= measured(right).is_some() || measured(left).is_some();
         }
         true
     });
@@ -74,26 +70,23 @@ fn runs_past(site: &Site<'_>) -> Found {
 
 /// Returns the variable that a step changes, and whether it grows.
 fn changed<'t>(step: Expression<'t>) -> Option<(&'t str, bool)> {
-    let (target, grows) = match step.form() {
-        Form::Update(target) => {
-            let source = step.source();
-            let is_up = source.starts_with("++") || source.ends_with("++");
-            (target, is_up)
-        }
-        Form::Assign { target, value, is_plain: false } => {
-            let is_up = match step.written_operator() {
-                "+=" => true,
-                "-=" => false,
-                _ => return None,
-            };
-            (target, number(value).filter(|by| *by > 0.0).map(|_| is_up)?)
-        }
-        _ => return None,
+    let form = step.form();
+    let (target, grows) = if let Form::Update(target) = form {
+        let source = step.source();
+        let is_up = source.starts_with("++") || source.ends_with("++");
+        (target, is_up)
+    } else if let Form::Assign { target, value, is_plain: false } = form {
+        let is_up = match step.written_operator() {
+            "+=" => true,
+            "-=" => false,
+            _ => return None,
+        };
+        (target, number(value).filter(|by| *by > 0.0).map(|_| is_up)?)
+    } else {
+        return None;
     };
-    match target.form() {
-        Form::Name(name) => Some((name, grows)),
-        _ => None,
-    }
+    let Form::Name(name) = target.form() else { return None };
+    Some((name, grows))
 }
 
 fn step(site: &Site<'_>) -> Found {
@@ -101,17 +94,13 @@ fn step(site: &Site<'_>) -> Found {
     let Form::Binary { left, operator, .. } = condition.form() else { return Vec::new() };
     let (Form::Name(counter), Some((name, grows))) = (left.form(), changed(step)) else { return Vec::new() };
     if name == counter {
-        let is_away = match operator {
+        let is_away = if grows {
+            matches!(operator, Operator::Greater | Operator::GreaterEqual)
+        } else {
             // Numbers without a sign end such a loop below zero.
-            Operator::Less | Operator::LessEqual => {
-                !grows
-                    && !matches!(
-                        site.language(),
-                        Language::C | Language::Cpp | Language::Go | Language::CSharp
-                    )
-            }
-            Operator::Greater | Operator::GreaterEqual => grows,
-            _ => false,
+            let has_unsigned =
+                matches!(site.language(), Language::C | Language::Cpp | Language::Go | Language::CSharp);
+            matches!(operator, Operator::Less | Operator::LessEqual) && !has_unsigned
         };
         return if is_away { vec![step.span()] } else { Vec::new() };
     }
@@ -124,13 +113,12 @@ fn step(site: &Site<'_>) -> Found {
 fn changes(body: Expression<'_>, variable: &str) -> bool {
     let mut is_changed = false;
     body.descend(&mut |node| {
-        is_changed |= match node.form() {
-            Form::Assign { target, .. } | Form::Update(target) | Form::Declare { target, .. } => {
-                target.tokens().contains(&variable)
-            }
-            Form::Unary { operator: "&", .. } => true,
-            _ => false,
-        };
+        let form = node.form();
+        if let Form::Assign { target, .. } | Form::Update(target) | Form::Declare { target, .. } = form {
+            is_changed |= target.tokens().contains(&variable);
+        } else {
+            is_changed |= matches!(form, Form::Unary { operator: "&", .. });
+        }
         !is_changed
     });
     is_changed

@@ -1,10 +1,5 @@
 //! Expressions and statements that are a fault by themselves, whatever the program is about.
 
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a rule names the few forms that it is about, of some forty"
-)]
-
 mod assignments;
 mod asynchronous;
 mod branches;

@@ -34,10 +34,7 @@ fn same_operand(site: &Site<'_>) -> Found {
         return Vec::new();
     }
     // `x != x` asks whether x is not a number.
-    let value = match left.form() {
-        Form::Unary { operator: "+" | "-", operand } => operand,
-        _ => left,
-    };
+    let value = if let Form::Unary { operator: "+" | "-", operand } = left.form() { operand } else { left };
     let asks_for_nan = operator.is_equality() && value.is_place();
     let is_bare = matches!(value.form(), Form::Name(_));
     site.if_true(!asks_for_nan || !is_bare && !is_near(site.expression, "nan"))
@@ -108,13 +105,9 @@ fn negated(site: &Site<'_>) -> Found {
         return Vec::new();
     }
     let is_c = matches!(site.language(), Language::C | Language::Cpp | Language::Php);
-    site.if_true(match operator {
-        Operator::In | Operator::InstanceOf => site.is_ecma(),
-        Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual => {
-            (site.is_ecma() || is_c) && number(right).is_some()
-        }
-        _ => false,
-    })
+    let asks_for_member = matches!(operator, Operator::In | Operator::InstanceOf) && site.is_ecma();
+    let orders = is_ordering(operator) && (site.is_ecma() || is_c) && number(right).is_some();
+    site.if_true(asks_for_member || orders)
 }
 
 fn power(site: &Site<'_>) -> Found {

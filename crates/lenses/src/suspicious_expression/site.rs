@@ -67,11 +67,12 @@ pub(super) fn is_ecma(language: Language) -> bool {
 /// Returns the last name of an expression: of a name, a member or a call.
 pub(super) fn last_name<'t>(mut expression: Expression<'t>) -> Option<&'t str> {
     for _ in 0..MOST_SIGNS {
-        match expression.form() {
-            Form::Name(name) | Form::Member { name, .. } | Form::Call { name, .. } => return Some(name),
-            Form::Unary { operand, .. } => expression = operand,
-            _ => return None,
+        let form = expression.form();
+        if let Form::Name(name) | Form::Member { name, .. } | Form::Call { name, .. } = form {
+            return Some(name);
         }
+        let Form::Unary { operand, .. } = form else { return None };
+        expression = operand;
     }
     None
 }
@@ -80,13 +81,12 @@ pub(super) fn last_name<'t>(mut expression: Expression<'t>) -> Option<&'t str> {
 pub(super) fn number(mut expression: Expression<'_>) -> Option<f64> {
     let mut sign = 1.0;
     for _ in 0..MOST_SIGNS {
-        match expression.form() {
-            Form::Number(number) => {
-                return number.replace('_', "").parse().ok().map(|number: f64| sign * number);
-            }
-            Form::Unary { operator: "-", operand } => (expression, sign) = (operand, -sign),
-            _ => return None,
+        let form = expression.form();
+        if let Form::Number(number) = form {
+            return number.replace('_', "").parse().ok().map(|number: f64| sign * number);
         }
+        let Form::Unary { operator: "-", operand } = form else { return None };
+        (expression, sign) = (operand, -sign);
     }
     None
 }
@@ -105,12 +105,13 @@ pub(super) fn operands<'t>(
     let mut found = Vec::new();
     let mut pending = vec![expression];
     while let Some(next) = pending.pop() {
-        match next.form() {
-            Form::Binary { left, operator, right } if operator == joins => {
-                pending.push(right);
-                pending.push(left);
-            }
-            _ => found.push(next),
+        if let Form::Binary { left, operator, right } = next.form()
+            && operator == joins
+        {
+            pending.push(right);
+            pending.push(left);
+        } else {
+            found.push(next);
         }
         if found.len() > MOST_OPERANDS {
             return Vec::new();

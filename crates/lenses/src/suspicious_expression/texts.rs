@@ -279,7 +279,9 @@ fn given(site: &Site<'_>) -> Found {
         Language::JavaScript | Language::TypeScript | Language::Tsx => name == "RegExp",
         Language::CSharp => name == "Regex" || owner == Some("Regex"),
         Language::Php => name.starts_with("preg_"),
-        _ => false,
+        Language::C | Language::Cpp | Language::Go | Language::Kotlin | Language::Ruby | Language::Rust => {
+            false
+        }
     };
     let pattern = site.first().filter(|_| is_judged);
     let Some((pattern, source)) = pattern.and_then(|given| Some((given, given.text_value()?))) else {

@@ -77,43 +77,34 @@ impl<'t> Expression<'t> {
         if depth == 0 {
             return false;
         }
-        match self.form() {
-            // A method of Ruby without arguments is written as a name or a member.
-            Form::Name(_)
-            | Form::Number(_)
-            | Form::Text(_)
-            | Form::Truth(_)
-            | Form::Null
-            | Form::Character(_) => true,
-            Form::Member { object, name } => {
-                let is_fixed = !matches!(
-                    name,
-                    "next" | "current" | "value" | "shift" | "pop" | "rand" | "now" | "read" | "gets"
-                );
-                is_fixed && object.is_pure_within(depth - 1)
-            }
-            Form::Index { object, index } => {
-                object.is_pure_within(depth - 1) && index.is_pure_within(depth - 1)
-            }
-            Form::Unary { operator, operand } => {
-                matches!(operator, "!" | "-" | "+" | "~" | "typeof") && operand.is_pure_within(depth - 1)
-            }
-            Form::Binary { left, right, .. } => {
-                left.is_pure_within(depth - 1) && right.is_pure_within(depth - 1)
-            }
-            Form::Call { object: Some(object), name, .. } => {
-                // Lengths, and methods of Ruby and Java that are named as if they read.
-                let arguments = self.unwrapped().arguments();
-                let reads =
-                    matches!(name, "length" | "size" | "len" | "count" | "nil?" | "empty?" | "isEmpty")
-                        || name.starts_with("get") && self.language == Language::Java;
-                reads && arguments.is_empty() && object.is_pure_within(depth - 1)
-            }
-            Form::Call { object: None, name: "len" | "count" | "sizeof" | "strlen", .. } => {
-                self.unwrapped().arguments().iter().all(|given| given.is_pure_within(depth - 1))
-            }
-            _ => false,
+        let form = self.form();
+        // A method of Ruby without arguments is written as a name or a member.
+        if form.is_literal() || matches!(form, Form::Name(_)) {
+            return true;
         }
+        if let Form::Member { object, name } = form {
+            let is_fixed = !matches!(
+                name,
+                "next" | "current" | "value" | "shift" | "pop" | "rand" | "now" | "read" | "gets"
+            );
+            return is_fixed && object.is_pure_within(depth - 1);
+        }
+        if let Form::Index { object: one, index: two } | Form::Binary { left: one, right: two, .. } = form {
+            return one.is_pure_within(depth - 1) && two.is_pure_within(depth - 1);
+        }
+        if let Form::Unary { operator, operand } = form {
+            return matches!(operator, "!" | "-" | "+" | "~" | "typeof") && operand.is_pure_within(depth - 1);
+        }
+        let Form::Call { object, name, .. } = form else { return false };
+        let arguments = self.unwrapped().arguments();
+        let Some(object) = object else {
+            return matches!(name, "len" | "count" | "sizeof" | "strlen")
+                && arguments.iter().all(|given| given.is_pure_within(depth - 1));
+        };
+        // Lengths, and methods of Ruby and Java that are named as if they read.
+        let reads = matches!(name, "length" | "size" | "len" | "count" | "nil?" | "empty?" | "isEmpty")
+            || name.starts_with("get") && self.language == Language::Java;
+        reads && arguments.is_empty() && object.is_pure_within(depth - 1)
     }
 
     /// Returns whether it calls or sets something.
@@ -133,11 +124,11 @@ impl<'t> Expression<'t> {
 
     /// Returns whether it is a literal number, string, truth value or nothing.
     pub fn is_literal(self) -> bool {
-        match self.form() {
-            Form::Number(_) | Form::Text(_) | Form::Truth(_) | Form::Null | Form::Character(_) => true,
-            Form::Unary { operator: "-", operand } => matches!(operand.form(), Form::Number(_)),
-            _ => false,
+        let form = self.form();
+        if let Form::Unary { operator: "-", operand } = form {
+            return matches!(operand.form(), Form::Number(_));
         }
+        form.is_literal()
     }
 }
 

@@ -162,6 +162,13 @@ impl Operator {
     }
 }
 
+impl Form<'_> {
+    /// Returns whether it is a literal without a sign.
+    pub(super) fn is_literal(&self) -> bool {
+        matches!(self, Self::Number(_) | Self::Text(_) | Self::Truth(_) | Self::Null | Self::Character(_))
+    }
+}
+
 impl PartialEq for Expression<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
@@ -272,12 +279,17 @@ impl<'t> Expression<'t> {
         if callee.class() == Class::Call && !is_new {
             return Some(Form::Call { object: None, name: "", is_new });
         }
-        match callee.form() {
-            Form::Name(name) => Some(Form::Call { object: None, name, is_new }),
-            Form::Member { object, name } => Some(Form::Call { object: Some(object), name, is_new }),
-            _ if is_new => Some(Form::Call { object: None, name: callee.bare_type(), is_new }),
-            _ => Some(Form::Call { object: None, name: "", is_new }),
-        }
+        let form = callee.form();
+        let (object, name) = if let Form::Name(name) = form {
+            (None, name)
+        } else if let Form::Member { object, name } = form {
+            (Some(object), name)
+        } else if is_new {
+            (None, callee.bare_type())
+        } else {
+            (None, "")
+        };
+        Some(Form::Call { object, name, is_new })
     }
 
     /// Returns the last name of a type without its arguments.
@@ -397,18 +409,15 @@ impl<'t> Expression<'t> {
         let mut parts = Vec::new();
         let mut rest = inside;
         for _ in 0..LONGEST_CHAIN {
-            match rest.form() {
-                Form::Binary { left, operator: Operator::Plus, right } => {
-                    parts.push(right.text_value()?);
-                    rest = left;
-                }
-                Form::Text(text) => {
-                    parts.push(text);
-                    parts.reverse();
-                    return Some(parts.concat());
-                }
-                _ => return None,
+            let form = rest.form();
+            if let Form::Text(text) = form {
+                parts.push(text);
+                parts.reverse();
+                return Some(parts.concat());
             }
+            let Form::Binary { left, operator: Operator::Plus, right } = form else { return None };
+            parts.push(right.text_value()?);
+            rest = left;
         }
         None
     }

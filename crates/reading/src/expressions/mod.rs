@@ -1,10 +1,5 @@
 //! Expressions and statements of a source file in one form for all grammars, for rules about a single one of them.
 
-#![allow(
-    clippy::wildcard_enum_match_arm,
-    reason = "a question names the few forms that it is about, of some forty"
-)]
-
 mod compare;
 mod form;
 mod kinds;

@@ -160,17 +160,23 @@ impl<'t> Expression<'t> {
 
     fn key_name(self) -> Option<String> {
         let is_bare = matches!(self.word(), "property_identifier" | "hash_key_symbol");
-        match self.form() {
-            Form::Text(text) if self.language == Language::Ruby => Some(format!("\"{text}\"")),
-            Form::Text(text) => Some(text),
-            Form::Number(number) => Some(number.to_owned()),
-            Form::Name(name) if is_bare => Some(name.to_owned()),
-            Form::Name(_) | Form::Member { .. } if self.is_pure() => {
-                Some(format!("({})", self.tokens().concat()))
-            }
-            _ if self.word() == "simple_symbol" => Some(self.source().trim_start_matches(':').to_owned()),
-            _ => None,
+        let form = self.form();
+        if let Form::Text(text) = form {
+            return Some(if self.language == Language::Ruby { format!("\"{text}\"") } else { text });
         }
+        if let Form::Number(number) = form {
+            return Some(number.to_owned());
+        }
+        if let Form::Name(name) = form
+            && is_bare
+        {
+            return Some(name.to_owned());
+        }
+        if matches!(form, Form::Name(_) | Form::Member { .. }) && self.is_pure() {
+            return Some(format!("({})", self.tokens().concat()));
+        }
+        let is_symbol = self.word() == "simple_symbol";
+        is_symbol.then(|| self.source().trim_start_matches(':').to_owned())
     }
 
     /// Returns whether a function is asynchronous.
