@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import hashlib
 import re
+import subprocess
 
 import quality
 
@@ -115,9 +116,12 @@ def removed(repository, commit):
 def written(repository, commit, path, lines):
     """For each line of a file before a commit: who wrote it, in which file and line, and its text."""
     ranges = [word for line in lines for word in ("-L", f"{line},{line}")]
-    blamed = quality.git(
-        repository, "blame", "--first-parent", "-w", "--line-porcelain", *ranges, f"{commit}^1", "--", path
-    ).decode(errors="replace")
+    command = ("blame", "--first-parent", "-w", "--line-porcelain", *ranges, f"{commit}^1", "--", path)
+    try:
+        blamed = quality.git(repository, *command).decode(errors="replace")
+    except subprocess.CalledProcessError:
+        # A partial copy of a repository lacks a version of the file.
+        return
     author = line = place = None
     for each in blamed.split("\n"):
         if match := re.match(r"([0-9a-f]{40}) (\d+) \d+", each):
