@@ -7,6 +7,7 @@ use crate::store::StoreError;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::Conclusion;
 use qa_core::event::EventError;
+use qa_core::phases::ForbiddenMove;
 use qa_core::policy::PolicyError;
 use qa_core::secrets;
 use qa_run::http::HttpError;
@@ -28,6 +29,26 @@ pub enum Exit {
     Drift = 4,
     /// A defect of this program.
     Bug = 70,
+}
+
+impl Exit {
+    /// Returns the exit code of a command that a code ends without a result.
+    #[must_use]
+    pub fn without_verdict(code: Code) -> Self {
+        let special = [
+            (Code::PolicyInvalid, Self::Usage),
+            (Code::InputInvalid, Self::Usage),
+            (Code::DeterminismDriftDetected, Self::Drift),
+            (Code::ExpectationUnmet, Self::Drift),
+            (Code::EngineChanged, Self::Drift),
+            (Code::InternalError, Self::Bug),
+            (Code::PhaseMoveForbidden, Self::Bug),
+        ];
+        match special.iter().find(|(known, _)| *known == code) {
+            Some((_, exit)) => *exit,
+            None => Self::CouldNotComplete,
+        }
+    }
 }
 
 impl From<Exit> for std::process::ExitCode {
@@ -64,18 +85,7 @@ impl Failure {
     }
 
     pub(crate) fn with_code(code: Code, message: impl Into<String>) -> Self {
-        let special = [
-            (Code::PolicyInvalid, Exit::Usage),
-            (Code::InputInvalid, Exit::Usage),
-            (Code::DeterminismDriftDetected, Exit::Drift),
-            (Code::ExpectationUnmet, Exit::Drift),
-            (Code::EngineChanged, Exit::Drift),
-            (Code::InternalError, Exit::Bug),
-        ];
-        let exit = match special.iter().find(|(known, _)| *known == code) {
-            Some((_, exit)) => *exit,
-            None => Exit::CouldNotComplete,
-        };
+        let exit = Exit::without_verdict(code);
         let message = secrets::masked(message.into());
         Self { exit, code: Some(code), message, hint: code.hint().to_owned() }
     }
@@ -105,6 +115,12 @@ impl Failure {
 impl From<PortError> for Failure {
     fn from(error: PortError) -> Self {
         Self { hint: error.hint.to_owned(), ..Self::with_code(error.code, error.message) }
+    }
+}
+
+impl From<ForbiddenMove> for Failure {
+    fn from(error: ForbiddenMove) -> Self {
+        Self::with_code(error.code(), error.to_string())
     }
 }
 

@@ -3,6 +3,7 @@
 use qa_contracts::codes::{Code, CodeClass};
 use qa_contracts::schema;
 use qa_contracts::v1::{GateName, Registry, ScopeStrengths, Strength};
+use qa_formats::check_run::CheckConclusion;
 
 use crate::scratch::{project, run_bash};
 
@@ -123,16 +124,20 @@ fn generated_list_of_codes_is_current() {
 Written by `make registry`; do not edit. A code is the stable name of one way to warn, to degrade or to fail. It stands
 in the terminal report, in `error[CODE]` on standard error, in the artifacts and in SARIF; its text never changes.
 
-| Class | What it asks for |
-|---|---|
-| notice | nothing; worth knowing |
-| degradation | something was narrowed, replaced or left out, and the record says what |
-| transient | try again unchanged |
-| user recoverable | change a setting, the policy or the command line |
-| terminal | no verdict is possible as things stand |
+A notice and a degradation end no run; a required lens that degrades leaves it without a verdict. Every other code can
+stand beside a result too, such as that of a review that is not required. Exit and check run are those of a run that the
+code ends without a verdict.
 
-| Code | Class | What it means and the way out |
-|---|---|---|
+| Class | What it asks for | Sent again | Last phase of the run |
+|---|---|---|---|
+| notice | nothing; worth knowing | no | |
+| degradation | something was narrowed, replaced or left out, and the record says what | no | |
+| transient | try again unchanged | up to six times, after 1, 2, 4, 8, 16 and 32 s | `paused_manual`; `idle` if it was cancelled or superseded |
+| user recoverable | change a setting, the policy or the command line | no | `paused_manual` |
+| terminal | no verdict is possible as things stand | no | `idle` |
+
+| Code | Class | Exit | Check run | What it means and the way out |
+|---|---|---|---|---|
 "
     .to_owned();
     let mut codes: Vec<Code> = Code::ALL.to_vec();
@@ -145,7 +150,15 @@ in the terminal report, in `error[CODE]` on standard error, in the artifacts and
             CodeClass::UserRecoverable => "user recoverable",
             CodeClass::Terminal => "terminal",
         };
-        page.push_str(&format!("| `{}` | {class} | {} |\n", code.as_str(), code.hint().replace('|', "\\|")));
+        let (exit, check_run) = match code.class() {
+            CodeClass::Notice | CodeClass::Degradation => (String::new(), ""),
+            CodeClass::Transient | CodeClass::UserRecoverable | CodeClass::Terminal => {
+                let exit = qa_skill::Exit::without_verdict(*code) as u8;
+                (exit.to_string(), CheckConclusion::without_verdict(*code).as_str())
+            }
+        };
+        let hint = code.hint().replace('|', "\\|");
+        page.push_str(&format!("| `{}` | {class} | {exit} | {check_run} | {hint} |\n", code.as_str()));
     }
     let unused: Vec<&Code> = codes.iter().filter(|code| !is_produced(code)).collect();
     assert!(unused.is_empty(), "nothing gives {unused:?}");

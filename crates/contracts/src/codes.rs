@@ -139,6 +139,7 @@ codes! {
         ObjectHashMismatch = "OBJECT_HASH_MISMATCH", Terminal, "an object of the checkout does not have the content its id names: it is damaged, or an earlier step planted it; delete the checkout and fetch again, or, in a workflow, set `objects: server`";
         ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the clone lacks an object of the change: a partial clone (`--filter`) leaves objects out, and `git fetch --refetch --no-filter origin` gets them; in a workflow, leave out `filter` of actions/checkout; a clone that is not partial is damaged, so clone again";
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
+        PhaseMoveForbidden = "PHASE_MOVE_FORBIDDEN", Terminal, "a step of the run came in a phase that has no such step; this is a defect in qa-skill, please report it with the log";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
         PolicyInvalid = "POLICY_INVALID", UserRecoverable, "the policy on the base branch cannot be read; the line and key are named";
         ProposalRefused = "PROPOSAL_REFUSED", UserRecoverable, "QA's results are set only by a passing run of the merged head, by the policy's own settings, while the list of features is the one it saw; where something was merged in between, let QA look at the feature again";

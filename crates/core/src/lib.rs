@@ -19,6 +19,7 @@ pub mod nearest;
 pub mod opaque;
 pub mod packet;
 pub mod permissions;
+pub mod phases;
 pub mod pictures;
 pub mod plan;
 pub mod policy;

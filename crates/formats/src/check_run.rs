@@ -3,6 +3,7 @@
 use crate::common::{Files, counted, findings_here, is_partial, is_warning, message, reason, verdict_word};
 use crate::contract::Report;
 use crate::markdown;
+use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Conclusion, Finding};
 
@@ -27,6 +28,25 @@ pub enum CheckConclusion {
 }
 
 impl CheckConclusion {
+    /// Returns the conclusion of a run that a code ends without a verdict.
+    pub fn without_verdict(code: Code) -> Self {
+        match code {
+            Code::Cancelled | Code::HeadSuperseded => Self::Cancelled,
+            _ => Self::ActionRequired,
+        }
+    }
+
+    /// Returns GitHub's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Neutral => "neutral",
+            Self::Failure => "failure",
+            Self::ActionRequired => "action_required",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
     fn new(report: &Report<'_>) -> Self {
         match report.result.final_verdict.conclusion {
             Conclusion::Pass if is_partial(report) => Self::Neutral,

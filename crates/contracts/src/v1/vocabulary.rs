@@ -54,6 +54,27 @@ words! {
         /// Exit 3: the run could not be completed; this says nothing about the code.
         CouldNotComplete = "could_not_complete",
     }
+    /// Phase of a run (S001-9).
+    RunPhase {
+        /// Nothing runs: before the start, or after the end.
+        Idle = "idle",
+        /// Settings and the event are being read.
+        AwaitingGoalEntry = "awaiting_goal_entry",
+        /// The change is known, and the repository is being opened.
+        Launching = "launching",
+        /// Commits, the policy and the change are being read, or the result is being stored and published.
+        Active = "active",
+        /// The plan is made and waits for its admission.
+        AwaitingCoordinator = "awaiting_coordinator",
+        /// Plans run: rules, commands and models.
+        AwaitingDiagnostics = "awaiting_diagnostics",
+        /// The results are being cross-checked.
+        AwaitingReview = "awaiting_review",
+        /// The run ended without a verdict and waits for a person.
+        PausedManual = "paused_manual",
+        /// A request failed and will be sent again after a wait.
+        TransientRecovery = "transient_recovery",
+    }
     /// Content of a merge of head into the base, compared with the change since the merge base.
     Landing {
         /// That change and nothing else.
