@@ -16,6 +16,8 @@ use super::store_run::{RunRecord, store};
 use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{MachineCounters, RecordedReplies, RecordedTest, Side};
 use qa_core::calendar;
+use qa_core::phases::RunEvent;
+use qa_run::control::Journal;
 use qa_run::derive::{derive, gate_evidence};
 use qa_run::gates::{CommandRunner, has_commands, record_idle_tests};
 use qa_run::inputs::{Inputs, Ports};
@@ -34,13 +36,14 @@ pub(crate) fn check_opened(
     parts: Option<&[PathBuf]>,
 ) -> Result<Finished, Failure> {
     let started = Instant::now();
+    let journal = &cancellation.journal;
     let resolved = &opened.resolved;
     let (base, head, rule) = (resolved.base.short(), resolved.head.short(), resolved.base_rule);
-    log_step(started, "base", &format!("{base} by {rule}, head {head}"));
+    log_step(journal, started, "base", &format!("{base} by {rule}, head {head}"));
     let mut prepared = prepare(request, &opened, cancellation, progress)?;
     let Inputs { change_set, sensitivity, .. } = &prepared.inputs;
     let (files, lines) = (change_set.files.len(), sensitivity.changed_lines);
-    log_step(started, "surface", &format!("{files} files, {lines} changed lines"));
+    log_step(journal, started, "surface", &format!("{files} files, {lines} changed lines"));
     let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.inputs, ports));
     let skill_input = skill_input(request, &opened, &prepared.inputs, &key);
     confirm(request, &skill_input)?;
@@ -49,6 +52,8 @@ pub(crate) fn check_opened(
         None => None,
     };
     keyed(&key.key);
+    journal.take(RunEvent::PlanSubmitted)?;
+    journal.take(RunEvent::Approved)?;
     execute(&mut prepared.inputs, &opened, cancellation, progress)?;
     prepared.inputs.execution.idle_tests = read_idle_tests(&prepared.inputs, &opened, &key.key)?;
     prepared.inputs.replies = collect_replies(&prepared, &opened, cancellation, progress)?;
@@ -56,8 +61,9 @@ pub(crate) fn check_opened(
     let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
         derive(&prepared.inputs, &Ports { joined, ..*ports }, key)
     })?;
+    journal.take(if outcome.cross_check.passed { RunEvent::Continued } else { RunEvent::Held })?;
     let (conclusion, plans) = (outcome.verdict.conclusion, outcome.plans.len());
-    log_step(started, "verdict", &format!("{conclusion} after {plans} plans"));
+    log_step(journal, started, "verdict", &format!("{conclusion} after {plans} plans"));
     cancellation.check()?;
     let Prepared { inputs, texts, .. } = prepared;
     let policy = &inputs.in_force.policy;
@@ -65,7 +71,7 @@ pub(crate) fn check_opened(
         skill_input: &skill_input,
         inputs: &inputs,
         outcome: &outcome,
-        machine: machine(&opened, policy.max_concurrency, started),
+        machine: machine(&opened, policy.max_concurrency, started, cancellation),
         written_at: timestamp(crate::config::now()),
         base_rule: opened.resolved.base_rule,
         base_codes: &opened.resolved.codes,
@@ -77,7 +83,7 @@ pub(crate) fn check_opened(
     let stored = store(&record, texts, policy.max_concurrency)?;
     // The verdict is stored; publishing has a time limit of its own.
     cancellation.set_deadline(None);
-    log_step(started, "stored", if stored.replayed { "an earlier run agrees" } else { "a new run" });
+    log_step(journal, started, "stored", if stored.replayed { "an earlier run agrees" } else { "a new run" });
     Ok(Finished { skill_input, inputs, outcome, stored, opened })
 }
 
@@ -91,8 +97,8 @@ fn read_idle_tests(
     Ok(record_idle_tests(&evidence, &|path| committed_file(opened, Side::Head, path))?)
 }
 
-fn log_step(started: Instant, step: &str, result: &str) {
-    tracing::info!(ms = started.elapsed().as_millis(), "{step}: {result}");
+fn log_step(journal: &Journal, started: Instant, step: &str, result: &str) {
+    tracing::info!(ms = started.elapsed().as_millis(), phase = %journal.phase(), "{step}: {result}");
 }
 
 /// Runs the commands of gates, if the policy has any, and records their outputs.
@@ -129,7 +135,7 @@ fn execute(inputs: &mut Inputs, _: &Opened, _: &Arc<Cancellation>, _: &dyn Progr
     Ok(())
 }
 
-fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
+fn machine(opened: &Opened, workers: u64, started: Instant, cancellation: &Cancellation) -> MachineCounters {
     let counters = opened.objects.counters();
     MachineCounters {
         elapsed_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(0),
@@ -138,6 +144,8 @@ fn machine(opened: &Opened, workers: u64, started: Instant) -> MachineCounters {
         trees_walked: counters.trees_walked,
         workers,
         peak_rss_kib: peak_rss_kib(),
+        phase_ms: cancellation.journal.phase_times(),
+        retries: cancellation.journal.retries(),
     }
 }
 

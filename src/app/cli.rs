@@ -14,7 +14,7 @@ use super::calibrate::CalibrateArgs;
 use super::console::{self, Color, Output};
 use super::exit::{Exit, Failure};
 use super::input_document::read_document;
-use super::inputs::{HeadTrust, ModelUse, Request, open};
+use super::inputs::{HeadTrust, ModelUse, Request, open, open_run};
 use super::option_values::{parse_replies, parse_shard, word_parser};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
@@ -27,6 +27,7 @@ use crate::config::Environment;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Preset, RunMode};
 use qa_core::escape::visible;
+use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
 use qa_core::secrets;
 use qa_core::shard::Shard;
@@ -384,6 +385,7 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
         Ok(Err(failure)) => failure.or_ending(cancellation),
         Err(_) => Failure::with_code(Code::InternalError, "qa-skill ended unexpectedly"),
     };
+    cancellation.journal.fail(failure.code.unwrap_or(Code::InternalError));
     if let CloseStep::Pending(close) = cancellation.take_close_step() {
         let code = failure.code.unwrap_or(Code::InternalError);
         close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
@@ -463,8 +465,9 @@ fn run(
     let progress = TerminalProgress::new(arguments.quiet || arguments.verbose);
     let (formats, color, since) = (arguments.formats.clone(), arguments.color, arguments.since.clone());
     let verify = arguments.verify_drift;
+    cancellation.journal.take(RunEvent::Opened)?;
     let request = arguments.into_request()?;
-    let finished = open(&request)
+    let finished = open_run(&request, &cancellation.journal)
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts))
         .and_then(|finished| {
             if verify {
@@ -478,6 +481,7 @@ fn run(
         console::write_stderr("no drift: the run is reproduced from its recording and from the repository\n");
     }
     let exit = console::print(&finished, &formats, color, &Environment::from_process())?;
+    cancellation.journal.finish(finished.outcome.verdict.conclusion)?;
     if let Some(since) = since {
         match super::delta::since(&since, &finished) {
             Ok(Some(summary)) => console::write_stderr(&summary),

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use super::console::write_stderr;
 use crate::config::in_actions;
-use crate::net::NetClient;
+use crate::net::{NetClient, Notices};
 use qa_core::escape::{workflow_message, workflow_property};
+use qa_core::masking::sanitize_cut;
+use qa_run::control::Wait;
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 
@@ -16,7 +18,8 @@ static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Returns a client; `budget` is the time limit of all its requests together.
 pub(crate) fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, HttpError> {
-    NetClient::new(budget, Arc::clone(cancellation), warn_once)
+    let notices = Notices { retiring: warn_once, waiting: announce };
+    NetClient::new(budget, Arc::clone(cancellation), notices)
 }
 
 /// Warns on standard error, which the runner reads commands from as well; standard output may be a document.
@@ -31,6 +34,11 @@ fn warn_once(endpoint: &str, notice: &str) {
     } else {
         format!("warning: {text}\n")
     });
+}
+
+/// Prints a wait before it begins (S001-51).
+fn announce(wait: &Wait<'_>) {
+    write_stderr(&format!("{}\n", sanitize_cut(&wait.to_string(), 300)));
 }
 
 /// Returns an endpoint with its numbers replaced, so that requests about different items have the same.

@@ -11,10 +11,12 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin, SkillInput};
+use qa_core::phases::{ForbiddenMove, RunEvent};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
 use qa_core::rubric;
 use qa_core::secrets;
+use qa_run::control::Journal;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
 use qa_run::reviews::RepliesMode;
@@ -90,6 +92,22 @@ pub(crate) struct Opened {
     pub(crate) repository: OpenRepository,
     pub(crate) objects: GitObjects,
     pub(crate) resolved: Resolved,
+}
+
+/// Opens the repository of a run, resolves base, merge bases and head, and merges them.
+pub(crate) fn open_run(request: &Request, journal: &Journal) -> Result<Opened, Failure> {
+    submit_goal(journal, &request.overrides)?;
+    let repository = OpenRepository::discover(&request.repository)?;
+    journal.take(RunEvent::Ready)?;
+    open_in(request, repository)
+}
+
+/// Takes the events of a request that is complete.
+pub(crate) fn submit_goal(journal: &Journal, overrides: &Overrides) -> Result<(), ForbiddenMove> {
+    for _ in overrides.names() {
+        journal.take(RunEvent::Edited)?;
+    }
+    journal.take(RunEvent::GoalSubmitted)
 }
 
 /// Opens the repository, resolves base, merge bases and head, and merges them.

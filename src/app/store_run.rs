@@ -15,10 +15,12 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, FileText, Hashes, LensPlanList, LensResultList, MachineCounters, Metrics, RecordedInputs,
-    Recording, RecordingTag, SkillInput, SkillResult, Trace, TraceEvent, TraceMachine,
+    ChangeSet, Conclusion, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters,
+    Metrics, RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Trace, TraceEvent,
+    TraceMachine,
 };
 use qa_core::findings::{all_places, places};
+use qa_core::phases::{self, RunEvent};
 use qa_core::pictures::Picture;
 use qa_core::qa_report::{RunDetails, qa_report};
 use qa_formats::contract::{Report, TerminalStyle};
@@ -360,9 +362,13 @@ fn metrics(record: &RunRecord<'_>) -> Metrics {
     for result in &outcome.results {
         *plans_by_status.entry(result.status.as_str().to_owned()).or_insert(0) += 1;
     }
+    let asked = outcome.results.iter().filter_map(|result| Some((result, result.review.as_ref()?)));
+    let asked: Vec<_> = asked.filter(|(_, review)| !review.samples.is_empty()).collect();
     Metrics {
         schema_version: Default::default(),
         conclusion: outcome.verdict.conclusion,
+        usage_by_plan: asked.iter().map(|(result, _)| (plan_name(result), result.usage.clone())).collect(),
+        turns: asked.iter().map(|(_, review)| review.samples.len() as u64).sum(),
         findings_by_severity,
         plans_by_status,
         aggregate_usage: outcome.verdict.aggregate_usage.clone(),
@@ -370,41 +376,82 @@ fn metrics(record: &RunRecord<'_>) -> Metrics {
     }
 }
 
-/// Events of a trace, in order.
-#[derive(Default)]
-struct Events(Vec<TraceEvent>);
-
-impl Events {
-    fn push(&mut self, step: &str, detail: String, code: Option<Code>) {
-        let sequence = self.0.len() as u64;
-        self.0.push(TraceEvent { sequence, step: step.to_owned(), detail, code });
+/// Names the plan of a result: its lens, and the part of it where there are several.
+fn plan_name(result: &LensResult) -> String {
+    match &result.sub_lens_id {
+        Some(part) => format!("{}/{part}", result.lens_id),
+        None => result.lens_id.clone(),
     }
 }
 
-fn trace(record: &RunRecord<'_>) -> Trace {
-    let RunRecord { outcome, inputs, .. } = record;
+/// Events of a trace, in order, each with the phase that it happens in.
+struct Events {
+    phase: RunPhase,
+    listed: Vec<TraceEvent>,
+}
+
+impl Events {
+    fn take(&mut self, event: RunEvent) {
+        self.phase = phases::next(self.phase, event).expect("a stored run went the way of the table");
+    }
+
+    fn push(&mut self, step: &str, detail: String, code: Option<Code>) {
+        let (sequence, phase) = (self.listed.len() as u64, self.phase);
+        self.listed.push(TraceEvent { sequence, phase, step: step.to_owned(), detail, code });
+    }
+}
+
+/// Returns the events of a run from what was recorded and derived. Waits depend on the network and are no part of it.
+fn events(inputs: &Inputs, outcome: &Outcome) -> Vec<TraceEvent> {
     let change_set = &inputs.change_set;
     let hunks: usize = change_set.files.iter().map(|file| file.hunks.len()).sum();
-    let mut events = Events::default();
+    let mut events = Events { phase: RunPhase::Idle, listed: Vec::new() };
+    events.take(RunEvent::Opened);
+    events.push("request", format!("mode {}", inputs.in_force.policy.mode), None);
+    for name in inputs.overrides.names() {
+        events.take(RunEvent::Edited);
+        events.push("override", name.to_owned(), None);
+    }
+    events.take(RunEvent::GoalSubmitted);
     let (base, from) = (&change_set.base_sha, change_set.measured_from());
     events.push("base", format!("policy from {base}, change from {from}"), None);
+    events.take(RunEvent::Ready);
     events.push("surface", format!("{} files, {hunks} hunks", change_set.files.len()), None);
+    events.take(RunEvent::PlanSubmitted);
     events.push("plan", format!("{} plans", outcome.plans.len()), None);
+    events.take(RunEvent::Approved);
     for (plan, result) in outcome.plans.iter().zip(&outcome.results) {
         let detail = format!("{} {}: {} findings", plan.lens_id, result.status, all_places(&result.findings));
         events.push("run", detail, result.error_codes.first().copied());
     }
-    let passed = if outcome.cross_check.passed { "passed" } else { "failed" };
-    events.push("cross-check", passed.to_owned(), None);
+    events.take(RunEvent::ResultsReady);
     let verdict = &outcome.verdict;
-    events.push("verdict", verdict.conclusion.to_string(), verdict.error_codes.first().copied());
+    let code = verdict.error_codes.first().copied();
+    if outcome.cross_check.passed {
+        events.push("cross-check", "passed".to_owned(), None);
+        events.take(RunEvent::Continued);
+        events.push("verdict", verdict.conclusion.to_string(), code);
+        events.take(match verdict.conclusion {
+            Conclusion::Pass | Conclusion::Fail => RunEvent::Completed,
+            Conclusion::CouldNotComplete => RunEvent::Paused,
+        });
+    } else {
+        events.push("cross-check", "failed".to_owned(), code);
+        events.take(RunEvent::Held);
+    }
+    events.push("end", verdict.conclusion.to_string(), None);
+    events.listed
+}
+
+fn trace(record: &RunRecord<'_>) -> Trace {
+    let RunRecord { outcome, inputs, .. } = record;
     Trace {
         schema_version: Default::default(),
         execution_key: outcome.key.clone(),
         execution_key_preimage: outcome.key_preimage.clone(),
         config_preimage: outcome.config_preimage.clone(),
         canonicalization: "rfc8785".to_owned(),
-        events: events.0,
+        events: events(inputs, outcome),
         base_rule: record.base_rule.to_owned(),
         base_codes: record.base_codes.to_vec(),
         machine: TraceMachine {

@@ -33,12 +33,22 @@ pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
 
 #[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
 fn wait(cancellation: &Cancellation, started: Instant) -> Ending {
+    let mut warned = false;
     loop {
         if let Some(ending) = cancellation.ending() {
             return ending;
         }
-        if matches!(cancellation.deadline(), Some(deadline) if started.elapsed() >= deadline) {
-            cancellation.end(Ending::DeadlinePassed);
+        if let Some(deadline) = cancellation.deadline() {
+            let elapsed = started.elapsed();
+            if elapsed >= deadline {
+                cancellation.end(Ending::DeadlinePassed);
+            } else if elapsed >= deadline / 2 && !warned {
+                warned = true;
+                let (seconds, phase) = (deadline.as_secs(), cancellation.journal.phase());
+                console::write_stderr(&format!(
+                    "half of the {seconds} s of this run have passed, in phase {phase}\n"
+                ));
+            }
         }
         std::thread::sleep(POLL_INTERVAL);
     }

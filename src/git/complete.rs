@@ -11,10 +11,11 @@ use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::pack_protocol::{FetchAnswer, FetchRequest, encode_tips, read_tip, serves_filters};
 use super::store::{Store, shallow_commits};
+use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
-use qa_run::retry::{self, WaitBudget};
+use qa_run::retry::{self, AttemptFailure, RetryPolicy, Transient, WaitBudget};
 
 /// Depths of history that are fetched in turn until the merge base is certain. The last is git's value for all of it.
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -47,33 +48,27 @@ impl Remote<'_> {
         Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
     }
 
-    /// Sends a request until it is answered, at most six times. Waits take half a minute together, or as long as the server
-    /// asks for; a wait beyond the remote's [`WaitBudget`] ends the attempts.
+    /// Sends a request until it is answered or no wait is left.
     fn with_retries<T>(
         &self,
         operation: &str,
         attempt: impl Fn() -> Result<(HttpReply, T), HttpError>,
     ) -> Result<(HttpReply, T), GitError> {
-        let mut tries = 0;
-        loop {
+        let policy = RetryPolicy::infrastructure(self.seed, operation).within(&self.wait_budget);
+        retry::with_retries(self.http, &policy, || {
             let outcome = attempt();
-            let hint = match &outcome {
-                Ok((reply, _)) if matches!(reply.status, 408 | 429 | 500..=599) => {
-                    retry::server_hint(|name| reply.header(name).map(str::to_owned))
-                }
-                Err(error) if error.is_transient() => None,
-                Ok(_) | Err(_) => return outcome.map_err(unanswered),
+            let transient = match &outcome {
+                Ok((reply, _)) if matches!(reply.status, 408 | 429 | 500..=599) => Some(Transient {
+                    code: Code::NetworkUnavailable,
+                    reason: format!("{} answered {}", shown_url(&self.url), reply.status),
+                    hint: retry::server_hint(|name| reply.header(name).map(str::to_owned)),
+                }),
+                Ok(_) => return outcome.map_err(|_| unreachable!("it is an answer")),
+                Err(error) => Transient::unanswered(error),
             };
-            let Some(wait) = retry::backoff(self.seed, operation, tries) else {
-                return outcome.map_err(unanswered);
-            };
-            let wait = hint.unwrap_or_default().max(wait);
-            if !self.wait_budget.spend(wait) {
-                return outcome.map_err(unanswered);
-            }
-            tries += 1;
-            self.http.pause(wait).map_err(unanswered)?;
-        }
+            Err(AttemptFailure { error: outcome, transient })
+        })
+        .or_else(|last| last.map_err(unanswered))
     }
 }
 
@@ -345,6 +340,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use qa_run::control::Wait;
 
     /// Server that is always busy. Records the waits that it caused.
     struct Busy {
@@ -358,9 +354,8 @@ mod tests {
             Ok(HttpReply { status: 503, headers })
         }
 
-        fn pause(&self, time: Duration) -> Result<(), HttpError> {
-            self.waits.lock().unwrap().push(time);
-            Ok(())
+        fn wait(&self, wait: &Wait<'_>) {
+            self.waits.lock().unwrap().push(wait.time);
         }
     }
 

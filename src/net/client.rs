@@ -10,6 +10,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
+use qa_run::control::Wait;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, pause_unless_cancelled, shown_url};
 use qa_run::ports::Cancellation;
 
@@ -40,11 +41,17 @@ pub(crate) struct NetClient {
     deadline: Instant,
     /// Values that are masked in errors.
     secrets: Mutex<Vec<Secret>>,
-    warn: Warn,
+    notices: Notices,
 }
 
-/// Called if a server announces the end of an endpoint, with its notice.
-pub(crate) type Warn = fn(endpoint: &str, notice: &str);
+/// Notices of a client for whoever watches the run.
+#[derive(Clone, Copy)]
+pub(crate) struct Notices {
+    /// A server announces the end of an endpoint.
+    pub(crate) retiring: fn(endpoint: &str, notice: &str),
+    /// A request is sent again after a wait.
+    pub(crate) waiting: fn(wait: &Wait<'_>),
+}
 
 /// A request in progress.
 struct Exchange {
@@ -70,7 +77,7 @@ impl NetClient {
     pub(crate) fn new(
         budget: Duration,
         cancellation: Arc<Cancellation>,
-        warn: Warn,
+        notices: Notices,
     ) -> Result<Self, HttpError> {
         // An error means that a provider is installed already.
         let _already_installed = rustls::crypto::ring::default_provider().install_default();
@@ -95,7 +102,7 @@ impl NetClient {
             cancellation,
             deadline: Instant::now() + budget,
             secrets: Mutex::default(),
-            warn,
+            notices,
         })
     }
 
@@ -142,6 +149,7 @@ impl NetClient {
 impl Http for NetClient {
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
         let host = host(&request.url)?;
+        self.cancellation.check().map_err(|_| HttpError::Cancelled)?;
         let limit = request.max_response_bytes;
         let endpoint = format!("{} {}", request.method.as_str(), shown_url(&request.url));
         let allowed = request.timeout.min(self.deadline.saturating_duration_since(Instant::now()));
@@ -169,7 +177,7 @@ impl Http for NetClient {
             match event {
                 Ok(Event::Head(reply)) => {
                     if let Some(notice) = reply.retirement(&|text| self.masked(text)) {
-                        (self.warn)(&self.masked(&endpoint), &notice);
+                        (self.notices.retiring)(&self.masked(&endpoint), &notice);
                     }
                     head = Some(reply);
                 }
@@ -196,11 +204,12 @@ impl Http for NetClient {
         }
     }
 
-    fn pause(&self, time: Duration) -> Result<(), HttpError> {
-        pause_unless_cancelled(
-            time.min(self.deadline.saturating_duration_since(Instant::now())),
-            &self.cancellation,
-        )
+    fn wait(&self, wait: &Wait<'_>) {
+        (self.notices.waiting)(wait);
+        self.cancellation.journal.begin_wait(wait);
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        pause_unless_cancelled(wait.time.min(left), &self.cancellation);
+        self.cancellation.journal.end_wait();
     }
 }
 
@@ -271,6 +280,8 @@ fn host(url: &str) -> Result<String, HttpError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SILENT: Notices = Notices { retiring: |_, _| {}, waiting: |_| {} };
     use qa_run::http::Method;
 
     #[test]
@@ -278,7 +289,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         let hour = Duration::from_secs(3600);
-        let client = NetClient::new(hour, Arc::default(), |_, _| {}).unwrap();
+        let client = NetClient::new(hour, Arc::default(), SILENT).unwrap();
         let mut request = HttpRequest::new(Method::Get, url);
         request.timeout = hour;
         request.idle_timeout = Duration::from_millis(200);

@@ -2,4 +2,4 @@
 
 mod client;
 
-pub(crate) use client::NetClient;
+pub(crate) use client::{NetClient, Notices};

@@ -20,6 +20,7 @@ use qa_run::http::Method;
 const PER_REQUEST: usize = 50;
 
 const START: Operation = Operation { what: "start the check run", needs: Permission::Checks };
+const TITLE: Operation = Operation { what: "show the progress of the check run", needs: Permission::Checks };
 const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::Checks };
 const CLOSE: Operation = Operation { what: "close the check run", needs: Permission::Checks };
 const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
@@ -184,6 +185,17 @@ impl GitHub {
             }
             self.complete(FINISH, run, report.conclusion, &output, last)
         })
+    }
+
+    /// Shows a title on a check run that goes on. One attempt, and nothing else of the check run changes.
+    pub(crate) fn show_title(&self, run: &CheckRun, title: &str) -> Result<(), PublishError> {
+        let body = serde_json::json!({"output": {
+            "title": limits::plain(title, MAX_TITLE),
+            "summary": "The verdict follows.",
+        }});
+        let route = format!("/check-runs/{}", run.id);
+        let sent = self.client.send(TITLE, Method::Patch, &route, Some(&body));
+        sent.map(|_| ()).map_err(|error| self.client.failure(TITLE, error))
     }
 
     /// Completes the check run of a cancelled run. Needs a client that is not cancelled itself.

@@ -1,7 +1,6 @@
 //! Calls of the API, with the retries and the mapping of responses to errors.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderMap;
 use http_body_util::BodyExt;
@@ -15,10 +14,8 @@ use super::service::{ApiBase, PortService};
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, Method};
-use qa_run::retry::{self, WaitBudget};
+use qa_run::retry::{self, RetryPolicy, WaitBudget};
 
-/// Wait for a rate limit without a time, as GitHub advises.
-const LIMITED: Duration = Duration::from_secs(60);
 /// GitHub's limit of entries on a page.
 pub(super) const PER_PAGE: usize = 100;
 /// Page limit of a list.
@@ -98,29 +95,15 @@ impl Client {
         operation: Operation,
         attempt: impl Fn() -> Result<T, AttemptError>,
     ) -> Result<T, PublishError> {
-        let what = operation.what;
-        let mut tries = 0;
-        loop {
-            let (hint, error) = match attempt() {
-                Ok(done) => return Ok(done),
-                Err(AttemptError::Final(error)) => return Err(error),
-                Err(AttemptError::Retryable { reason, hint }) => {
-                    (hint, PublishError::Unavailable { what, reason })
-                }
-                Err(AttemptError::Limited { hint }) => {
-                    let host = self.base.host().to_owned();
-                    let seconds = hint.map(|hint| hint.as_secs());
-                    (Some(hint.unwrap_or(LIMITED)), PublishError::RateLimited { what, host, seconds })
-                }
-            };
-            let Some(usual) = retry::backoff(&self.seed, what, tries) else { return Err(error) };
-            tries += 1;
-            let wait = hint.unwrap_or_default().max(usual);
-            if !self.wait_budget.spend(wait) {
-                return Err(error);
-            }
-            self.http.pause(wait).map_err(|_| PublishError::Cancelled { what })?;
-        }
+        let policy = RetryPolicy::infrastructure(&self.seed, operation.what).within(&self.wait_budget);
+        retry::with_retries(self.http.as_ref(), &policy, || {
+            attempt().map_err(|error| error.into_failure(operation.what, self.base.host()))
+        })
+    }
+
+    /// Returns the error of an operation that is not retried.
+    pub(super) fn failure(&self, operation: Operation, error: AttemptError) -> PublishError {
+        error.into_failure(operation.what, self.base.host()).error
     }
 
     /// Sends one request, without retries. The route is relative to the repository.

@@ -1,7 +1,13 @@
 //! Errors of publishing, each with its stable code and a hint.
 
+use std::time::Duration;
+
 use qa_contracts::codes::Code;
 use qa_run::http::HttpError;
+use qa_run::retry::{AttemptFailure, Transient};
+
+/// Wait for a rate limit without a time, as GitHub advises.
+const LIMITED: Duration = Duration::from_secs(60);
 
 /// Permission that a token needs for an operation, as in a workflow's `permissions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,9 +109,9 @@ impl PublishError {
 #[derive(Debug)]
 pub(super) enum AttemptError {
     /// There is no usable response; the server may have processed the request.
-    Retryable { reason: String, hint: Option<std::time::Duration> },
+    Retryable { reason: String, hint: Option<Duration> },
     /// The server limits the rate and did not process the request.
-    Limited { hint: Option<std::time::Duration> },
+    Limited { hint: Option<Duration> },
     /// A retry cannot succeed.
     Final(PublishError),
 }
@@ -117,6 +123,28 @@ impl From<PublishError> for AttemptError {
 }
 
 impl AttemptError {
+    /// Returns the error of the operation, with what a retry needs to know.
+    pub(super) fn into_failure(self, what: &'static str, host: &str) -> AttemptFailure<PublishError> {
+        match self {
+            Self::Final(error) => AttemptFailure { error, transient: None },
+            Self::Retryable { reason, hint } => {
+                let transient = Transient { code: Code::PublishFailed, reason: reason.clone(), hint };
+                let error = PublishError::Unavailable { what, reason };
+                AttemptFailure { error, transient: Some(transient) }
+            }
+            Self::Limited { hint } => {
+                let seconds = hint.map(|hint| hint.as_secs());
+                let error = PublishError::RateLimited { what, host: host.to_owned(), seconds };
+                let transient = Transient {
+                    code: Code::PublishRateLimited,
+                    reason: format!("{host} limits the rate of requests"),
+                    hint: Some(hint.unwrap_or(LIMITED)),
+                };
+                AttemptFailure { error, transient: Some(transient) }
+            }
+        }
+    }
+
     /// Maps an error of the port to the error of an operation.
     pub(super) fn port(what: &'static str, error: &HttpError) -> Self {
         match error {

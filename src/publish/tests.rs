@@ -10,6 +10,7 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::secret::Secret;
 use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
+use qa_run::control::Wait;
 use qa_run::http::{HttpError, HttpReply, HttpRequest};
 
 // The fake is one for these tests and for those of the whole program.
@@ -80,9 +81,8 @@ impl Http for Memory {
         Ok(HttpReply { status: response.status, headers: response.headers })
     }
 
-    fn pause(&self, time: Duration) -> Result<(), HttpError> {
-        self.waits.lock().unwrap().push(time);
-        Ok(())
+    fn wait(&self, wait: &Wait<'_>) {
+        self.waits.lock().unwrap().push(wait.time);
     }
 }
 
@@ -331,10 +331,10 @@ fn failing(route: Route, fault: &Fault, times: usize) -> (PublishError, Vec<u64>
 }
 
 #[test]
-fn six_attempts_are_made_and_then_it_is_unknown_whether_it_was_published() {
+fn seven_attempts_are_made_and_then_it_is_unknown_whether_it_was_published() {
     let (error, waits) = failing(Route::CreateCheck, &Fault::Refuse(502), 9);
     assert_eq!(error.to_string(), "start the check run: git.example answered 502: Server Error");
-    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_FAILED", 5));
+    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_FAILED", 6));
     assert!(!error.is_permission());
 }
 
@@ -375,7 +375,7 @@ fn a_wait_that_does_not_fit_ends_at_once_and_one_that_does_is_kept() {
     let (error, waits) = failing(Route::UpdateCheck, &Fault::Limit { status: 429, headers: vec![] }, 9);
     assert_eq!((error.code().as_str(), waits), ("PUBLISH_RATE_LIMITED", vec![60, 60]));
     let (error, waits) = failing(Route::UpdateCheck, &limit("0"), 9);
-    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_RATE_LIMITED", 5));
+    assert_eq!((error.code().as_str(), waits.len()), ("PUBLISH_RATE_LIMITED", 6));
 }
 
 #[test]

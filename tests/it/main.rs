@@ -55,6 +55,7 @@ mod lookups;
 mod members;
 mod models;
 mod options;
+mod phases;
 mod planted;
 mod policy;
 mod proofs;

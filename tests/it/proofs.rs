@@ -213,8 +213,10 @@ fn fault_of_place(place: &str) -> Option<String> {
 fn every_requirement_has_a_test_or_a_decision() {
     let rows = rows("tests/proofs/requirements.txt");
     let numbers: Vec<_> = rows.iter().map(|(row, _)| number(row)).collect();
+    let (first, rest): (Vec<_>, Vec<_>) = numbers.into_iter().partition(|(seed, _)| *seed == "S001");
+    assert!(!first.is_empty() && first.is_sorted_by(|left, right| left < right), "{first:?}");
     let all = (1..=157).map(|number| ("S003", number)).chain((1..=89).map(|number| ("S004", number)));
-    assert_eq!(numbers, all.collect::<Vec<_>>());
+    assert_eq!(rest, all.collect::<Vec<_>>());
     let mut faults = Vec::new();
     for (row, proofs) in &rows {
         assert!(!proofs.is_empty(), "{row}");

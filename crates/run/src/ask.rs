@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::http::{Http, HttpError, HttpReply, HttpRequest, Method};
+use super::retry::{self, AttemptFailure, RetryPolicy, Transient};
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{AuthScheme, ProviderBinding};
@@ -72,20 +73,37 @@ impl ModelRequest<'_> {
             return Ok(ModelExchange { attempts: Vec::new(), response: None, result: Err(failed) });
         }
         let max_hint_ms = self.binding.model.as_ref().map_or(0, |model| model.retry_after_cap_ms);
-        let mut attempts = Vec::new();
-        loop {
-            let AttemptOutcome { response, result, hint } = self.attempt(http)?;
-            let status = response.as_ref().map(|response| response.reply.status);
-            let backoff = self.binding.retry_backoff_ms.get(attempts.len());
-            attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
+        let backoff = self.binding.retry_backoff_ms.iter();
+        let policy = RetryPolicy {
+            operation: self.provider.spec().surface.as_str(),
+            waits: backoff.map(|milliseconds| Duration::from_millis(u64::from(*milliseconds))).collect(),
             // A retry before the hinted time would fail, and a longer wait is more than a review is worth (C-3).
-            let is_retryable = result.as_ref().is_err_and(|failed| failed.is_transient)
-                && hint <= Duration::from_millis(max_hint_ms);
-            match backoff.filter(|_| is_retryable) {
-                Some(backoff) => http.pause(hint.max(Duration::from_millis(u64::from(*backoff))))?,
-                None => return Ok(ModelExchange { attempts, response, result }),
+            longest: Duration::from_millis(max_hint_ms),
+            budget: None,
+        };
+        let mut attempts = Vec::new();
+        let last = retry::with_retries(http, &policy, || {
+            let last = match self.attempt(http) {
+                Ok(outcome) => outcome,
+                Err(error) => return Err(AttemptFailure { error: Err(error), transient: None }),
+            };
+            let AttemptOutcome { response, result, hint } = &last;
+            let status = response.as_ref().map(|response| response.reply.status);
+            attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
+            match result {
+                Ok(_) => Ok(last),
+                Err(failed) => {
+                    let transient = failed.is_transient.then(|| Transient {
+                        code: failed.code,
+                        reason: describe(status),
+                        hint: Some(*hint),
+                    });
+                    Err(AttemptFailure { error: Ok(last), transient })
+                }
             }
-        }
+        });
+        let AttemptOutcome { response, result, .. } = last.or_else(|last| last)?;
+        Ok(ModelExchange { attempts, response, result })
     }
 
     fn attempt(&self, http: &dyn Http) -> Result<AttemptOutcome, HttpError> {
@@ -119,6 +137,14 @@ impl ModelRequest<'_> {
         request.max_response_bytes = MAX_RESPONSE_BYTES;
         request.timeout = self.deadline;
         request
+    }
+}
+
+/// Describes a failed attempt without text of the server, which may quote a key.
+fn describe(status: Option<u16>) -> String {
+    match status {
+        Some(status) => format!("the provider answered {status}"),
+        None => "the provider did not answer".to_owned(),
     }
 }
 

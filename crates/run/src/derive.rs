@@ -82,6 +82,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
     let executed = execution(inputs, ports, &key).run(&plans)?;
     let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
     let coverage = coverage(change_set, &inspected_plans(&plans, &executed), &executed.gate_looks);
+    ports.cancellation.journal.results_ready();
     let check = run_cross_check(inputs, ports, &key, &plans, &executed, &coverage);
     let required: BTreeSet<String> =
         policy.lenses.iter().filter(|(_, settings)| settings.required).map(|(id, _)| id.clone()).collect();

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use super::control::Wait;
 use super::ports::Cancellation;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
@@ -191,8 +192,8 @@ pub trait Http: Send + Sync {
     /// Sends a request; the response's body goes to `sink` as it arrives, whatever the status.
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError>;
 
-    /// Waits, or ends early with an error when the run is cancelled.
-    fn pause(&self, time: Duration) -> Result<(), HttpError>;
+    /// Announces a wait and waits; ends early when the run is cancelled, which the next request reports.
+    fn wait(&self, wait: &Wait<'_>);
 
     /// Sends a request and keeps the response's body in memory.
     fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {
@@ -204,14 +205,10 @@ pub trait Http: Send + Sync {
 
 /// Waits for `time` in small steps, so that a cancelled run does not wait for it.
 #[expect(clippy::disallowed_methods, reason = "this is the clock that waits go by: the port's own")]
-pub fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation) -> Result<(), HttpError> {
+pub fn pause_unless_cancelled(time: Duration, cancellation: &Cancellation) {
     const STEP: Duration = Duration::from_millis(50);
     let mut left = time;
-    loop {
-        cancellation.check().map_err(|_| HttpError::Cancelled)?;
-        if left.is_zero() {
-            return Ok(());
-        }
+    while cancellation.ending().is_none() && !left.is_zero() {
         let step = left.min(STEP);
         std::thread::sleep(step);
         left -= step;

@@ -3,6 +3,7 @@
 pub mod ask;
 mod bounds;
 pub mod commands;
+pub mod control;
 mod declared_tools;
 pub mod derive;
 pub mod execute;

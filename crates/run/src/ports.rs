@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::control::Journal;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{BlobId, CommitId, RepoPath};
 
@@ -128,6 +129,8 @@ pub struct Cancellation {
     /// Milliseconds from the start of the process; 0 for no deadline.
     deadline_ms: AtomicU64,
     close_step: Mutex<CloseStep>,
+    /// Its phase, and the waits of its requests.
+    pub journal: Journal,
 }
 
 /// Reason why a run has no verdict, for its check run.

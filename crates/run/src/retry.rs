@@ -1,12 +1,16 @@
-//! Waits between attempts at requests to infrastructure (decision C-2), with seeded jitter, so that a replay waits alike.
+//! Waits between attempts at requests (decision C-2): one loop for GitHub's API, git, artifacts and models, with seeded
+//! jitter, so that a replay waits alike.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::control::Wait;
+use super::http::{Http, HttpError};
+use qa_contracts::codes::Code;
 use qa_core::canonical;
 
-/// Waits between six attempts in seconds, before jitter.
-const SECONDS: [u64; 5] = [1, 2, 4, 8, 16];
+/// Waits between seven attempts in seconds, before jitter (S001-48).
+const SECONDS: [u64; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Budget of all waits for one server; a CI job is billed by the minute.
 const TOTAL_WAIT: Duration = Duration::from_secs(120);
@@ -35,14 +39,89 @@ impl WaitBudget {
     }
 }
 
-/// Returns the wait before attempt `attempt + 2` of an operation, or `None` if there is no further attempt. The jitter of
-/// up to a tenth either way spreads shards and is the same for the same run.
-pub fn backoff(seed: &str, operation: &str, attempt: usize) -> Option<Duration> {
-    let base = SECONDS.get(attempt)? * 1000;
+/// Waits of one operation.
+pub struct RetryPolicy<'a> {
+    /// Name of the operation for messages and metrics.
+    pub operation: &'a str,
+    /// Waits before the retries, unless the server asks for a longer one.
+    pub waits: Vec<Duration>,
+    /// Longest wait that a server may ask for; a longer one ends the attempts.
+    pub longest: Duration,
+    /// Budget that the operation shares with others.
+    pub budget: Option<&'a WaitBudget>,
+}
+
+impl<'a> RetryPolicy<'a> {
+    /// Returns the policy of requests to infrastructure: six waits, each with a jitter of up to a tenth either way, which
+    /// spreads shards and is the same for the same run (S001-49).
+    pub fn infrastructure(seed: &str, operation: &'a str) -> Self {
+        let waits = SECONDS.iter().enumerate();
+        let waits = waits.map(|(attempt, seconds)| jittered(seed, operation, attempt, seconds * 1000));
+        Self { operation, waits: waits.collect(), longest: TOTAL_WAIT, budget: None }
+    }
+
+    /// Takes each wait from a budget as well.
+    pub fn within(self, budget: &'a WaitBudget) -> Self {
+        Self { budget: Some(budget), ..self }
+    }
+}
+
+fn jittered(seed: &str, operation: &str, attempt: usize, base: u64) -> Duration {
     let digest = canonical::digest(&(seed, operation, attempt as u64)).expect("texts have a canonical form");
     let byte = u64::from_str_radix(&digest.as_str()[..4], 16).expect("a digest is hexadecimal");
     let spread = base / 5;
-    Some(Duration::from_millis(base - base / 10 + byte * spread / 0xffff))
+    Duration::from_millis(base - base / 10 + byte * spread / 0xffff)
+}
+
+/// Failure of one attempt.
+pub struct AttemptFailure<E> {
+    /// Result of the operation if there is no further attempt.
+    pub error: E,
+    /// Set if another attempt may succeed.
+    pub transient: Option<Transient>,
+}
+
+/// Reason why another attempt may succeed.
+pub struct Transient {
+    pub code: Code,
+    /// Text that may be shown.
+    pub reason: String,
+    /// Wait that the server asks for.
+    pub hint: Option<Duration>,
+}
+
+impl Transient {
+    /// Describes a request without a response, or returns `None` if another attempt cannot succeed.
+    pub fn unanswered(error: &HttpError) -> Option<Self> {
+        error.is_transient().then(|| Self { code: error.code(), reason: error.to_string(), hint: None })
+    }
+}
+
+/// Makes attempts until one succeeds, fails for good, or no wait is left. Every wait is announced. A cancelled run ends the
+/// wait, and the next attempt reports it.
+pub fn with_retries<T, E>(
+    http: &dyn Http,
+    policy: &RetryPolicy<'_>,
+    mut attempt: impl FnMut() -> Result<T, AttemptFailure<E>>,
+) -> Result<T, E> {
+    let mut waits = policy.waits.iter().zip(1..);
+    loop {
+        let failure = match attempt() {
+            Ok(done) => return Ok(done),
+            Err(failure) => failure,
+        };
+        let Some(Transient { code, reason, hint }) = &failure.transient else { return Err(failure.error) };
+        let hint = hint.unwrap_or_default();
+        let Some((usual, retry)) = waits.next().filter(|_| hint <= policy.longest) else {
+            return Err(failure.error);
+        };
+        let time = hint.max(*usual);
+        if policy.budget.is_some_and(|budget| !budget.spend(time)) {
+            return Err(failure.error);
+        }
+        let of = policy.waits.len();
+        http.wait(&Wait { operation: policy.operation, retry, of, time, code: *code, reason });
+    }
 }
 
 /// Returns the wait that a server requests: `retry-after` in seconds, or the time until an exhausted rate limit resets.
@@ -65,14 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_waits_double_within_a_tenth_and_are_the_same_for_the_same_run() {
-        for (attempt, seconds) in [1u64, 2, 4, 8, 16].into_iter().enumerate() {
-            let waited = backoff("key", "create", attempt).unwrap().as_millis() as u64;
+    fn six_waits_double_within_a_tenth_and_are_the_same_for_the_same_run() {
+        let waits = |seed: &str| RetryPolicy::infrastructure(seed, "create").waits;
+        for (wait, seconds) in waits("key").iter().zip([1u64, 2, 4, 8, 16, 32]) {
+            let waited = wait.as_millis() as u64;
             assert!((seconds * 900..=seconds * 1100).contains(&waited), "{waited}");
-            assert_eq!(backoff("key", "create", attempt), backoff("key", "create", attempt));
         }
-        assert_eq!(backoff("key", "create", 5), None);
-        assert_ne!(backoff("key", "create", 4), backoff("other", "create", 4));
+        assert_eq!((waits("key").len(), waits("key")), (6, waits("key")));
+        assert_ne!(waits("key"), waits("other"));
     }
 
     #[test]

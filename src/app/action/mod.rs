@@ -5,6 +5,8 @@ mod commits;
 mod drift;
 mod features;
 mod fingerprints;
+mod last_line;
+mod live_status;
 mod next_agent;
 mod publication;
 mod surfaces;
@@ -16,6 +18,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::commits::{Base, Sources};
+use self::last_line::last_line;
+use self::live_status::StepCounter;
 use self::publication::{Publication, Published};
 use self::surfaces::{Outputs, Runner, annotate, print_quoting};
 use super::check::check_opened;
@@ -23,7 +27,7 @@ use super::console;
 use super::delta;
 use super::exit::{Exit, Failure};
 use super::finished::Finished;
-use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in};
+use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in, submit_goal};
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
@@ -35,11 +39,13 @@ use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inpu
 use crate::git::{GitError, OpenRepository, Remote};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::Conclusion;
+use qa_contracts::v1::{Conclusion, RunPhase};
 use qa_core::escape::markdown;
 use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
+use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
+use qa_run::control::Journal;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
 use qa_run::retry::WaitBudget;
@@ -63,6 +69,7 @@ pub(crate) fn step(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
 }
 
 fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    cancellation.journal.take(RunEvent::Opened)?;
     let context = Context::from_process()?;
     let runner = Runner::new(&context.output, &context.step_summary);
     // The default until there is a verdict: a later line replaces it.
@@ -75,13 +82,16 @@ fn run(cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
             runner.write_outputs(&Outputs::default().set("verdict", "drift"))?;
         }
         // The annotation reports the failure as well, so an error of the summary needs no report.
-        let _already_failed = runner.summary(failure_summary(failure).as_bytes());
+        let stopped_in = cancellation.journal.phase();
+        cancellation.journal.fail(failure.code.unwrap_or(Code::InternalError));
+        let phases = (stopped_in, cancellation.journal.phase());
+        let _already_failed = runner.summary(failure_summary(failure, phases).as_bytes());
     }
     outcome
 }
 
-/// Renders the job summary of a step without a result.
-fn failure_summary(failure: &Failure) -> String {
+/// Renders the job summary of a step without a result. `phases` are the one that it stopped in and the one that it ends in.
+fn failure_summary(failure: &Failure, phases: (RunPhase, RunPhase)) -> String {
     let title = match failure.exit {
         Exit::Drift => "drift",
         Exit::Pass | Exit::Fail | Exit::Usage | Exit::CouldNotComplete | Exit::Bug => "could not complete",
@@ -90,7 +100,12 @@ fn failure_summary(failure: &Failure) -> String {
         Some(code) => format!("`{code}`: "),
         None => String::new(),
     };
-    format!("## qa-skill: {title}\n\n{code}{}\n\n{}\n", markdown(&failure.message), markdown(&failure.hint))
+    let (message, hint) = (markdown(&failure.message), markdown(&failure.hint));
+    let (stopped_in, ends_in) = phases;
+    let ends_in = if ends_in == stopped_in { String::new() } else { format!(" and is `{ends_in}`") };
+    format!(
+        "## qa-skill: {title}\n\n{code}{message}\n\n{hint}\n\nThe run stopped in phase `{stopped_in}`{ends_in}.\n"
+    )
 }
 
 fn perform(
@@ -166,7 +181,7 @@ fn check_change(
 ) -> Result<Exit, Failure> {
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
-    let (request, opened) = open_change(environment, &change, remote.as_ref())?;
+    let (request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
     if inputs.command == ActionCommand::Plan {
@@ -185,7 +200,9 @@ fn check_change(
         annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
         return Ok(Exit::Pass);
     }
-    let publication = Publication::new(environment, &change, opened.resolved.head.clone(), cancellation);
+    let counter = Arc::<StepCounter>::default();
+    let head = opened.resolved.head.clone();
+    let publication = Publication::new(environment, &change, head, cancellation, &counter);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
         (ActionCommand::Aggregate, None) => {
@@ -204,7 +221,7 @@ fn check_change(
     };
     let parts = parts.as_ref().map(<[_; 1]>::as_slice);
     let finished =
-        check_opened(&request, opened, cancellation, &progress, &|key| publication.start_check(key), parts)?;
+        check_opened(&request, opened, cancellation, &*counter, &|key| publication.start_check(key), parts)?;
     if let Some(now) = moved_head(environment, &change, cancellation) {
         return Err(Failure::with_code(
             Code::HeadSuperseded,
@@ -237,6 +254,9 @@ fn check_change(
     };
     let published = publication.publish(&report, &finished.opened.objects, runner)?;
     runner.write_outputs(&outputs(&finished, &published, artifact.as_ref()))?;
+    cancellation.journal.finish(finished.outcome.verdict.conclusion)?;
+    // The verdict is published, so a summary that cannot be written changes nothing.
+    let _no_last_line = runner.summary(last_line(&cancellation.journal, &finished).as_bytes());
     Ok(published.exit)
 }
 
@@ -339,11 +359,20 @@ fn open_change(
     environment: &ActionEnvironment,
     change: &Change,
     remote: Option<&Remote<'_>>,
+    journal: &Journal,
 ) -> Result<(Request, Opened), Failure> {
     let inputs = &environment.inputs;
+    let overrides = Overrides {
+        mode: inputs.mode,
+        preset: inputs.preset,
+        max_concurrency: inputs.jobs,
+        lens_ids: inputs.lenses.clone(),
+    };
+    submit_goal(journal, &overrides)?;
     let workspace = std::path::PathBuf::from(&environment.context.workspace);
     let directory = environment.checkout();
     let repository = OpenRepository::discover_of_workflow(&directory).map_err(without_checkout)?;
+    journal.take(RunEvent::Ready)?;
     let repository = match inputs.objects {
         ObjectSource::Checkout if repository.is_partial() => {
             let text = "the checkout is a partial clone, so objects are fetched from the server";
@@ -379,12 +408,7 @@ fn open_change(
         base: Some(base.commit.as_str().to_owned()),
         head: head.as_str().to_owned(),
         test_merge: base.test_merge,
-        overrides: Overrides {
-            mode: inputs.mode,
-            preset: inputs.preset,
-            max_concurrency: inputs.jobs,
-            lens_ids: inputs.lenses.clone(),
-        },
+        overrides,
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),
         refresh: false,
         head_trust: head_trust(change, inputs.head.is_some()),

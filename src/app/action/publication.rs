@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fingerprints;
+use super::live_status::{LiveStatus, StepCounter};
 use super::surfaces::{Runner, annotate};
 use crate::app::client::client;
 use crate::app::console;
@@ -14,7 +15,6 @@ use crate::publish::artifact::moment;
 use crate::publish::{
     CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
-use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey};
 use qa_contracts::secret::Secret;
 use qa_core::escape::markdown;
@@ -44,6 +44,7 @@ pub(crate) struct Published {
 }
 
 /// The API of a repository, and the token for it.
+#[derive(Clone)]
 struct Destination {
     api_url: String,
     repository: String,
@@ -65,8 +66,9 @@ impl Destination {
 
     /// Returns the step that completes a check run without a verdict. It uses a client of its own, since the run's client is
     /// cancelled by then.
-    fn close(self, key: ExecutionKey, check: CheckRun) -> Close {
+    fn close(self, key: ExecutionKey, check: CheckRun, stop_titles: impl Fn() + Send + 'static) -> Close {
         Box::new(move |reason| {
+            stop_titles();
             let closed = self
                 .github(&key, PARTING, &Arc::default())
                 .and_then(|github| conclude_without_verdict(&github, &check, reason));
@@ -83,21 +85,20 @@ fn conclude_without_verdict(
     reason: NoVerdict<'_>,
 ) -> Result<(), PublishError> {
     let NoVerdict { code, message, hint } = reason;
-    if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
+    let conclusion = CheckConclusion::without_verdict(code);
+    if conclusion == CheckConclusion::Cancelled {
         let cancelled = github.cancel_check(check, message);
-        return cancelled.or_else(|_| github.conclude_check(check, CheckConclusion::Cancelled));
+        return cancelled.or_else(|_| github.conclude_check(check, conclusion));
     }
     let report = CheckReport {
-        conclusion: CheckConclusion::ActionRequired,
+        conclusion,
         title: format!("Could not complete: {code}"),
         summary: format!("{}\n\n{}\n", markdown(message), markdown(hint)),
         text: None,
         annotations: Vec::new(),
     };
     // GitHub may refuse the texts, and an unfinished check run would block the pull request.
-    github
-        .finish_check(check, &report)
-        .or_else(|_| github.conclude_check(check, CheckConclusion::ActionRequired))
+    github.finish_check(check, &report).or_else(|_| github.conclude_check(check, conclusion))
 }
 
 /// The publication of one run.
@@ -108,6 +109,10 @@ pub(crate) struct Publication<'a> {
     cancellation: &'a Arc<Cancellation>,
     /// Check run that waits for the verdict.
     open_check: RefCell<Option<CheckRun>>,
+    /// Titles of that check run.
+    live: RefCell<Option<LiveStatus>>,
+    /// Counters that the titles show.
+    counter: &'a Arc<StepCounter>,
     /// Error of the check run, which makes the result go to another surface.
     check_error: RefCell<Option<PublishError>>,
 }
@@ -119,8 +124,11 @@ impl<'a> Publication<'a> {
         change: &'a Change,
         head: CommitId,
         cancellation: &'a Arc<Cancellation>,
+        counter: &'a Arc<StepCounter>,
     ) -> Self {
         Self {
+            live: RefCell::new(None),
+            counter,
             environment,
             change,
             head,
@@ -150,15 +158,34 @@ impl<'a> Publication<'a> {
         let started = github.and_then(|github| Ok((github.start_check(&wanted)?, github)));
         match started {
             Ok((check, github)) => {
+                let live = self.show_progress(destination.clone(), key, &check);
+                let close = destination.close(key.clone(), check.clone(), live.stopper());
+                *self.live.borrow_mut() = Some(live);
+                self.cancellation.set_close_step(Some(close));
                 let before = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
                 if let Err(error) = github.close_stale(&wanted, &check, &before) {
                     self.annotate_unpublished(&error);
                 }
-                let close = destination.close(key.clone(), check.clone());
-                self.cancellation.set_close_step(Some(close));
                 *self.open_check.borrow_mut() = Some(check);
             }
             Err(error) => *self.check_error.borrow_mut() = Some(error),
+        }
+    }
+
+    /// Starts to show the run's progress on its check run, until the first title that GitHub does not take.
+    fn show_progress(&self, destination: Destination, key: &ExecutionKey, check: &CheckRun) -> LiveStatus {
+        let (key, check, cancellation) = (key.clone(), check.clone(), Arc::clone(self.cancellation));
+        let show = move |title: &str| {
+            let github = destination.github(&key, PARTING, &cancellation);
+            github.and_then(|github| github.show_title(&check, title)).is_ok()
+        };
+        LiveStatus::start(self.cancellation, self.counter, show)
+    }
+
+    /// Stops the titles, before the check run gets its conclusion.
+    fn stop_titles(&self) {
+        if let Some(live) = self.live.borrow().as_ref() {
+            live.stopper()();
         }
     }
 
@@ -227,6 +254,7 @@ impl<'a> Publication<'a> {
         let open_check = self.open_check.borrow();
         let Some(check) = open_check.as_ref() else { return Ok(None) };
         let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
+        self.stop_titles();
         let report = CheckReport::new(report);
         match github.and_then(|github| github.finish_check(check, &report)) {
             Ok(()) => {

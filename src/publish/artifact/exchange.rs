@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply};
-use qa_run::retry;
+use qa_run::retry::{self, AttemptFailure, RetryPolicy, Transient};
 
 /// Longest wait that a server may request; a longer one ends the attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -18,8 +19,8 @@ pub(super) struct PublishResponse {
     pub(super) uncertain: bool,
 }
 
-/// Sends a request up to six times; `once` makes an attempt. A response is final unless its status is transient, or it is a
-/// success whose body is not `usable`.
+/// Sends a request up to seven times; `once` makes an attempt. A response is final unless its status is transient, or it is
+/// a success whose body is not `usable`.
 pub(super) fn send_with_retries(
     http: &dyn Http,
     seed: &str,
@@ -27,36 +28,42 @@ pub(super) fn send_with_retries(
     usable: &dyn Fn(&[u8]) -> bool,
     mut once: impl FnMut() -> Result<(HttpReply, Vec<u8>), HttpError>,
 ) -> Result<PublishResponse, HttpError> {
+    let policy = RetryPolicy { longest: LONGEST_WAIT, ..RetryPolicy::infrastructure(seed, operation) };
     let mut uncertain = false;
-    for attempt in 0.. {
-        let wait = retry::backoff(seed, operation, attempt);
-        let pause = match once() {
-            Ok((reply, body)) => {
-                let hint = retry::server_hint(|name| reply.header(name).map(str::to_owned));
-                let is_retryable =
-                    is_transient(reply.status, hint.is_some()) || reply.is_success() && !usable(&body);
-                let pause = wait.map(|wait| hint.unwrap_or(wait)).filter(|wait| *wait <= LONGEST_WAIT);
-                let (true, Some(pause)) = (is_retryable, pause) else {
-                    return Ok(PublishResponse { reply, body, uncertain });
-                };
-                // A rate-limited request was not processed; any other may have been.
-                uncertain |= ![403, 429].contains(&reply.status);
-                pause
-            }
-            Err(error) => {
-                let (true, Some(pause)) = (error.is_transient(), wait) else { return Err(error) };
-                uncertain = true;
-                pause
-            }
+    let sent = retry::with_retries(http, &policy, || {
+        let outcome = once();
+        let transient = match &outcome {
+            Ok((reply, body)) => transient(reply, usable(body)),
+            Err(error) => Transient::unanswered(error),
         };
-        http.pause(pause)?;
-    }
-    unreachable!("the waits come to an end")
+        let before = uncertain;
+        // A rate-limited request was not processed; any other may have been.
+        uncertain |=
+            transient.is_some() && !matches!(&outcome, Ok((reply, _)) if [403, 429].contains(&reply.status));
+        match (outcome, transient) {
+            (Ok((reply, body)), None) => Ok(PublishResponse { reply, body, uncertain }),
+            (Ok((reply, body)), transient) => {
+                let error = Ok(PublishResponse { reply, body, uncertain: before });
+                Err(AttemptFailure { error, transient })
+            }
+            (Err(error), transient) => Err(AttemptFailure { error: Err(error), transient }),
+        }
+    });
+    sent.or_else(|last| last)
 }
 
-/// Returns whether a retry may succeed. A 403 is a rate limit if the server says how long to wait, else it is final.
-fn is_transient(status: u16, hinted: bool) -> bool {
-    matches!(status, 408 | 429 | 500 | 502 | 503 | 504) || status == 403 && hinted
+/// Returns the reason to send a request again that has a response, if there is one. A 403 is a rate limit if the server
+/// says how long to wait, else it is final.
+fn transient(reply: &HttpReply, usable: bool) -> Option<Transient> {
+    let hint = retry::server_hint(|name| reply.header(name).map(str::to_owned));
+    let status = reply.status;
+    let reason = match status {
+        408 | 429 | 500 | 502 | 503 | 504 => format!("the server answered {status}"),
+        403 if hint.is_some() => format!("the server answered {status}"),
+        200..=299 if !usable => "the response is malformed".to_owned(),
+        _ => return None,
+    };
+    Some(Transient { code: Code::NetworkUnavailable, reason, hint })
 }
 
 /// Returns a server's message for display: without secrets, signatures of signed URLs and control characters, and cut.
@@ -121,7 +128,7 @@ mod tests {
     #[test]
     fn what_may_pass_is_asked_again_six_times_and_what_may_not_once() {
         for (status, tries) in
-            [(500, 6), (503, 6), (429, 6), (408, 6), (400, 1), (401, 1), (403, 1), (404, 1), (409, 1)]
+            [(500, 7), (503, 7), (429, 7), (408, 7), (400, 1), (401, 1), (403, 1), (404, 1), (409, 1)]
         {
             let http = Scripted::new(move |_, _| json(status, serde_json::json!({})));
             assert_eq!(send(&http).unwrap().reply.status, status);
@@ -129,7 +136,7 @@ mod tests {
         }
         let http = Scripted::new(|_, _| lost());
         assert!(send(&http).is_err());
-        assert_eq!((http.requests.lock().unwrap().len(), http.waited.lock().unwrap().len()), (6, 5));
+        assert_eq!((http.requests.lock().unwrap().len(), http.waited.lock().unwrap().len()), (7, 6));
     }
 
     #[test]

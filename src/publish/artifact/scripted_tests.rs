@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use base64::Engine;
 
 use super::*;
+use qa_run::control::Wait;
 use qa_run::http::HttpRequest;
 
 /// Status, headers and body, or none of them.
@@ -44,9 +45,8 @@ impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Http for Scripted<F> {
         Ok(HttpReply { status, headers })
     }
 
-    fn pause(&self, time: Duration) -> Result<(), HttpError> {
-        self.waited.lock().unwrap().push(time);
-        Ok(())
+    fn wait(&self, wait: &Wait<'_>) {
+        self.waited.lock().unwrap().push(wait.time);
     }
 }
 

@@ -6,10 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{Conclusion, UsageMetrics};
 use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
 
 schema_tag! {
     /// Names the schema of [`Metrics`].
     MetricsTag = "metrics.v1";
+}
+
+/// Requests of one operation that failed and were sent again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OperationRetries {
+    /// Number of retries.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub retries: u64,
+    /// Milliseconds of the waits before them.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub waited_ms: u64,
+    /// Retries by the code of the failure before.
+    pub codes: BTreeMap<Code, u64>,
 }
 
 /// Counters of the machine's work; they differ from run to run.
@@ -35,6 +51,10 @@ pub struct MachineCounters {
     /// The highest resident memory, in kibibytes; null where the system does not say.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub peak_rss_kib: Option<u64>,
+    /// Milliseconds by phase.
+    pub phase_ms: BTreeMap<String, u64>,
+    /// Retries by operation, without those that follow the verdict.
+    pub retries: BTreeMap<String, OperationRetries>,
 }
 
 /// Counters of a run.
@@ -52,6 +72,11 @@ pub struct Metrics {
     pub plans_by_status: BTreeMap<String, u64>,
     /// Usage over all plans.
     pub aggregate_usage: UsageMetrics,
+    /// Usage of each plan that asked a model, by its id.
+    pub usage_by_plan: BTreeMap<String, UsageMetrics>,
+    /// Number of answers of models.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub turns: u64,
     /// Counters of the machine's work. Volatile.
     #[cfg_attr(test, schemars(extend("x-volatile" = true)))]
     pub machine: MachineCounters,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ConfigPreimage, ExecutionKeyPreimage};
+use super::{ConfigPreimage, ExecutionKeyPreimage, RunPhase};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::ExecutionKey;
@@ -20,6 +20,8 @@ pub struct TraceEvent {
     /// Its place, from 0.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub sequence: u64,
+    /// Phase that it happens in.
+    pub phase: RunPhase,
     /// The step of the flow.
     pub step: String,
     /// Description of the event, in one sentence.

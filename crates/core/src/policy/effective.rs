@@ -48,6 +48,16 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// Names the settings that are replaced and decide something, which the number of workers does not.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let replaced = [
+            ("mode", self.mode.is_some()),
+            ("preset", self.preset.is_some()),
+            ("lenses", self.lens_ids.is_some()),
+        ];
+        replaced.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name)
+    }
+
     /// Returns the recorded part. The names of lenses are recorded elsewhere, and the number of workers decides nothing.
     pub fn recorded(&self) -> InputOverrides {
         InputOverrides { mode: self.mode, preset: self.preset }
