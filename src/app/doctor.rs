@@ -1,4 +1,4 @@
-//! `qa-skill doctor`: sends one small request to each model of the policy and checks the reply.
+//! `qa-skill doctor`: sends one small request to each model of the policy and checks the reply, or checks the repository.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::client::client;
 use super::console;
+use super::doctor_repository::check_repository;
 use super::exit::{Exit, Failure};
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use crate::config::provider_key;
@@ -49,10 +50,16 @@ pub(super) struct DoctorArgs {
     /// Print the requests without sending them
     #[arg(long)]
     dry_run: bool,
+    /// Check workflows, owners and branch rules of the repository instead of the models
+    #[arg(long, conflicts_with_all = ["model", "file", "dry_run"])]
+    repository: bool,
 }
 
 /// Checks the models one after the other. A failure of one does not stop the next.
 pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
+    if arguments.repository {
+        return check_repository(&arguments.repo, arguments.base.as_deref(), cancellation);
+    }
     let policy = policy(arguments)?;
     let known: Vec<&str> = policy.models.keys().map(String::as_str).collect();
     if let Some(model) = arguments.model.as_ref().filter(|model| !known.contains(&model.as_str())) {
@@ -134,20 +141,7 @@ fn policy(arguments: &DoctorArgs) -> Result<Policy, Failure> {
     if let Some(path) = &arguments.file {
         return Ok(policy_in_file(path, &overrides, &registry)?.policy);
     }
-    let request = Request {
-        repository: arguments.repo.clone(),
-        base: arguments.base.clone(),
-        head: "HEAD".to_owned(),
-        test_merge: None,
-        overrides: overrides.clone(),
-        artifact_root: None,
-        refresh: false,
-        head_trust: super::inputs::HeadTrust::Own,
-        models: super::inputs::ModelUse::default(),
-        label_features: Default::default(),
-        settings: Vec::new(),
-        document: None,
-    };
+    let request = Request::of_base(&arguments.repo, arguments.base.as_deref());
     let opened = open(&request)?;
     Ok(read_policy(&opened.objects, opened.resolved.sides(), &overrides, &registry)?.policy)
 }

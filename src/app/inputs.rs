@@ -67,6 +67,26 @@ pub(crate) struct Request {
     pub(crate) document: Option<Box<SkillInput>>,
 }
 
+impl Request {
+    /// Returns the request of a command that reads the base and judges nothing.
+    pub(crate) fn of_base(repository: &Path, base: Option<&str>) -> Self {
+        Self {
+            repository: repository.to_owned(),
+            base: base.map(str::to_owned),
+            head: "HEAD".to_owned(),
+            test_merge: None,
+            overrides: Overrides::default(),
+            artifact_root: None,
+            refresh: false,
+            head_trust: HeadTrust::Own,
+            models: ModelUse::default(),
+            label_features: BTreeSet::new(),
+            settings: Vec::new(),
+            document: None,
+        }
+    }
+}
+
 /// Use of models in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ModelUse {

@@ -15,6 +15,7 @@ mod consistency_init;
 mod console;
 mod delta;
 mod doctor;
+mod doctor_repository;
 mod drift;
 mod drift_check;
 mod exit;

@@ -13,6 +13,7 @@ const LIMITED: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     Checks,
+    Contents,
     Issues,
     PullRequests,
     SecurityEvents,
@@ -23,6 +24,7 @@ impl Permission {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Checks => "checks: write",
+            Self::Contents => "contents: read",
             Self::Issues => "issues: write",
             Self::PullRequests => "pull-requests: write",
             Self::SecurityEvents => "security-events: write",

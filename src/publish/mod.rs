@@ -5,6 +5,7 @@
 //! process left that ended between two requests.
 
 pub(crate) mod artifact;
+mod branch_rules;
 mod checks;
 mod client;
 mod code_scanning;

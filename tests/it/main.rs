@@ -28,6 +28,7 @@ mod cli;
 mod consistency;
 mod delta;
 mod determinism;
+mod doctor_repository;
 mod drift;
 mod fake_github;
 mod faults;

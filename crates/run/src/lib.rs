@@ -27,6 +27,7 @@ mod reach;
 pub mod retry;
 pub mod reviews;
 mod scopes;
+pub mod setup;
 mod statements;
 pub mod survey;
 pub mod sweep;

@@ -20,6 +20,7 @@ use serde_json::Value;
 use self::commits::{Base, Sources};
 use self::last_line::last_line;
 use self::live_status::StepCounter;
+pub(super) use self::publication::CHECK_NAME;
 use self::publication::{Publication, Published};
 use self::surfaces::{Outputs, Runner, annotate, print_quoting};
 use super::check::check_opened;

@@ -25,7 +25,7 @@ use qa_formats::sarif;
 use qa_run::ports::{Cancellation, Close, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
-const CHECK_NAME: &str = "qa-skill verdict";
+pub(crate) const CHECK_NAME: &str = "qa-skill verdict";
 /// Author of texts that the job's own token writes.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 /// Age at which an unfinished check run of our app counts as abandoned. It exceeds the default deadline of a run.
