@@ -3,16 +3,21 @@
 use std::collections::BTreeSet;
 
 use crate::outlines::{Lines, MAX_NAME_BYTES};
-use crate::syntax::{self, Language, Outline, callers};
+use crate::syntax::{self, Language, OtherVersion, Outline, callers};
 use qa_contracts::v1::{Definition, DefinitionKind, ModuleSurface, PlacedUse};
 use tree_sitter::Tree;
 
 /// Returns the definitions of a file with their parameters. One without a grammar may define anything.
 pub fn surface(path: &str, text: &str) -> ModuleSurface {
+    surface_beside(path, text, None)
+}
+
+/// Like [`surface`], parsed by the tree of another version where that is cached.
+pub fn surface_beside(path: &str, text: &str, other: Option<&OtherVersion<'_>>) -> ModuleSurface {
     let unknown = ModuleSurface { open: true, ..ModuleSurface::default() };
     let Some(language) = Language::from_path(path) else { return unknown };
-    let Some(tree) = syntax::parse_tree_once(language, text) else { return unknown };
-    let outline = syntax::parse_once(language, text, None);
+    let Some(tree) = syntax::parse_version_once(language, text, other) else { return unknown };
+    let outline = syntax::parse_once(language, text, other);
     let lines = Lines::new(text);
     let mut surface = ModuleSurface {
         package: package(language, text),

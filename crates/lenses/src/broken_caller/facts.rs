@@ -6,29 +6,18 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, Fact};
-use super::super::imports::{Family, line_range, on_name};
+use super::super::imports::{Family, on_name};
+use super::code;
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{ChangeKind, MentionKind, PlacedName, Side};
+use qa_contracts::v1::{Definition, MentionKind, PlacedName, PlacedUse, Side, Signature};
 use qa_core::classify::is_example;
 use qa_core::packet::Packet;
-
-/// Most members of one hunk that are looked at.
-const MOST_WORDS: usize = 400;
 
 /// A part of a file that a change touches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Touched {
-    /// Lines of a hunk, and the members that its added lines name.
-    Code {
-        old: Option<RepoPath>,
-        new: Option<RepoPath>,
-        removed: RangeInclusive<u64>,
-        added: RangeInclusive<u64>,
-        takes: bool,
-        members: Vec<String>,
-        /// Set where the lines name more members than are kept.
-        is_cut: bool,
-    },
+    /// A file with definitions that are removed or changed, or with added uses.
+    Code(FileChange),
     /// Words that a changelog gains.
     Noted { words: Vec<String> },
     /// A version that is changed.
@@ -36,17 +25,29 @@ pub(super) enum Touched {
 }
 
 /// A changed file.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileChange {
-    pub(super) old: Option<String>,
-    pub(super) new: Option<String>,
-    pub(super) removed: Vec<RangeInclusive<u64>>,
+    pub(super) old: Option<RepoPath>,
+    pub(super) new: Option<RepoPath>,
+    /// Lines at head of the hunks that are looked at.
     pub(super) added: Vec<RangeInclusive<u64>>,
-    /// Set where a definition may be removed or changed.
-    pub(super) takes: bool,
-    pub(super) members: BTreeSet<String>,
-    /// Set where some members are left out.
+    /// Definitions on removed lines that the file no longer has. One that was moved may have them under its old path.
+    pub(super) removed: Vec<Definition>,
+    pub(super) changed: Vec<Changed>,
+    /// Uses on added lines, the first of each path.
+    pub(super) uses: Vec<PlacedUse>,
+    /// Set where some uses are left out.
     pub(super) is_cut: bool,
+}
+
+/// A function with other parameters than before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Changed {
+    pub(super) owner: Option<String>,
+    /// Name at head.
+    pub(super) name: PlacedName,
+    pub(super) before: Signature,
+    pub(super) after: Signature,
 }
 
 /// All of a change.
@@ -66,32 +67,29 @@ impl Change {
             match touched {
                 Touched::Noted { words } => change.noted.extend(words),
                 Touched::Versioned => change.is_versioned = true,
-                Touched::Code { old, new, removed, added, takes, members, is_cut } => {
-                    let [old, new] = [old, new].map(|path| change.text_of(path));
-                    let Some(key) = new.clone().or_else(|| old.clone()) else { continue };
-                    let file = change.files.entry(key).or_default();
-                    (file.old, file.new) = (old, new);
-                    file.removed.push(removed);
-                    file.added.push(added);
-                    file.takes |= takes;
-                    file.members.extend(members);
-                    file.is_cut |= is_cut;
-                }
+                Touched::Code(file) => change.add(file),
             }
         }
         change
     }
 
-    fn text_of(&mut self, path: Option<RepoPath>) -> Option<String> {
-        let path = path?;
-        let text = std::str::from_utf8(path.as_bytes()).ok()?.to_owned();
-        self.paths.insert(text.clone(), path);
-        Some(text)
+    fn add(&mut self, file: FileChange) {
+        for path in [&file.old, &file.new].into_iter().flatten() {
+            self.paths.extend(text_of(path).map(|text| (text.to_owned(), path.clone())));
+        }
+        let Some(key) = file.new_text().or(file.old_text()).map(str::to_owned) else { return };
+        let all = self.files.entry(key).or_default();
+        (all.old, all.new) = (file.old, file.new);
+        all.added.extend(file.added);
+        all.removed.extend(file.removed);
+        all.changed.extend(file.changed);
+        all.uses.extend(file.uses);
+        all.is_cut |= file.is_cut;
     }
 
     /// Returns whether a line at head is one of a changed hunk.
     pub(super) fn is_added(&self, path: &str, line: u32) -> bool {
-        self.files.get(path).is_some_and(|file| within(&file.added, line))
+        self.files.get(path).is_some_and(|file| is_within(&file.added, line))
     }
 
     /// Returns a draft that quotes a name where it stands; `None` where it is written in another way.
@@ -120,20 +118,22 @@ impl Change {
     }
 }
 
-impl Touched {
-    /// Returns whether a hunk may take a definition away or use one of another file.
-    fn is_of_use(&self) -> bool {
-        matches!(self, Self::Code { takes, members, .. } if *takes || !members.is_empty())
-    }
-}
-
 impl FileChange {
-    pub(super) fn is_removed(&self, line: u32) -> bool {
-        within(&self.removed, line)
+    pub(super) fn old_text(&self) -> Option<&str> {
+        self.old.as_ref().and_then(text_of)
+    }
+
+    pub(super) fn new_text(&self) -> Option<&str> {
+        self.new.as_ref().and_then(text_of)
     }
 }
 
-fn within(ranges: &[RangeInclusive<u64>], line: u32) -> bool {
+/// Returns a path as the trees are asked for it.
+fn text_of(path: &RepoPath) -> Option<&str> {
+    std::str::from_utf8(path.as_bytes()).ok()
+}
+
+pub(super) fn is_within(ranges: &[RangeInclusive<u64>], line: u32) -> bool {
     ranges.iter().any(|range| range.contains(&u64::from(line)))
 }
 
@@ -146,7 +146,10 @@ pub(super) fn of_packet(packet: &Packet<'_>) -> Vec<Fact> {
             packet.added().flat_map(|line| words(line.text)).map(str::to_owned).collect();
         return vec![Fact::new(&Touched::Noted { words: words.into_iter().take(4_000).collect() }, None)];
     }
-    let mut facts = if is_of_callers(&path) { of_code(packet) } else { Vec::new() };
+    let mut facts = Vec::new();
+    if let Some(change) = code::change(packet) {
+        facts.push(Fact::new(&Touched::Code(change), None));
+    }
     let may_have_version = path.parse_family().is_none() || is_version_file(&name);
     if may_have_version && packet.added().any(|line| is_version(line.text)) {
         facts.push(Fact::new(&Touched::Versioned, None));
@@ -211,61 +214,7 @@ pub(super) fn is_of_callers(path: &str) -> bool {
         )
 }
 
-fn of_code(packet: &Packet<'_>) -> Vec<Fact> {
-    let file = packet.file;
-    let old = (file.kind != ChangeKind::Added).then(|| file.old_path.clone().unwrap_or(file.path.clone()));
-    let new = (file.kind != ChangeKind::Deleted).then(|| file.path.clone());
-    let hunks = packet.hunks().map(|view| {
-        let members: BTreeSet<&str> = view.added().flat_map(|line| members(line.text)).collect();
-        let hunk = view.hunk;
-        Touched::Code {
-            old: old.clone(),
-            new: new.clone(),
-            removed: lines_of(hunk.old_start, hunk.old_lines),
-            added: lines_of(hunk.new_start, hunk.new_lines),
-            takes: old.is_some()
-                && (view.removed().any(|line| may_take(line.text))
-                    || view.added().any(|line| may_add_parameter(line.text))),
-            is_cut: members.len() > MOST_WORDS,
-            members: members.into_iter().take(MOST_WORDS).map(str::to_owned).collect(),
-        }
-    });
-    hunks.filter(Touched::is_of_use).map(|touched| Fact::new(&touched, None)).collect()
-}
-
-/// Returns the lines of one side of a hunk; none where that side has none.
-fn lines_of(start: u64, count: u64) -> RangeInclusive<u64> {
-    if count == 0 { start + 1..=start } else { line_range(start, count) }
-}
-
-/// Returns whether a line may be part of a definition: no comment, no blank, and no plain statement of a call.
-fn may_take(line: &str) -> bool {
-    let code = line.trim();
-    !code.is_empty() && !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*')
-}
-
-/// Returns whether an added line may be a parameter on a line of its own.
-fn may_add_parameter(line: &str) -> bool {
-    may_take(line) && line.trim_end().ends_with([',', ')'])
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric() && character != '_')
         .filter(|word| !word.is_empty())
-}
-
-/// Returns the names in a line that follow a dot or two colons.
-fn members(line: &str) -> impl Iterator<Item = &str> {
-    let code = line.trim_start();
-    let is_code = !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*');
-    words(line).filter(move |word| {
-        let at = word.as_ptr() as usize - line.as_ptr() as usize;
-        let before = &line[..at];
-        let object = before.strip_suffix("::").or_else(|| before.strip_suffix('.'));
-        is_code
-            && !word.starts_with(|first: char| first.is_ascii_digit())
-            && object.is_some_and(|object| {
-                object.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ')')
-            })
-    })
 }

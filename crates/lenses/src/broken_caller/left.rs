@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{Family, are_too_many};
-use super::facts::{Change, FileChange, is_of_callers};
+use super::code::has;
+use super::facts::{Change, Changed, is_of_callers};
 use super::place::{Place, followed, is_missing, place};
 use super::{CHANGED_PARAMETERS, REMOVED_NAME};
-use qa_contracts::v1::{
-    Definition, DefinitionKind, MentionKind, ModuleSurface, PlacedName, PlacedUse, Side, Signature,
-};
+use qa_contracts::v1::{Definition, MentionKind, PlacedUse, Side};
 
 /// Maximum number of words of one language that are looked for; a change that touches more is a reorganisation.
 const MOST_WORDS: usize = 80;
@@ -26,19 +25,17 @@ pub(super) struct Removed {
     pub(super) definition: Definition,
 }
 
-/// A function with other parameters than before.
-struct Changed {
+/// A function with other parameters than before, and its file at head.
+struct Altered {
     path: String,
-    name: PlacedName,
-    before: Signature,
-    after: Signature,
+    changed: Changed,
 }
 
 /// Definitions that a change removes or alters, for one family of languages.
 #[derive(Default)]
 pub(super) struct Taken {
     pub(super) removed: BTreeMap<Place, Removed>,
-    changed: BTreeMap<Place, Changed>,
+    changed: BTreeMap<Place, Altered>,
 }
 
 impl Taken {
@@ -50,74 +47,27 @@ impl Taken {
 /// Returns the definitions that are removed or changed, by family.
 pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken> {
     let mut all: BTreeMap<MentionKind, Taken> = BTreeMap::new();
-    for file in change.files.values().filter(|file| file.takes) {
-        let Some(old) = file.old.as_deref().filter(|old| is_of_callers(old)) else { continue };
-        let (Some(kind), Some(before)) = (old.parse_family(), lookups.surface(Side::Base, old)) else {
-            continue;
-        };
-        let has_moved = file.new.as_deref() != Some(old);
-        let after = lookups.surface(Side::Head, old);
+    for file in change.files.values() {
+        let Some(path) = file.old_text() else { continue };
+        let Some(kind) = path.parse_family() else { continue };
         let taken = all.entry(kind).or_default();
-        let by_directory = matches!(kind, MentionKind::Go | MentionKind::Java);
-        if !has_moved || by_directory {
-            note_removed(file, old, &before, after.as_deref(), taken);
+        // Another file may stand where a moved one was.
+        let is_replaced = file.new != file.old && !file.removed.is_empty();
+        let after = if is_replaced { lookups.surface(Side::Head, path) } else { None };
+        for definition in &file.removed {
+            let definition = definition.clone();
+            if after.as_ref().is_none_or(|after| !has(after, path, &definition)) {
+                let (path, place) = (path.to_owned(), Place::of(path, &definition));
+                taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
+            }
         }
-        if let Some(after) = after.filter(|_| !has_moved) {
-            note_changed(old, &before, &after, taken);
+        for changed in &file.changed {
+            let place = Place::new(path, changed.owner.clone(), &changed.name.name);
+            let (path, changed) = (path.to_owned(), changed.clone());
+            taken.changed.insert(place, Altered { path, changed });
         }
     }
     all
-}
-
-fn note_removed(
-    file: &FileChange,
-    path: &str,
-    before: &ModuleSurface,
-    after: Option<&ModuleSurface>,
-    taken: &mut Taken,
-) {
-    for definition in before.definitions.iter().filter(|each| file.is_removed(each.name.line)) {
-        let place = Place::of(path, definition);
-        let stays =
-            after.is_some_and(|after| after.definitions.iter().any(|each| Place::of(path, each) == place));
-        // Names that no caller writes.
-        let is_called_by_none = matches!(place.name.as_str(), "main" | "init" | "_" | "default");
-        if !stays && !is_called_by_none {
-            let path = path.to_owned();
-            let definition = definition.clone();
-            taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
-        }
-    }
-}
-
-fn note_changed(path: &str, before: &ModuleSurface, after: &ModuleSurface, taken: &mut Taken) {
-    let (old, new) = (sole(path, before), sole(path, after));
-    for (place, definition) in new {
-        let Some(before) = old.get(&place).and_then(|old| old.signature.clone()) else { continue };
-        let Some(after) = definition.signature.clone().filter(|after| *after != before) else { continue };
-        if !is_conditional(definition) {
-            let (path, name) = (path.to_owned(), definition.name.clone());
-            taken.changed.insert(place, Changed { path, name, before, after });
-        }
-    }
-}
-
-/// Returns whether a function may be another one under some condition.
-fn is_conditional(definition: &Definition) -> bool {
-    definition.open && definition.kind == DefinitionKind::Function && definition.owner.is_none()
-}
-
-/// Returns the definitions that are the only ones of their names.
-fn sole<'s>(path: &str, surface: &'s ModuleSurface) -> BTreeMap<Place, &'s Definition> {
-    let mut all: BTreeMap<Place, Vec<&Definition>> = BTreeMap::new();
-    for definition in &surface.definitions {
-        all.entry(Place::of(path, definition)).or_default().push(definition);
-    }
-    let sole = all.into_iter().filter_map(|(place, all)| match all[..] {
-        [only] if !surface.conditional => Some((place, only)),
-        _ => None,
-    });
-    sole.collect()
 }
 
 /// Callers by what they call: path and line.
@@ -145,7 +95,7 @@ pub(super) fn drafts(
         for path in found.paths.iter().take(MOST_CALLERS).filter(|path| is_of_callers(path)) {
             let uses = lookups.uses(Side::Head, path, &words);
             let uses = uses.iter().flat_map(|uses| uses.iter());
-            let old = change.files.get(path).map_or(Some(path.as_str()), |file| file.old.as_deref());
+            let old = change.files.get(path).map_or(Some(path.as_str()), |file| file.old_text());
             let Some(old) = old else { continue };
             for used in uses.filter(|used| !change.is_added(path, used.name.line)) {
                 note(lookups, taken, path, old, used, &mut missing, &mut wrong);
@@ -179,7 +129,7 @@ fn note(
     else {
         return;
     };
-    if let Some(changed) = taken.changed.get(&place)
+    if let Some(Altered { changed, .. }) = taken.changed.get(&place)
         && changed.before.accepts(arguments)
         && !changed.after.accepts(arguments)
         && !is_of_javascript(path)
@@ -291,13 +241,13 @@ fn told_missing(change: &Change, lookups: &dyn Lookups, taken: &Taken, callers: 
 
 fn told_wrong(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
     let drafts = callers.into_iter().filter_map(|(place, callers)| {
-        let changed = &taken.changed[&place];
+        let Altered { path, changed } = &taken.changed[&place];
         let summary = "parameters are changed while other files still pass the old arguments";
         // The name may stand above the lines of the change, which only have a parameter.
-        let draft = if change.is_added(&changed.path, changed.name.line) {
-            change.draft(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary)
+        let draft = if change.is_added(path, changed.name.line) {
+            change.draft(CHANGED_PARAMETERS, Side::Head, path, &changed.name, summary)
         } else {
-            change.draft_of_file(CHANGED_PARAMETERS, Side::Head, &changed.path, &changed.name, summary)
+            change.draft_of_file(CHANGED_PARAMETERS, Side::Head, path, &changed.name, summary)
         };
         Some(named(draft?, &callers))
     });

@@ -1,5 +1,6 @@
 //! Callers that a change leaves with names, parameters or members that are not there.
 
+mod code;
 mod facts;
 mod invented;
 mod left;
@@ -7,9 +8,11 @@ mod place;
 mod public;
 
 use super::contract::{
-    Draft, Fact, Inspection, Lens, LensSpec, Lookups, RuleSpec, everywhere, presets, rule,
+    Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, RuleSpec, everywhere, presets, rule,
 };
-use qa_contracts::v1::{LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
+use qa_contracts::v1::{
+    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+};
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 
@@ -65,7 +68,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "1",
+    version: "2",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,
@@ -111,6 +114,15 @@ pub(crate) struct BrokenCaller;
 impl Lens for BrokenCaller {
     fn spec(&self) -> &'static LensSpec {
         &SPEC
+    }
+
+    fn need(&self, file: &ChangedFile) -> Need {
+        if facts::is_of_callers(&file.path.to_text()) { Need::WholeFile } else { Need::Hunks }
+    }
+
+    fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
+        let included = vec![true; file.hunks.len()];
+        code::is_touched(&Packet { file, text: hunks, included: &included })
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {

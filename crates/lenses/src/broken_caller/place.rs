@@ -23,13 +23,19 @@ pub(super) struct Place {
 impl Place {
     /// Returns the place of a definition of a file.
     pub(super) fn of(file: &str, definition: &Definition) -> Self {
-        let is_go = file.parse_family() == Some(MentionKind::Go);
-        Self {
-            file: if is_go { split(file).0.to_owned() } else { file.to_owned() },
-            owner: definition.owner.clone(),
-            name: definition.name.name.clone(),
-        }
+        Self::new(file, definition.owner.clone(), &definition.name.name)
     }
+
+    pub(super) fn new(file: &str, owner: Option<String>, name: &str) -> Self {
+        let is_go = file.parse_family() == Some(MentionKind::Go);
+        let file = if is_go { split(file).0 } else { file };
+        Self { file: file.to_owned(), owner, name: name.to_owned() }
+    }
+}
+
+/// Returns whether files of a language are found by their directory, so that one may be moved within it.
+pub(super) fn is_by_directory(kind: MentionKind) -> bool {
+    matches!(kind, MentionKind::Go | MentionKind::Java)
 }
 
 /// Returns a name that stands nowhere.

@@ -1,0 +1,202 @@
+//! The definitions that a file loses or whose parameters change, and its added uses of other files, by both versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+
+use super::super::imports::{Family, line_range};
+use super::facts::{Changed, FileChange, is_of_callers, is_within, words};
+use super::place::{Place, is_by_directory};
+use qa_contracts::v1::{ChangeKind, Definition, DefinitionKind, MentionKind, ModuleSurface};
+use qa_core::packet::{HunkView, Packet};
+use qa_reading::callers;
+use qa_reading::syntax::OtherVersion;
+
+/// Maximum number of uses that a fact lists.
+const MOST_USES: usize = 2_000;
+
+/// A hunk that may take a definition away or use one of another file.
+struct Touching<'p> {
+    hunk: HunkView<'p>,
+    takes: bool,
+    members: BTreeSet<&'p str>,
+}
+
+/// Returns whether a hunk of a file may take a definition away or use one of another file.
+pub(super) fn is_touched(packet: &Packet<'_>) -> bool {
+    is_of_callers(&packet.path().to_text()) && !touching(packet).is_empty()
+}
+
+fn touching<'p>(packet: &Packet<'p>) -> Vec<Touching<'p>> {
+    let has_base = packet.file.kind != ChangeKind::Added;
+    let all = packet.hunks().map(|hunk| Touching {
+        hunk,
+        takes: has_base
+            && (hunk.removed().any(|line| may_take(line.text))
+                || hunk.added().any(|line| may_add_parameter(line.text))),
+        members: hunk.added().flat_map(|line| members(line.text)).collect(),
+    });
+    all.filter(|each| each.takes || !each.members.is_empty()).collect()
+}
+
+/// Returns the parts of a changed file that callers may depend on; `None` where no hunk may have one.
+pub(super) fn change(packet: &Packet<'_>) -> Option<FileChange> {
+    let is_read = is_of_callers(&packet.path().to_text());
+    let hunks = if is_read { touching(packet) } else { Vec::new() };
+    if hunks.is_empty() {
+        return None;
+    }
+    let file = packet.file;
+    let mut change = FileChange {
+        old: (file.kind != ChangeKind::Added).then(|| file.old_path.clone().unwrap_or(file.path.clone())),
+        new: (file.kind != ChangeKind::Deleted).then(|| file.path.clone()),
+        added: hunks
+            .iter()
+            .map(|each| lines_of(each.hunk.hunk.new_start, each.hunk.hunk.new_lines))
+            .collect(),
+        ..FileChange::default()
+    };
+    if hunks.iter().any(|each| each.takes) {
+        let removed = hunks.iter().map(|each| lines_of(each.hunk.hunk.old_start, each.hunk.hunk.old_lines));
+        compare(packet, &removed.collect::<Vec<_>>(), &mut change);
+    }
+    let members: BTreeSet<&str> = hunks.iter().flat_map(|each| &each.members).copied().collect();
+    if !members.is_empty() {
+        add_uses(packet, &members, &mut change);
+    }
+    Some(change)
+}
+
+/// Returns the text of a regular file.
+fn text_of<'p>(mode: Option<&str>, text: Option<&'p str>) -> Option<&'p str> {
+    text.filter(|_| mode.is_some_and(|mode| mode.starts_with("100")))
+}
+
+fn base_of<'p>(packet: &Packet<'p>) -> Option<&'p str> {
+    text_of(packet.file.old_mode.as_deref(), packet.text.full_base.as_deref())
+}
+
+fn head_of<'p>(packet: &Packet<'p>) -> Option<&'p str> {
+    text_of(packet.file.new_mode.as_deref(), packet.text.full_head.as_deref())
+}
+
+/// Compares the definitions of both versions. Those of a moved file matter where places are directories.
+fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut FileChange) {
+    let has_moved = change.old != change.new;
+    let Some(path) = change.old_text().map(str::to_owned).filter(|old| is_of_callers(old)) else { return };
+    let (Some(base), Some(kind)) = (base_of(packet), path.parse_family()) else { return };
+    if has_moved && !is_by_directory(kind) {
+        return;
+    }
+    let head = if has_moved { None } else { head_of(packet) };
+    let after = head.map(|head| callers::surface(&path, head));
+    let other = head.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
+    let before = callers::surface_beside(&path, base, other.as_ref());
+    let gone = before.definitions.iter().filter(|each| is_within(removed, each.name.line));
+    let gone =
+        gone.filter(|each| is_called(each) && after.as_ref().is_none_or(|after| !has(after, &path, each)));
+    change.removed = gone.cloned().collect();
+    if let Some(after) = after {
+        change.changed = changed(&path, &before, &after);
+    }
+}
+
+/// Returns whether a caller may write the name of a definition.
+fn is_called(definition: &Definition) -> bool {
+    !matches!(definition.name.name.as_str(), "main" | "init" | "_" | "default")
+}
+
+/// Returns whether a file has a definition at the place of another one.
+pub(super) fn has(surface: &ModuleSurface, path: &str, definition: &Definition) -> bool {
+    let place = Place::of(path, definition);
+    surface.definitions.iter().any(|each| Place::of(path, each) == place)
+}
+
+fn changed(path: &str, before: &ModuleSurface, after: &ModuleSurface) -> Vec<Changed> {
+    let (old, new) = (sole(path, before), sole(path, after));
+    let changed = new.into_iter().filter_map(|(place, definition)| {
+        let before = old.get(&place)?.signature.clone()?;
+        let after = definition.signature.clone().filter(|after| *after != before)?;
+        let (owner, name) = (definition.owner.clone(), definition.name.clone());
+        (!is_conditional(definition)).then_some(Changed { owner, name, before, after })
+    });
+    changed.collect()
+}
+
+/// Returns whether a function may be another one under some condition.
+fn is_conditional(definition: &Definition) -> bool {
+    definition.open && definition.kind == DefinitionKind::Function && definition.owner.is_none()
+}
+
+/// Returns the definitions that are the only ones of their names.
+fn sole<'s>(path: &str, surface: &'s ModuleSurface) -> BTreeMap<Place, &'s Definition> {
+    let mut all: BTreeMap<Place, Vec<&Definition>> = BTreeMap::new();
+    for definition in &surface.definitions {
+        all.entry(Place::of(path, definition)).or_default().push(definition);
+    }
+    let sole = all.into_iter().filter_map(|(place, all)| match all[..] {
+        [only] if !surface.conditional => Some((place, only)),
+        _ => None,
+    });
+    sole.collect()
+}
+
+/// Adds the uses of members on added lines that surely lead to another file of the repository, if to any.
+fn add_uses(packet: &Packet<'_>, members: &BTreeSet<&str>, change: &mut FileChange) {
+    let Some(path) = change.new_text().map(str::to_owned) else { return };
+    let (Some(head), Some(kind)) = (head_of(packet), path.parse_family()) else { return };
+    let words: Vec<String> = members.iter().map(|word| (*word).to_owned()).collect();
+    let mut seen = BTreeSet::new();
+    for used in callers::uses(&path, head, &words) {
+        let is_sure = match kind {
+            MentionKind::Ecma => used.called && !used.imported,
+            MentionKind::Go | MentionKind::Java => used.module.is_some() || used.path.len() > 1,
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Lockfile
+            | MentionKind::Php
+            | MentionKind::Python
+            | MentionKind::Ruby
+            | MentionKind::Rust => !used.imported,
+        };
+        if is_sure
+            && is_within(&change.added, used.name.line)
+            && seen.insert((used.module.clone(), used.path.clone()))
+        {
+            change.uses.push(used);
+        }
+    }
+    change.is_cut = change.uses.len() > MOST_USES;
+    change.uses.truncate(MOST_USES);
+}
+
+/// Returns the lines of one side of a hunk; none where that side has none.
+fn lines_of(start: u64, count: u64) -> RangeInclusive<u64> {
+    if count == 0 { start + 1..=start } else { line_range(start, count) }
+}
+
+/// Returns whether a line may be part of a definition: no comment, no blank, and no plain statement of a call.
+fn may_take(line: &str) -> bool {
+    let code = line.trim();
+    !code.is_empty() && !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*')
+}
+
+/// Returns whether an added line may be a parameter on a line of its own.
+fn may_add_parameter(line: &str) -> bool {
+    may_take(line) && line.trim_end().ends_with([',', ')'])
+}
+
+/// Returns the names in a line that follow a dot or two colons.
+fn members(line: &str) -> impl Iterator<Item = &str> {
+    let code = line.trim_start();
+    let is_code = !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*');
+    words(line).filter(move |word| {
+        let at = word.as_ptr() as usize - line.as_ptr() as usize;
+        let before = &line[..at];
+        let object = before.strip_suffix("::").or_else(|| before.strip_suffix('.'));
+        is_code
+            && !word.starts_with(|first: char| first.is_ascii_digit())
+            && object.is_some_and(|object| {
+                object.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ')')
+            })
+    })
+}
