@@ -22,4 +22,6 @@ pub mod requirements;
 pub mod shell;
 pub mod syntax;
 pub mod values;
+#[doc(hidden)]
+pub mod work;
 pub mod workflow;

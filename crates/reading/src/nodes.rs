@@ -96,6 +96,7 @@ pub(crate) trait Tabled<'t> {
 impl<'t> Tabled<'t> for Node<'t> {
     #[inline]
     fn field(self, name: &str) -> Option<Self> {
+        crate::work::count();
         match Grammar::of(self) {
             Some(grammar) => self.child_by_field_id(grammar.number(name)?),
             None => self.child_by_field_name(name),
@@ -103,6 +104,7 @@ impl<'t> Tabled<'t> for Node<'t> {
     }
 
     fn properties(self) -> Option<&'static Kind> {
+        crate::work::count();
         Kinds::for_language(Grammar::of(self)?.language).get(self.kind_id())
     }
 

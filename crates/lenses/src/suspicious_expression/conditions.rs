@@ -56,7 +56,7 @@ impl<'t> Comparison<'t> {
     }
 
     /// Returns whether both are about the same expression and different values of one type.
-    fn differs_from(&self, other: &Self) -> bool {
+    fn differs_from(&self, other: &Comparison<'_>) -> bool {
         let is_of_one_type = match (self.literal.form(), other.literal.form()) {
             (Form::Text(one), Form::Text(two)) => one != two,
             (Form::Number(_) | Form::Unary { .. }, Form::Number(_) | Form::Unary { .. }) => {

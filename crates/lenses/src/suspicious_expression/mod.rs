@@ -8,6 +8,8 @@ mod comparisons;
 mod conditions;
 mod definitions;
 mod errors;
+#[cfg(test)]
+mod hostile_tests;
 mod loops;
 mod operands;
 mod results;

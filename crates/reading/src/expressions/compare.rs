@@ -59,7 +59,7 @@ impl<'t> Expression<'t> {
     }
 
     /// Returns whether two expressions are the same but for their spelling.
-    pub fn is_same(self, other: Self) -> bool {
+    pub fn is_same(self, other: Expression<'_>) -> bool {
         let (one, two) = (self.unwrapped(), other.unwrapped());
         if one.node.kind_id() != two.node.kind_id() {
             return false;

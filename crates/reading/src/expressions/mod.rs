@@ -6,11 +6,14 @@ mod kinds;
 mod parts;
 #[cfg(test)]
 mod tests;
+mod trail;
 
 use tree_sitter::{Node, Tree};
 
 use crate::nodes::Tabled;
 use crate::syntax::{Language, Span, parse_tree_once};
+
+use trail::Trail;
 
 pub use compare::MOST_TOKENS;
 pub use form::{Form, Operator};
@@ -33,6 +36,7 @@ pub struct Expression<'t> {
     node: Node<'t>,
     text: &'t str,
     language: Language,
+    trail: &'t Trail<'t>,
 }
 
 impl<'t> Expressions<'t> {
@@ -43,18 +47,21 @@ impl<'t> Expressions<'t> {
 
     /// Visits every expression that touches one of some spans, which are in order and apart. What could not be parsed is
     /// left out.
-    pub fn visit<'s>(&'s self, spans: &[Span], mut visitor: impl FnMut(Expression<'s>)) {
+    pub fn visit(&self, spans: &[Span], mut visitor: impl FnMut(Expression<'_>)) {
         let mut cursor = self.tree.walk();
+        let trail = Trail::new(self.tree.root_node());
         loop {
             let node = cursor.node();
             let touches = touches_one_of(spans, node.start_byte(), node.end_byte());
             let is_read = touches && node.is_named() && !node.is_error() && !node.is_comment();
             if is_read {
-                let expression = Expression { node, text: self.text, language: self.language };
+                let expression = Expression { node, text: self.text, language: self.language, trail: &trail };
                 if kinds::is_of_interest(node) && expression.wrapped().is_none() {
+                    trail.reach(node);
                     visitor(expression);
                 }
                 if cursor.goto_first_child() {
+                    trail.enter(node);
                     continue;
                 }
             }
@@ -62,6 +69,7 @@ impl<'t> Expressions<'t> {
                 if !cursor.goto_parent() {
                     return;
                 }
+                trail.leave();
             }
         }
     }
@@ -75,6 +83,7 @@ fn touches_one_of(spans: &[Span], start: usize, end: usize) -> bool {
 
 impl<'t> Expression<'t> {
     fn with(self, node: Node<'t>) -> Self {
+        crate::work::count();
         Self { node, ..self }
     }
 
@@ -122,7 +131,7 @@ impl<'t> Expression<'t> {
     }
 
     pub fn parent(self) -> Option<Self> {
-        self.node.parent().map(|node| self.with(node))
+        self.trail.parent_of(self.node).map(|node| self.with(node))
     }
 
     /// Returns the nodes around it, the innermost first.

@@ -267,13 +267,11 @@ impl<'t> Expression<'t> {
         // Ruby and Kotlin have no node for the statement, and the last one may be a result.
         let holds = matches!(parent.class(), Class::Statements) || parent.word() == "begin";
         let is_bare = matches!(self.language, Language::Ruby | Language::Kotlin);
-        let mut next = self.node.next_named_sibling();
-        while let Some(comment) = next.filter(|next| next.is_comment()) {
-            next = comment.next_named_sibling();
+        if !is_bare || !holds {
+            return false;
         }
-        is_bare
-            && holds
-            && next.is_some_and(|next| !matches!(next.word(), "rescue" | "ensure" | "else" | "heredoc_body"))
+        let next = parent.children().into_iter().find(|next| next.span().start >= self.span().end);
+        next.is_some_and(|next| !matches!(next.word(), "rescue" | "ensure" | "else" | "heredoc_body"))
     }
 
     /// Returns the parts of a counted loop: where it begins, its condition and its step.

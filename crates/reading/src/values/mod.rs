@@ -194,20 +194,23 @@ impl Body {
         let builder = Builder { language, text };
         let mut bodies: Vec<Self> = builder.module(tree.root_node()).into_iter().collect();
         let mut cursor = tree.walk();
+        let mut above = Vec::new();
         loop {
             let node = cursor.node();
             let place = Span { start: node.start_byte(), end: node.end_byte() };
             let touches = touches_one_of(spans, place);
             if touches && node.is_named() && is_function(node.word()) {
-                bodies.extend(builder.body(node));
+                bodies.extend(builder.body(node, &above));
             }
             if touches && cursor.goto_first_child() {
+                above.push(node);
                 continue;
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
                     return Some(bodies);
                 }
+                above.pop();
             }
         }
     }

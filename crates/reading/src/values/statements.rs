@@ -44,8 +44,9 @@ impl<'t> Builder<'t> {
         self.text_of(node).split_whitespace().collect()
     }
 
-    /// Reads a function; `None` for one without a body and for one that is broken, too long or too deep.
-    pub(super) fn body(&self, node: Node<'_>) -> Option<Body> {
+    /// Reads a function below some nodes, outer ones first; `None` for one without a body and for one that is broken, too
+    /// long or too deep.
+    pub(super) fn body(&self, node: Node<'_>, above: &[Node<'_>]) -> Option<Body> {
         let place = span(node);
         let inside = node.field("body")?;
         if node.has_error() || place.end - place.start > LONGEST_BODY || is_deep(inside) {
@@ -64,7 +65,7 @@ impl<'t> Builder<'t> {
             name: node.field("name").map(|name| self.text_of(name).to_owned()).unwrap_or_default(),
             parameters: self.parameters(node),
             result: node.field("result").map(|result| self.text_of(result).to_owned()).unwrap_or_default(),
-            passed_to: self.passed_to(node),
+            passed_to: self.passed_to(above),
             is_module: false,
             is_generator: node.word().contains("generator") || has_yield(inside) || head.contains('*'),
             is_asynchronous: head.split_whitespace().any(|word| word == "async"),
@@ -121,15 +122,17 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn passed_to(&self, function: Node<'_>) -> Option<PassedTo> {
-        let mut list = function.parent()?;
+    /// Returns the call that a function is passed to, by the nodes above the function.
+    fn passed_to(&self, above: &[Node<'_>]) -> Option<PassedTo> {
+        let mut around = above.iter().rev();
+        let mut list = around.next()?;
         if list.word() == "argument" {
-            list = list.parent()?;
+            list = around.next()?;
         }
         let is_list = matches!(list.word(), "arguments" | "argument_list");
-        let call = list.parent().filter(|_| is_list)?;
-        let callee = self.callee_of(call)?;
-        let above = call.parent()?;
+        let call = around.next().filter(|_| is_list)?;
+        let callee = self.callee_of(*call)?;
+        let above = around.next()?;
         let is_result_used = !matches!(above.word(), "expression_statement" | "program" | "statement_block");
         Some(PassedTo { callee, is_result_used })
     }
