@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::Language;
 use super::behaviour::{Defines, is_function_value};
+use super::callers::Binds;
 use super::flow::{self, Runs};
 use super::runs::is_later;
 use super::shape::Class;
@@ -23,6 +24,7 @@ pub(crate) struct Kind {
     pub(super) later: bool,
     pub(super) class: Class,
     pub(super) defines: Option<Defines>,
+    pub(super) binds: Binds,
 }
 
 impl Kinds {
@@ -70,6 +72,7 @@ impl Kind {
             later: is_later(&word),
             class: Class::of(&word),
             defines: Defines::of(&word),
+            binds: Binds::of(&word),
             word,
         }
     }

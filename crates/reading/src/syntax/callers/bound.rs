@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::super::walk::span;
 use crate::nodes::Tabled;
@@ -125,9 +125,36 @@ const BINDERS: &[(&str, &str)] = &[
     ("variadic_parameter_declaration", "name"),
 ];
 
+/// The fields by which nodes of a kind bind names; an empty one stands for all that is inside.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Binds {
+    binder: Option<&'static str>,
+    /// Field that is bound where the node itself is.
+    pattern: Option<&'static str>,
+    /// Set for a name.
+    is_name: bool,
+}
+
+impl Binds {
+    /// Returns what a kind of node binds.
+    pub(crate) fn of(word: &str) -> Self {
+        Self {
+            binder: field_of(BINDERS, word),
+            pattern: field_of(PATTERNS, word),
+            is_name: word.ends_with("identifier") || word == "shorthand_property_identifier_pattern",
+        }
+    }
+}
+
+fn field_of(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    let row = table.binary_search_by(|(kind, _)| (*kind).cmp(word)).ok()?;
+    Some(table[row].1)
+}
+
 /// A node above the current one.
-struct Level<'t> {
-    word: &'t str,
+#[derive(Clone, Copy)]
+struct Level {
+    binds: Binds,
     /// Set for a part of what binds a name.
     is_bound: bool,
 }
@@ -140,21 +167,17 @@ pub(super) fn bound<'t>(
 ) -> BTreeSet<&'t str> {
     let mut names = BTreeSet::new();
     let mut cursor = tree.walk();
-    let mut above: Vec<Level<'_>> = Vec::new();
+    let mut above: Vec<Level> = Vec::new();
     loop {
         let node = cursor.node();
-        let word = node.word();
+        let binds = node.properties().map(|kind| kind.binds).unwrap_or_default();
         let is_left_out = is_import(node);
-        let is_bound = above.last().is_some_and(|level| level.binds(cursor.field_name()));
-        if !is_left_out
-            && is_bound
-            && node.child_count() == 0
-            && word.ends_with("identifier") | (word == "shorthand_property_identifier_pattern")
-        {
+        let is_bound = above.last().is_some_and(|level| level.binds(&cursor));
+        if !is_left_out && is_bound && binds.is_name && node.child_count() == 0 {
             names.insert(span(node).of(text));
         }
         if !is_left_out && cursor.goto_first_child() {
-            above.push(Level { word, is_bound });
+            above.push(Level { binds, is_bound });
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -166,17 +189,12 @@ pub(super) fn bound<'t>(
     }
 }
 
-impl Level<'_> {
-    /// Returns whether the names in a field of the node are bound.
-    fn binds(&self, field: Option<&str>) -> bool {
-        has_row(BINDERS, self.word, field) || self.is_bound && has_row(PATTERNS, self.word, field)
-    }
-}
-
-fn has_row(table: &[(&str, &str)], word: &str, field: Option<&str>) -> bool {
-    match table.binary_search_by(|(kind, _)| (*kind).cmp(word)) {
-        Ok(at) => table[at].1.is_empty() || field == Some(table[at].1),
-        Err(_) => false,
+impl Level {
+    /// Returns whether the names in a child are bound.
+    fn binds(self, child: &TreeCursor<'_>) -> bool {
+        let pattern = self.binds.pattern.filter(|_| self.is_bound);
+        let mut fields = self.binds.binder.into_iter().chain(pattern);
+        fields.any(|field| field.is_empty() || child.field_name() == Some(field))
     }
 }
 

@@ -14,11 +14,11 @@ const MAX_DEPTH: usize = 1_000;
 pub(crate) fn exports<'t>(tree: &Tree, text: &'t str) -> Option<Vec<(&'t str, Span)>> {
     let mut names = Vec::new();
     let mut cursor = tree.walk();
-    let mut depth = 0_usize;
+    let mut above: Vec<Node<'_>> = Vec::new();
     let mut objects = 0;
     loop {
         let node = cursor.node();
-        if node.is_error() || depth > MAX_DEPTH {
+        if node.is_error() || above.len() > MAX_DEPTH {
             return None;
         }
         let is_exports = match node.word() {
@@ -27,7 +27,7 @@ pub(crate) fn exports<'t>(tree: &Tree, text: &'t str) -> Option<Vec<(&'t str, Sp
             _ => false,
         };
         if is_exports {
-            objects += read(node, text, &mut names)?;
+            objects += read(node, &above, text, &mut names)?;
         }
         // Anything else that is done with the module may export more.
         let is_handled = is_exports || node.word() != "identifier" || span(node).of(text) != "module";
@@ -35,27 +35,32 @@ pub(crate) fn exports<'t>(tree: &Tree, text: &'t str) -> Option<Vec<(&'t str, Sp
             return None;
         }
         if !is_exports && cursor.goto_first_child() {
-            depth += 1;
+            above.push(node);
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return (objects < 2).then_some(names);
             }
-            depth -= 1;
+            above.pop();
         }
     }
 }
 
 /// Reads one use of the exports and returns the number of objects that are exported as a whole by it.
-fn read<'t>(exports: Node<'_>, text: &'t str, names: &mut Vec<(&'t str, Span)>) -> Option<usize> {
-    let parent = exports.parent()?;
+fn read<'t>(
+    exports: Node<'_>,
+    above: &[Node<'_>],
+    text: &'t str,
+    names: &mut Vec<(&'t str, Span)>,
+) -> Option<usize> {
+    let (parent, above) = above.split_last()?;
     match parent.word() {
         "member_expression" => {
             let name = parent.field("property")?;
-            let outer = parent.parent()?;
+            let outer = above.last()?;
             // A name that is only read is none that the module gives.
-            if outer.word().ends_with("assignment_expression") && outer.field("left") == Some(parent) {
+            if outer.word().ends_with("assignment_expression") && outer.field("left") == Some(*parent) {
                 names.push((span(name).of(text), span(name)));
             }
             Some(0)

@@ -7,6 +7,7 @@ use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
 use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
+use super::seek::{Found, Seeker};
 use super::signatures::signature;
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
@@ -53,14 +54,15 @@ const TYPES: &[&str] = &[
 
 /// Returns the definitions of a tree, in the order of the text.
 pub(crate) fn definitions(language: Language, tree: &Tree, text: &str, outline: &Outline) -> Vec<Defined> {
-    let reader = Reader { language, text, root: tree.root_node() };
-    outline.symbols.iter().filter_map(|symbol| reader.defined(symbol)).collect()
+    let reader = Reader { language, text };
+    let mut seeker = Seeker::new(tree);
+    let defined = outline.symbols.iter().map(|symbol| reader.defined(symbol, seeker.find(symbol.name_span)));
+    defined.flatten().collect()
 }
 
 struct Reader<'t> {
     language: Language,
     text: &'t str,
-    root: Node<'t>,
 }
 
 /// Owner of a definition.
@@ -70,16 +72,15 @@ enum Owner {
 }
 
 impl<'t> Reader<'t> {
-    fn defined(&self, symbol: &Symbol) -> Option<Defined> {
-        let name = self.root.descendant_for_byte_range(symbol.name_span.start, symbol.name_span.end)?;
+    fn defined(&self, symbol: &Symbol, name: Found<'_, 't>) -> Option<Defined> {
         let whole = name.parent()?;
         // A method of Go is found by the type of its receiver alone.
-        if self.language == Language::Go && whole.word() == "method_declaration" {
+        if self.language == Language::Go && whole.node.word() == "method_declaration" {
             return None;
         }
         let owner = match symbol.top_level {
             true => None,
-            false => match self.owner(whole)? {
+            false => match self.owner(whole.parent()?)? {
                 Owner::File => None,
                 Owner::Type(name) => Some(name),
             },
@@ -90,7 +91,7 @@ impl<'t> Reader<'t> {
         Some(Defined {
             name: symbol.name.clone(),
             name_span: symbol.name_span,
-            kind: kind(symbol.kind, whole),
+            kind: kind(symbol.kind, whole.node),
             public: symbol.exported,
             open: self.is_open(symbol, whole),
             signature: self.signature(whole, owner.as_deref()),
@@ -99,16 +100,16 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns what a definition belongs to, or `None` for one that is local to a function.
-    fn owner(&self, whole: Node<'t>) -> Option<Owner> {
-        let mut node = whole.parent()?;
+    fn owner(&self, mut around: Found<'_, 't>) -> Option<Owner> {
         loop {
+            let node = around.node;
             let word = node.word();
             if ROOTS.contains(&word) {
                 return Some(Owner::File);
             }
             if TYPES.contains(&word) {
                 // Types inside of types have longer names.
-                let is_outer = node.parent().is_some_and(|around| ROOTS.contains(&around.word()));
+                let is_outer = around.parent().is_some_and(|outer| ROOTS.contains(&outer.node.word()));
                 let of_trait = node.field("trait").is_some();
                 let name = node.field("name").or_else(|| node.field("type"))?;
                 let name = if name.word() == "generic_type" { name.field("type")? } else { name };
@@ -119,22 +120,26 @@ impl<'t> Reader<'t> {
             if !TRANSPARENT.contains(&word) {
                 return None;
             }
-            node = node.parent()?;
+            around = around.parent()?;
         }
     }
 
-    fn is_open(&self, symbol: &Symbol, whole: Node<'t>) -> bool {
+    fn is_open(&self, symbol: &Symbol, found: Found<'_, 't>) -> bool {
+        let whole = found.node;
         let inherits = ["superclass", "interfaces", "superclasses"]
             .iter()
             .any(|field| whole.field(field).is_some())
             || children(whole).any(|child| matches!(child.word(), "class_heritage" | "extends_interfaces"));
-        symbol.conditional || inherits || is_annotated(whole) || self.is_decorated(whole)
+        symbol.conditional || inherits || is_annotated(whole) || self.is_decorated(found)
     }
 
     /// Returns whether something makes another thing of a definition than its text says.
-    fn is_decorated(&self, whole: Node<'t>) -> bool {
+    fn is_decorated(&self, found: Found<'_, 't>) -> bool {
+        let whole = found.node;
         match self.language {
-            Language::Python => whole.parent().is_some_and(|around| around.word() == "decorated_definition"),
+            Language::Python => {
+                found.parent().is_some_and(|around| around.node.word() == "decorated_definition")
+            }
             Language::Tsx | Language::TypeScript => whole.field("decorator").is_some(),
             Language::Rust => {
                 let mut above = whole.prev_named_sibling();
@@ -173,10 +178,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn signature(&self, whole: Node<'t>, owner: Option<&str>) -> Option<Signature> {
-        if self.is_decorated(whole) {
+    fn signature(&self, found: Found<'_, 't>, owner: Option<&str>) -> Option<Signature> {
+        if self.is_decorated(found) {
             return None;
         }
+        let whole = found.node;
         match whole.word() {
             "function_definition"
             | "function_declaration"

@@ -5,9 +5,11 @@ mod bound;
 mod common_js;
 mod definitions;
 mod modules;
+mod seek;
 mod signatures;
 mod uses;
 
+pub(crate) use bound::Binds;
 pub(crate) use common_js::exports;
 pub(crate) use definitions::definitions;
 pub(crate) use uses::uses;

@@ -6,6 +6,7 @@ use super::super::Language;
 use super::super::outline::{Import, ImportKind, Outline, Span};
 use super::super::shape::parts;
 use super::super::walk::span;
+use super::seek::{Found, Seeker};
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
 
@@ -28,15 +29,16 @@ pub(super) struct Binding {
 /// Returns the bindings of a file's imports.
 pub(super) fn bindings(language: Language, tree: &Tree, text: &str, outline: &Outline) -> Vec<Binding> {
     let mut all = Vec::new();
+    let mut seeker = Seeker::new(tree);
     for import in outline.imports.iter().filter(|import| import.kind != ImportKind::File) {
         match language {
             Language::Python => of_python(import, &mut all),
             Language::Go => of_go(import, &mut all),
             Language::Java => of_names(import, &mut all),
-            Language::Rust => of_rust(tree, import, &mut all),
+            Language::Rust => of_rust(seeker.find(import.span), import, &mut all),
             Language::JavaScript | Language::Tsx | Language::TypeScript => {
                 if import.kind == ImportKind::Call {
-                    of_require(tree, text, import, &mut all);
+                    of_require(seeker.find(import.span), text, import, &mut all);
                 } else if import.kind == ImportKind::Static {
                     of_ecma(import, &mut all);
                 }
@@ -116,11 +118,9 @@ fn of_go(import: &Import, all: &mut Vec<Binding>) {
     }
 }
 
-fn of_rust(tree: &Tree, import: &Import, all: &mut Vec<Binding>) {
-    let depth = tree
-        .root_node()
-        .descendant_for_byte_range(import.span.start, import.span.end)
-        .map_or(0, inline_modules);
+fn of_rust(found: Found<'_, '_>, import: &Import, all: &mut Vec<Binding>) {
+    // The number of modules with a body around it.
+    let depth = found.above.iter().filter(|node| node.word() == "mod_item").count();
     let parts: Vec<&str> = import.module.split("::").filter(|part| !part.is_empty()).collect();
     let around: &[&str] = if is_short(import) { &parts } else { &[] };
     for name in &import.names {
@@ -144,12 +144,6 @@ fn of_rust(tree: &Tree, import: &Import, all: &mut Vec<Binding>) {
     }
 }
 
-/// Returns the number of modules with a body around a node.
-fn inline_modules(node: Node<'_>) -> usize {
-    let around = std::iter::successors(node.parent(), |node| node.parent());
-    around.filter(|node| node.word() == "mod_item").count()
-}
-
 /// Splits a path of Rust into the module it begins in, as seen from the file, and the names below. Returns `None` for one
 /// of another crate, or that stays in a module inside of the file.
 pub(super) fn rooted(path: Vec<String>, inline_modules: usize) -> Option<(String, Vec<String>)> {
@@ -168,9 +162,10 @@ pub(super) fn rooted(path: Vec<String>, inline_modules: usize) -> Option<(String
     }
 }
 
-fn of_require(tree: &Tree, text: &str, import: &Import, all: &mut Vec<Binding>) {
-    let call = tree.root_node().descendant_for_byte_range(import.span.start, import.span.end);
-    let Some(call) = call.filter(|call| is_require(*call, text)) else { return };
+fn of_require(call: Found<'_, '_>, text: &str, import: &Import, all: &mut Vec<Binding>) {
+    if !is_require(call.node, text) {
+        return;
+    }
     let Some((declarator, path)) = declarator(call, text) else { return };
     if !are_short(&path) {
         return;
@@ -202,10 +197,9 @@ pub(super) fn is_require(node: Node<'_>, text: &str) -> bool {
 }
 
 /// Returns the declaration of a variable that is given a module, or one of its members, with the names of these.
-fn declarator<'t>(call: Node<'t>, text: &str) -> Option<(Node<'t>, Vec<String>)> {
-    let (mut node, mut path) = (call, Vec::new());
-    loop {
-        let parent = node.parent()?;
+fn declarator<'t>(call: Found<'_, 't>, text: &str) -> Option<(Node<'t>, Vec<String>)> {
+    let (mut node, mut path) = (call.node, Vec::new());
+    for parent in call.above.iter().rev().copied() {
         match parent.word() {
             "member_expression" if parent.field("object") == Some(node) => {
                 path.push(span(parent.field("property")?).of(text).to_owned());
@@ -215,6 +209,7 @@ fn declarator<'t>(call: Node<'t>, text: &str) -> Option<(Node<'t>, Vec<String>)>
         }
         node = parent;
     }
+    None
 }
 
 /// Returns whether a node only imports, so that what it binds is no name of the file's own.

@@ -1,5 +1,6 @@
 //! Uses of names that belong to other files, as paths from an imported module or from the file's own package.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::v1::CallArguments;
@@ -39,6 +40,7 @@ pub(crate) fn uses(
     outline: &Outline,
     words: &BTreeSet<&str>,
 ) -> Vec<Used> {
+    let places = occurrences(text, words);
     let all = bindings(language, tree, text, outline);
     let mut by_local: BTreeMap<&str, Vec<&Binding>> = BTreeMap::new();
     for binding in &all {
@@ -47,7 +49,8 @@ pub(crate) fn uses(
     let reader = Reader {
         language,
         text,
-        bound: bound(tree, text, &|node| is_import(node, text)),
+        tree,
+        bound: OnceCell::new(),
         bindings: by_local,
         has_dot_import: outline.imports.iter().any(|import| import.star),
     };
@@ -56,7 +59,8 @@ pub(crate) fn uses(
     let mut above: Vec<Node<'_>> = Vec::new();
     loop {
         let node = cursor.node();
-        let is_left_out = node.is_error()
+        let is_left_out = !has_one(&places, span(node))
+            || node.is_error()
             || matches!(
                 node.word(),
                 "token_tree" | "attribute_item" | "import_statement" | "import_from_statement"
@@ -80,11 +84,41 @@ pub(crate) fn uses(
     }
 }
 
+/// Returns the places of some words in a text, in its order.
+fn occurrences(text: &str, words: &BTreeSet<&str>) -> Vec<Span> {
+    let mut places = Vec::new();
+    let (plain, other): (Vec<&str>, Vec<&str>) =
+        words.iter().copied().partition(|word| word.chars().all(joins));
+    if !plain.is_empty() {
+        for word in text.split(|character| !joins(character)).filter(|word| words.contains(word)) {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            places.push(Span { start, end: start + word.len() });
+        }
+    }
+    for word in other.iter().filter(|word| !word.is_empty()) {
+        let found = text.match_indices(word);
+        places.extend(found.map(|(start, word)| Span { start, end: start + word.len() }));
+    }
+    places.sort_unstable();
+    places
+}
+
+fn joins(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Returns whether a part of the text has one of some places, which are in order.
+fn has_one(places: &[Span], part: Span) -> bool {
+    let next = places.partition_point(|place| place.start < part.start);
+    places.get(next).is_some_and(|place| place.end <= part.end)
+}
+
 struct Reader<'t, 'b> {
     language: Language,
     text: &'t str,
-    /// Names that the file binds itself.
-    bound: BTreeSet<&'t str>,
+    tree: &'t Tree,
+    /// Names that the file binds itself, once one is asked for.
+    bound: OnceCell<BTreeSet<&'t str>>,
     bindings: BTreeMap<&'b str, Vec<&'b Binding>>,
     has_dot_import: bool,
 }
@@ -157,13 +191,10 @@ impl<'t> Reader<'t, '_> {
             let (module, path) = rooted(chain.owned_names(), inline_modules(chain))?;
             return Some((Some(module), path, false));
         }
-        if self.bound.contains(first) {
-            return None;
-        }
         let Some(bindings) = self.bindings.get(first) else {
-            return self.own(chain);
+            return self.own(chain).filter(|_| !self.is_bound(first));
         };
-        if bindings.iter().any(|binding| !binding.is_firm) {
+        if bindings.iter().any(|binding| !binding.is_firm) || self.is_bound(first) {
             return None;
         }
         if let [binding] = bindings[..]
@@ -175,6 +206,13 @@ impl<'t> Reader<'t, '_> {
             return Some((Some(binding.module.clone()), path, is_imported));
         }
         dotted(bindings, &chain.names).map(|(module, path)| (Some(module), path, false))
+    }
+
+    /// Returns whether the file binds a name itself, by anything but an import.
+    fn is_bound(&self, name: &str) -> bool {
+        let bound =
+            self.bound.get_or_init(|| bound(self.tree, self.text, &|node| is_import(node, self.text)));
+        bound.contains(name)
     }
 
     /// Returns a name that neither the file nor an import binds, in languages where it is one of the same package.
