@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use qa_reading::patterns::{Code, Definition, ParsedText, Pattern, Patterns, Words};
 use qa_reading::syntax::{Language, parse};
 
 fn main() {
@@ -67,4 +68,46 @@ fn canonical_json(bencher: Bencher<'_, '_>, lines: usize) {
 fn strict_json(bencher: Bencher<'_, '_>, lines: usize) {
     let text = format!("[{}1]", r#"{"path": "src/a.py", "line": 12, "text": "caf\u00e9"},"#.repeat(lines));
     bencher.counter(BytesCount::of_str(&text)).bench(|| qa_contracts::strict_json::parse(text.as_bytes()));
+}
+
+/// Numbers of rules over a text that stays the same.
+const RULES: [usize; 3] = [50, 150, 300];
+
+/// Returns rules of two spellings each, with names of their own.
+fn rules(count: usize) -> Vec<Definition> {
+    let rules = (0..count).map(|number| {
+        let spellings = [format!("module.call_{number}($A, ...)"), format!("$B.method_{number}(name=$A)")];
+        let spellings: Vec<&'static str> =
+            spellings.into_iter().map(|code| &*Box::leak(code.into_boxed_str())).collect();
+        Definition::new(&["python"], spellings.leak())
+    });
+    rules.collect()
+}
+
+/// Returns lines with calls, a few of which the first rules match.
+fn calls(lines: usize) -> String {
+    let mut text = String::from("import module\n");
+    for number in 0..lines {
+        writeln!(text, "value_{number} = module.call_{}(first, other.any(second))", number % 2_000)
+            .expect("a string takes any text");
+    }
+    text
+}
+
+#[divan::bench(args = RULES)]
+fn words_of_rules(bencher: Bencher<'_, '_>, count: usize) {
+    let (rules, text) = (rules(count), calls(10_000));
+    let words = Words::new(&rules);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| words.possible(|| text.as_str(), &text));
+}
+
+#[divan::bench(args = RULES)]
+fn search_by_rules(bencher: Bencher<'_, '_>, count: usize) {
+    let (rules, text) = (rules(count), calls(10_000));
+    let compiled =
+        rules.iter().map(|rule| Pattern::compile(rule, "python").expect("the rules are well-formed"));
+    let compiled: Vec<Pattern> = compiled.flatten().collect();
+    let patterns: Patterns<'_> = compiled.iter().collect();
+    let parsed = ParsedText::parse("a.py", &text).expect("Python has a grammar");
+    bencher.counter(BytesCount::of_str(&text)).bench(|| patterns.find(&Code::new(&text, &parsed), None));
 }
