@@ -7,8 +7,9 @@ use qa_contracts::v1::{Convention, ConventionFamily, Scope, Witness};
 
 /// How many imports one way make the other way an inversion.
 const MOST_TRAVELLED: usize = 5;
-/// How many imports a directory must have for silence to say something.
-const OWN_IMPORTS: u64 = 10;
+/// Number of imports one way, and of imports of the directory that does not import back, that together say that there is
+/// a direction. A directory that hardly imports at all is known by those that import it.
+const EVIDENCE: u64 = 15;
 
 pub(super) fn mine(language: &str, seen: &[Seen<'_>]) -> Vec<Convention> {
     let directories: BTreeSet<&str> = seen
@@ -35,12 +36,12 @@ pub(super) fn mine(language: &str, seen: &[Seen<'_>]) -> Vec<Convention> {
     let one_way = edges.iter().filter(|((from, to), witnesses)| {
         witnesses.len() >= MOST_TRAVELLED
             && !edges.contains_key(&(to.clone(), from.clone()))
-            && own.get(to).is_some_and(|imports| *imports >= OWN_IMPORTS)
+            && own.get(to).is_some_and(|imports| *imports + witnesses.len() as u64 >= EVIDENCE)
     });
     one_way
         .map(|((from, to), witnesses)| {
             // `to` is what must not import `from`.
-            let glob = if language == "java" || language == "python" {
+            let glob = if matches!(language, "java" | "kotlin" | "python") {
                 format!("**/{to}/**")
             } else {
                 format!("{to}/**")

@@ -169,21 +169,17 @@ fn begins(module: &str, start: &str) -> bool {
 /// packages.
 pub(crate) fn position(language: Language, path: &str) -> Option<&str> {
     match language {
-        Language::JavaScript | Language::Tsx | Language::TypeScript => Some(path),
+        Language::JavaScript | Language::Rust | Language::Tsx | Language::TypeScript => Some(path),
         Language::Python => {
             Some(path.strip_prefix("src/").or_else(|| path.strip_prefix("lib/")).unwrap_or(path))
         }
-        Language::Java => {
-            ["/java/", "/src/"].iter().find_map(|root| path.split_once(root)).map(|(_, rest)| rest)
+        Language::Java | Language::Kotlin => ["/java/", "/kotlin/", "/src/"]
+            .iter()
+            .find_map(|root| path.split_once(root))
+            .map(|(_, rest)| rest),
+        Language::C | Language::CSharp | Language::Cpp | Language::Go | Language::Php | Language::Ruby => {
+            None
         }
-        Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Go
-        | Language::Kotlin
-        | Language::Php
-        | Language::Ruby
-        | Language::Rust => None,
     }
 }
 
@@ -220,14 +216,14 @@ fn target(language: Language, path: &str, module: &str) -> Option<String> {
             let above = directory.len().checked_sub(dots - 1)?;
             Some(directory[..above].iter().copied().chain(named).collect::<Vec<_>>().join("/"))
         }
-        Language::Java => Some(module.replace('.', "/")),
-        Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Go
-        | Language::Kotlin
-        | Language::Php
-        | Language::Ruby
-        | Language::Rust => None,
+        Language::Java | Language::Kotlin => Some(module.replace('.', "/")),
+        Language::Rust => {
+            let inside = module.strip_prefix("crate::")?;
+            let crate_root = &here[..here.find("src/")? + "src".len()];
+            Some(format!("{crate_root}/{}", inside.replace("::", "/")))
+        }
+        Language::C | Language::CSharp | Language::Cpp | Language::Go | Language::Php | Language::Ruby => {
+            None
+        }
     }
 }

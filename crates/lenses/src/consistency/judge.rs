@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, DraftExt, Fact, Inspection};
 use super::case::Fit;
-use super::collect;
 use super::sighting::{self, Sighting, fit};
+use super::{collect, header};
 use super::{rule_of, words};
 use qa_contracts::v1::{ChangeKind, Convention, ConventionFamily, FileText, Rubric, Side, Strength};
 use qa_core::classify::PathSet;
@@ -26,7 +26,7 @@ enum CoChange {
 /// How many exemplars a message names.
 const NAMED: usize = 2;
 
-/// Whether added lines can hold anything that a convention is about.
+/// Returns whether changed lines can hold anything that a convention is about.
 pub(super) fn may_matter(hunks: &FileText) -> bool {
     const WORDS: &[&str] = &[
         "(",
@@ -45,8 +45,9 @@ pub(super) fn may_matter(hunks: &FileText) -> bool {
         "?",
     ];
     hunks.cuts.iter().any(|cuts| {
+        let removed = hunks.text.get(cuts.before as usize..cuts.removed as usize).unwrap_or("");
         let added = hunks.text.get(cuts.removed as usize..cuts.added as usize).unwrap_or("");
-        WORDS.iter().any(|word| added.contains(word))
+        WORDS.iter().any(|word| added.contains(word)) || header::begins_notice(removed)
     })
 }
 
@@ -71,6 +72,7 @@ pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
     let mut before = of_base(packet, path);
     let lines: BTreeMap<u64, Line<'_>> = packet.added().map(|line| (line.number, line)).collect();
     let text = head_text(packet).unwrap_or_default();
+    let lost = lost_notice(&in_force, &before);
     for seen in &head {
         let key = identity(seen);
         if let Some(count) = before.get_mut(&key).filter(|count| **count > 0) {
@@ -81,7 +83,8 @@ pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
         let broken =
             broken.filter(|convention| fit(seen.family, &convention.form, &seen.value) == Fit::Breaks);
         for convention in broken {
-            inspection.drafts.extend(draft(packet, path, convention, seen, &text, &lines));
+            let is_lost = lost.contains(&convention.id.as_str()) && seen.value == header::ABSENT;
+            inspection.drafts.extend(draft(packet, path, convention, seen, is_lost, &text, &lines));
         }
     }
     inspection
@@ -122,6 +125,16 @@ fn of_base(packet: &Packet<'_>, path: &str) -> BTreeMap<Identity, usize> {
     before
 }
 
+/// Returns the ids of the conventions about notices that the file kept before.
+fn lost_notice<'c>(in_force: &[&'c Convention], before: &BTreeMap<Identity, usize>) -> Vec<&'c str> {
+    let about = in_force.iter().filter(|convention| convention.family == ConventionFamily::LicenceHeader);
+    let kept = about.filter(|convention| {
+        let mut notices = before.keys().filter(|(family, ..)| *family == convention.family);
+        notices.any(|(family, _, value, _)| fit(*family, &convention.form, value) == Fit::Keeps)
+    });
+    kept.map(|convention| convention.id.as_str()).collect()
+}
+
 fn holds_for(convention: &Convention, packet: &Packet<'_>) -> bool {
     let paths = PathSet::new(convention.paths.iter().map(String::as_str));
     convention.part == packet.file.scope && paths.is_ok_and(|paths| paths.matches(packet.path()))
@@ -137,6 +150,7 @@ fn draft(
     path: &str,
     convention: &Convention,
     seen: &Sighting,
+    is_lost: bool,
     text: &str,
     lines: &BTreeMap<u64, Line<'_>>,
 ) -> Option<Draft> {
@@ -144,8 +158,8 @@ fn draft(
     let summary = summary(convention, path, &seen.value);
     let draft = match seen.span {
         None => {
-            // What a file lacks is asked of new files alone.
-            let is_new = packet.file.kind == ChangeKind::Added;
+            // A file that always lacked something is left alone.
+            let is_new = packet.file.kind == ChangeKind::Added || is_lost;
             let of_place =
                 matches!(convention.family, ConventionFamily::FileName | ConventionFamily::TestPlacement);
             let is_judged = is_new || of_place && packet.file.kind == ChangeKind::Renamed;

@@ -68,7 +68,7 @@ fn bar(family: ConventionFamily) -> Bar {
         ConventionFamily::ErrorIdiom => (950, 20, 10),
         ConventionFamily::LicenceHeader => (990, 10, 10),
         ConventionFamily::PublicDoc => (990, 20, 10),
-        ConventionFamily::ImportDirection => (1000, 10, 10),
+        ConventionFamily::ImportDirection => (1000, 1, 1),
         ConventionFamily::CoChange => (950, 10, 10),
     };
     Bar { theta_permille, support, of_one_mind }
@@ -177,7 +177,10 @@ fn forms(key: &GroupKey, seen: &[Seen<'_>]) -> Vec<String> {
         ConventionFamily::TypeName => &[Style::Pascal],
         ConventionFamily::ConstantName if go => &[Style::Mixed],
         ConventionFamily::ConstantName => &[Style::Screaming],
-        ConventionFamily::LicenceHeader => return vec![header::PRESENT.to_owned()],
+        ConventionFamily::LicenceHeader => {
+            let values: Vec<&str> = seen.iter().map(|(_, (sighting, _))| sighting.value.as_str()).collect();
+            return header::forms(&values);
+        }
         ConventionFamily::PublicDoc => return vec![documented::DOCUMENTED.to_owned()],
         ConventionFamily::ErrorIdiom => {
             let form = if key.1 == errors::THROWN { "an error" } else { errors::HANDLED };

@@ -1,7 +1,7 @@
 //! How files, functions, types and constants are named.
 
 use super::sighting::{Sighting, Source};
-use qa_contracts::v1::{ConventionFamily, Scope};
+use qa_contracts::v1::ConventionFamily;
 use qa_reading::syntax::{Language, Span, Symbol, SymbolKind};
 
 /// The name of a file up to its first dot. Names that a compiler reads are its own business.
@@ -39,11 +39,10 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         let Some(family) = family(source, symbol) else { continue };
         let name = symbol.name.strip_prefix("r#").unwrap_or(&symbol.name);
         let magic = name.starts_with("__") && name.ends_with("__");
-        // What runs these reads what stands behind an underscore.
+        // What runs these reads what stands behind an underscore, also where helpers of tests are no files of tests.
         let runner = ["Benchmark", "Example", "Fuzz", "Test"];
-        let of_runner = source.language == Language::Go
-            && source.part == Scope::Test
-            && runner.iter().any(|prefix| name.starts_with(prefix));
+        let of_runner =
+            source.language == Language::Go && runner.iter().any(|prefix| name.starts_with(prefix));
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let is_free = source.language != Language::Rust || is_named_freely(source, symbol);
         if name.len() > 2 && !magic && !of_runner && plain && is_free && source.is_whole(symbol.name_span) {

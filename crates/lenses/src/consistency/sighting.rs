@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::case::{Fit, Style};
+use super::header;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ConventionFamily, FileClass, Scope};
 use qa_core::classify;
@@ -132,8 +133,8 @@ pub(crate) fn fit(family: ConventionFamily, form: &str, value: &str) -> Fit {
         | ConventionFamily::ConstantName => {
             Style::from_text(form).map_or(Fit::Silent, |style| style.fit(value))
         }
+        ConventionFamily::LicenceHeader => header::fit(form, value),
         ConventionFamily::TestPlacement
-        | ConventionFamily::LicenceHeader
         | ConventionFamily::PublicDoc
         | ConventionFamily::ErrorIdiom
         | ConventionFamily::Library => {

@@ -98,7 +98,7 @@ fn items_for_a_part_of_a_crate_are_not_public() {
 fn names_are_those_of_functions_methods_types_and_constants() {
     use ConventionFamily::{ConstantName, FunctionName, MethodName, TypeName};
     let all = [FunctionName, MethodName, TypeName, ConstantName];
-    let cases: [(&str, &str, &[&str]); 4] = [
+    let cases: [(&str, &str, &[&str]); 5] = [
         (
             "a.ts",
             "const goOn = () => 1\nconst limit = 3\nclass C { run() {} }\n",
@@ -114,6 +114,7 @@ fn names_are_those_of_functions_methods_types_and_constants() {
             "package a\n\nconst MaxSize = 1\n\nfunc (s *S) RunAll() {}\n",
             &["constant-name: MaxSize MaxSize", "function-name: RunAll RunAll"],
         ),
+        ("a_test_windows.go", "package a\n\nfunc TestAll_Windows() {}\n", &[]),
         (
             "a.py",
             "class Abc:\n    def __init__(self): ...\n    def run_all(self): ...\n",
@@ -164,9 +165,86 @@ fn imports_are_said_in_the_space_of_their_language() {
             "package com.a.web;\nimport com.a.core.B;\nclass A {}\n",
             "com/a/core",
         ),
+        ("a/src/web/a.rs", "use crate::core::b;\n", "a/src/core"),
     ];
     for (path, text, expected) in cases {
         let seen = said(path, text, &[ConventionFamily::ImportDirection]);
         assert_eq!(seen, [format!("import-direction: {expected} {expected}")], "{path}");
     }
+}
+
+/// The notice of a file.
+fn header(path: &str, text: &str) -> String {
+    let seen = in_file(path, Scope::Product, text);
+    let notice = seen.into_iter().find(|one| one.family == ConventionFamily::LicenceHeader);
+    notice.unwrap().value
+}
+
+#[test]
+fn a_notice_is_its_words_without_years() {
+    let words = "Copyright ‹year› The Authors.\nLicensed under the MIT licence.";
+    let cases = [
+        ("a.py", "# Copyright 2024 The Authors.\n# Licensed under the MIT licence.\n", format!("#\n{words}")),
+        (
+            "a.py",
+            "#!/usr/bin/python\n\n# Copyright 2019-2024 The Authors.\n#\n# Licensed under the MIT licence.\nimport a\n",
+            format!("#\n{words}"),
+        ),
+        (
+            "A.java",
+            "/*\n * Copyright 2019, 2021 The Authors.\n * Licensed under the MIT licence.\n */\npackage a;\n",
+            format!("/*\n{words}"),
+        ),
+        (
+            "a.php",
+            "<?php\n\n// Copyright 2024 The Authors.\n// Licensed under the MIT licence.\n",
+            format!("//\n{words}"),
+        ),
+        ("a.go", "package a\n\n// Copyright 2024 The Authors.\n", "absent".to_owned()),
+        ("a.c", "#include <a.h>\n/* Copyright 2024 The Authors. */\n", "absent".to_owned()),
+        ("a.rs", "// Of numbers.\n\nfn a() {}\n// Copyright 2024\n", "absent".to_owned()),
+        (
+            "a.go",
+            "// Copyright 20245 The Authors.\npackage a\n",
+            "//\nCopyright 20245 The Authors.".to_owned(),
+        ),
+    ];
+    for (path, text, expected) in cases {
+        assert_eq!(header(path, text), expected, "{text}");
+    }
+}
+
+fn first_form(values: &[&str]) -> String {
+    super::header::forms(values).remove(0)
+}
+
+#[test]
+fn files_agree_on_the_words_that_their_notices_share() {
+    use super::case::Fit;
+    use super::header::fit;
+    let apache = "//\nCopyright ‹year› The Authors\nLicensed under the Apache License";
+    let longer = format!("{apache}\nReads numbers.");
+    let form = first_form(&[&longer, apache]);
+    assert_eq!(form, apache);
+    for (value, kept) in [
+        (longer.as_str(), true),
+        ("//\nCopyright ‹year› The Authors\nLicensed under the MIT License", false),
+        ("//\nCopyright ‹year› Somebody\nLicensed under the Apache License", false),
+        ("//\nCopyright YYYY The Authors\nLicensed under the Apache License", false),
+        ("/*\nCopyright ‹year› The Authors\nLicensed under the Apache License", false),
+        ("//\nCopyright ‹year› The Authors", false),
+        ("absent", false),
+    ] {
+        assert_eq!(fit(&form, value) == Fit::Keeps, kept, "{value}");
+    }
+    // Where the holders differ, the rest of the notice is still the same.
+    let other = apache.replace("The Authors", "Somebody");
+    let any_holder = first_form(&[apache, &other]);
+    assert_eq!(any_holder, "//\n‹any›\nLicensed under the Apache License");
+    assert_eq!(fit(&any_holder, apache), Fit::Keeps);
+    assert_eq!(
+        fit(&any_holder, "//\nCopyright ‹year› Somebody\nLicensed under the MIT License"),
+        Fit::Breaks
+    );
+    assert_eq!(first_form(&["//\nCopyright ‹year› A", "absent"]), "present");
 }

@@ -1,7 +1,7 @@
 //! The sentences of conventions, and what to do when one is broken.
 
 use super::case::Style;
-use super::{errors, place};
+use super::{errors, header, place};
 use qa_contracts::v1::{Convention, ConventionFamily, Scope};
 
 /// A convention as a maintainer would say it.
@@ -25,9 +25,10 @@ pub(super) fn statement(
             format!("{name} tests stand beside what they test, and not in a directory of tests")
         }
         ConventionFamily::TestPlacement => format!("{name} tests stand in a directory named `{form}`"),
-        ConventionFamily::LicenceHeader => {
-            format!("{name} files{test} begin with a notice about their licence")
-        }
+        ConventionFamily::LicenceHeader => match header::first_words(form) {
+            Some(words) => format!("{name} files{test} begin with the notice `{words}`"),
+            None => format!("{name} files{test} begin with a notice about their licence"),
+        },
         ConventionFamily::PublicDoc => format!("public {topic} in {name} have a documentation comment"),
         ConventionFamily::ErrorIdiom => match (topic, language) {
             (errors::THROWN, _) => format!("{name} code throws errors, and not text"),
