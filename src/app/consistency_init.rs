@@ -35,7 +35,7 @@ pub(crate) struct InitArgs {
     /// Directory of the draft; by default .qa-skill/rubrics/drafts in the checkout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Number of merged changes that each convention is tested on
+    /// Number of merged changes that each convention is tested on, at most half of the history
     #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=5000))]
     history: u64,
     /// Number of worker threads; the result does not depend on it
@@ -70,7 +70,7 @@ pub(crate) fn write_draft(arguments: &InitArgs, cancellation: &Cancellation) -> 
         None => rubrics::drafts(&repository.root.join(".qa-skill"))?,
     };
     write(&draft, &directory)?;
-    console::write_stdout(describe(&draft, &directory).as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(describe(&draft, arguments.history, &directory).as_bytes()).map(|()| Exit::Pass)
 }
 
 fn draft(
@@ -86,11 +86,11 @@ fn draft(
     let policy = effective_policy(text.as_deref(), &Overrides::default(), &registry)
         .map_err(|error| Failure::policy(POLICY_PATH, &error))?;
     let most = usize::try_from(arguments.history).unwrap_or(usize::MAX);
-    let history: Vec<(CommitId, CommitId)> = repository
-        .merged(commit.as_str(), most)?
-        .into_iter()
-        .map(|merged| (merged.resolved.head, merged.resolved.base))
-        .collect();
+    // Conventions are tested on changes after the commit that they are mined from, so that commit needs a history too.
+    let line = repository.merged(commit.as_str(), most.saturating_mul(2))?;
+    let tested = most.min(line.len() / 2);
+    let history: Vec<(CommitId, CommitId)> =
+        line.into_iter().take(tested).map(|merged| (merged.resolved.head, merged.resolved.base)).collect();
     let mining = Mining {
         objects,
         commit,
@@ -180,7 +180,7 @@ fn count_by_strength(draft: &RubricDraft, strength: Strength) -> usize {
     draft.conventions.iter().filter(|convention| convention.strength == strength).count()
 }
 
-fn describe(draft: &RubricDraft, directory: &Path) -> String {
+fn describe(draft: &RubricDraft, asked: u64, directory: &Path) -> String {
     let shown = visible(&directory.join(name_of(draft, "json")).display().to_string());
     let mut text = format!(
         "draft {} of {}: {} conventions to block, {} to advise, {} rejected; {} files, {} merged changes\n",
@@ -192,6 +192,11 @@ fn describe(draft: &RubricDraft, directory: &Path) -> String {
         draft.files_read,
         draft.changes,
     );
+    if draft.changes < asked {
+        text.push_str(
+            "the history is short, so fewer conventions are proposed to block; in a shallow clone run `git fetch --unshallow` first\n",
+        );
+    }
     if let Some(difference) = &draft.difference {
         text.push_str(&format!(
             "since version {}: {} new, {} gone, {} followed less often\n",

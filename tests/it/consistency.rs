@@ -27,16 +27,21 @@ fn module(number: usize) -> String {
 fn habits() -> Files {
     let mut files = Files::new();
     for number in 0..30 {
-        files = files.with(format!("src/app/item_{number}.py"), module(number));
-        let test = format!(
-            "{NOTICE}from app.item_{number} import read_item_{number}\n\n\ndef test_read_{number}():\n    assert read_item_{number}\n"
-        );
-        files = files.with(format!("tests/test_item_{number}.py"), test);
+        files = with_item(files, number);
     }
     files
 }
 
-/// A repository with habits, a few merged changes, and `main` at the last.
+/// Adds a module and its test.
+fn with_item(files: Files, number: usize) -> Files {
+    let test = format!(
+        "{NOTICE}from app.item_{number} import read_item_{number}\n\n\ndef test_read_{number}():\n    assert read_item_{number}\n"
+    );
+    let files = files.with(format!("src/app/item_{number}.py"), module(number));
+    files.with(format!("tests/test_item_{number}.py"), test)
+}
+
+/// A repository with habits, merged changes of which the newer half tests them, and `main` at the last.
 pub(crate) struct World {
     pub(crate) repo: Repo,
     files: Files,
@@ -47,8 +52,8 @@ fn world() -> World {
     let repo = Repo::new();
     let mut files = habits();
     let mut tip = repo.commit(repo.tree(&files), &[]);
-    for number in 30..33 {
-        files = files.with(format!("src/app/item_{number}.py"), module(number));
+    for number in 30..50 {
+        files = with_item(files, number);
         tip = repo.commit(repo.tree(&files), &[tip]);
     }
     repo.reference("refs/heads/main", tip);
@@ -152,21 +157,67 @@ fn a_draft_holds_what_the_code_keeps_with_its_evidence() {
             "in `tests`, Python functions of tests are named in snake_case",
             "in `src/app`, Python types are named in PascalCase",
             "Python tests stand in a directory named `tests`",
-            "in `src/app`, Python files begin with a notice about their licence",
-            "in `tests`, Python files of tests begin with a notice about their licence",
+            "in `src/app`, Python files begin with the notice `Copyright ‹year› The Authors.`",
+            "in `tests`, Python files of tests begin with the notice `Copyright ‹year› The Authors.`",
             "in `src/app`, public functions in Python have a documentation comment",
             "in `src/app`, public types in Python have a documentation comment",
             "in `src/app`, Python code names the exceptions it catches, and does something about broad ones",
         ]
     );
     let functions = &draft["conventions"][2];
-    assert_eq!((&functions["support"], &functions["exceptions"]), (&json!(66), &json!(0)));
-    assert_eq!(functions["backTest"]["changes"], json!(3));
+    assert_eq!((&functions["support"], &functions["exceptions"]), (&json!(100), &json!(0)));
+    let back_test = &functions["backTest"];
+    assert_eq!((&back_test["changes"], &back_test["touched"]), (&json!(10), &json!(10)));
+    let reason = functions["reason"].as_str().unwrap();
+    assert!(reason.starts_with("held in 10 of 10 merged changes that touch it, of 10 since "), "{reason}");
     let place = &functions["exemplars"][0];
     assert_eq!((&place["path"], &place["line"]), (&json!("src/app/item_0.py"), &json!(7)));
     assert_eq!(place["text"], "def read_item_0(item):");
     let blob = world.repo.git.find_blob(Oid::from_str(place["blob"].as_str().unwrap()).unwrap()).unwrap();
     assert_eq!(String::from_utf8_lossy(blob.content()), module(0));
+}
+
+#[test]
+fn a_short_history_proposes_no_block_and_says_so() {
+    let world = world();
+    let out = world.repo.beside("short");
+    let outcome = qa_skill(["consistency-init", "--base", "main~12", "--quiet", "--out"])
+        .arg(&out)
+        .arg("--repo")
+        .arg(world.repo.path())
+        .run()
+        .expect(0);
+    assert!(outcome.text().contains(": 0 conventions to block"), "{}", outcome.text());
+    assert!(outcome.text().contains("the history is short"), "{}", outcome.text());
+}
+
+#[test]
+fn a_file_begins_with_the_notice_of_the_others() {
+    let body = "\n\ndef read_late_item(item):\n    \"\"\"Does what it says.\"\"\"\n    return item\n";
+    let notices = [
+        ("", true),
+        (NOTICE, false),
+        ("# Copyright 2026 The Authors.\n# Licensed under the MIT licence.\n", false),
+        ("# Copyright 2024 Somebody.\n# Licensed under the MIT licence.\n", true),
+        ("# Copyright 2024 The Authors.\n# Licensed under the GPL.\n", true),
+        ("# Copyright YYYY The Authors.\n# Licensed under the MIT licence.\n", true),
+        ("import os\n\n# Copyright 2024 The Authors.\n# Licensed under the MIT licence.\n", true),
+        ("\"\"\"Copyright 2024 The Authors.\nLicensed under the MIT licence.\n\"\"\"\n", true),
+    ];
+    for (notice, is_reported) in notices {
+        let world = World::held(&[("src/app/late_item.py", &format!("{notice}{body}"))]);
+        world.repo.judge().run();
+        let reported =
+            world.findings().contains(&"consistency/licence-header src/app/late_item.py:1".to_owned());
+        assert_eq!(reported, is_reported, "{notice}");
+    }
+}
+
+#[test]
+fn a_notice_that_a_change_removes_is_reported() {
+    let world = World::held(&[("src/app/item_3.py", module(3).trim_start_matches(NOTICE))]);
+    world.repo.judge().run().expect(1);
+    assert_eq!(world.findings(), ["consistency/licence-header src/app/item_3.py:1"]);
 }
 
 #[test]
@@ -311,7 +362,7 @@ fn a_later_draft_has_the_next_version_and_says_what_moved() {
     assert_eq!(difference["rubricVersion"], 1);
     let gone = difference["gone"].to_string();
     assert!(gone.contains("`.py` files are named in snake_case"), "{gone}");
-    assert!(gone.contains("begin with a notice"), "{gone}");
+    assert!(gone.contains("begin with the notice"), "{gone}");
 }
 
 /// Files with a rubric in force that two of them stopped keeping.
@@ -332,7 +383,7 @@ fn conventions_that_a_later_commit_no_longer_keeps_are_counted_and_fail_nothing(
     let said = check(&repo, "main").expect(0).text();
     assert!(said.contains("rubric 1 at"), "{said}");
     assert!(said.contains("`.py` files are named in snake_case"), "{said}");
-    assert!(said.contains("2 exceptions in 35 places, 0 in 33 when it was frozen"), "{said}");
+    assert!(said.contains("2 exceptions in 52 places, 0 in 50 when it was frozen"), "{said}");
     assert!(!said.contains("est functions"), "{said}");
     assert!(said.contains("consistency-init"), "{said}");
 
@@ -379,7 +430,7 @@ fn a_finding_says_the_convention_its_numbers_two_places_and_the_form_that_keeps_
     let finding = &results["lensResults"][run.position("consistency")]["findings"][0];
     assert_eq!(
         finding["summary"],
-        "in `src/app`, Python functions are named in snake_case (66 of 66 places, as in src/app/item_0.py:7 and src/app/item_19.py:7); call it `read_item3`"
+        "in `src/app`, Python functions are named in snake_case (100 of 100 places, as in src/app/item_0.py:7 and src/app/item_19.py:7); call it `read_item3`"
     );
     assert_eq!(finding["evidence"]["quote"], "readItem3");
 }

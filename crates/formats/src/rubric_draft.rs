@@ -19,7 +19,7 @@ pub fn markdown(draft: &RubricDraft) -> String {
     let _infallible = write!(
         out,
         "# Conventions of this repository: draft {}\n\n\
-         Mined from commit `{}` by qa-skill {}: {} source files, tried on the last {} merged changes.\n\
+         Mined from commit `{}` by qa-skill {}: {} source files, tested on the last {} merged changes.\n\
          This draft is not in force. `qa-skill consistency-approve` asks for decisions and freezes the accepted conventions.\n\n\
          {} conventions are proposed to block, {} to be advised; {} candidates were rejected.\n\n",
         draft.draft_version,

@@ -11,7 +11,7 @@ use qa_core::classify::{self, ScopeGlobs};
 use qa_core::secrets;
 use qa_lenses::consistency::collect;
 use qa_lenses::consistency::mine::{self, Mined, SightedFile};
-use qa_lenses::consistency::replay::{self, Broken, MergedChange, Needed, Reader};
+use qa_lenses::consistency::replay::{self, Effect, Judged, MergedChange, Needed, Reader};
 use qa_lenses::consistency::sighting::{self, Sighting};
 
 /// Larger files are not read.
@@ -51,12 +51,12 @@ pub struct MiningReport {
 }
 
 impl Mining<'_> {
-    /// Mines conventions, and tests each on the merged changes.
+    /// Mines conventions, and tests each on merged changes that the conventions of an earlier commit did not know.
     pub fn mine(&self) -> Result<MiningReport, PortError> {
-        let (files, found) = self.files()?;
+        let (files, found) = self.files(self.commit)?;
         let sighted: Vec<SightedFile> = self.sighted(&files)?.into_iter().flatten().collect();
         let files_read = sighted.len() as u64;
-        let mut mined = mine::mine(&sighted);
+        let mut mined = mine::mine(sighted.iter());
         let changes = self.changes()?;
         let blobs: BTreeMap<&RepoPath, &BlobId> = files.iter().map(|(path, blob, _)| (path, blob)).collect();
         mined.conventions.extend(replay::co_changes(&changes, &|path| self.find_blob(&blobs, path)));
@@ -70,7 +70,7 @@ impl Mining<'_> {
 
     /// Counts the places that could keep or break each convention in the commit, and those that break it.
     pub fn recount(&self, conventions: &[Convention]) -> Result<Vec<(u64, u64)>, PortError> {
-        let (files, _) = self.files()?;
+        let (files, _) = self.files(self.commit)?;
         let reader = Reader::new(conventions);
         let mut sums = vec![(0, 0); conventions.len()];
         for file in self.sighted(&files)?.into_iter().flatten() {
@@ -85,10 +85,10 @@ impl Mining<'_> {
         Ok(sums)
     }
 
-    /// Returns the files that conventions apply to, the first by path, and their total number.
-    fn files(&self) -> Result<(Vec<FileVersion>, usize), PortError> {
+    /// Returns the files of a commit that conventions apply to, the first by path, and their total number.
+    fn files(&self, commit: &CommitId) -> Result<(Vec<FileVersion>, usize), PortError> {
         let mut files: Vec<FileVersion> = Vec::new();
-        self.objects.files_at(self.commit, &mut |path, blob| {
+        self.objects.files_at(commit, &mut |path, blob| {
             files.extend(self.part(&path).map(|part| (path, blob, part)));
         })?;
         files.sort();
@@ -144,47 +144,61 @@ impl Mining<'_> {
         Ok(changes)
     }
 
-    /// Tests conventions on the merged changes. The version before a change is read only if the version after it breaks
-    /// a convention.
+    /// Tests conventions on the merged changes, beside those of the commit before all of them.
     fn back_test(
         &self,
         conventions: &mut [Convention],
         changes: &[MergedChange],
         sighted: &[SightedFile],
     ) -> Result<(), PortError> {
-        let finder = Reader::new(conventions);
-        let mut broken = self.broken_in_commit(&finder, sighted);
-        self.read_versions(&finder, changes.iter().flat_map(versions_after), &mut broken)?;
-        let mut before: Vec<Version> = Vec::new();
-        for change in changes {
-            let after = versions_after(change);
-            if after.iter().any(|version| broken.get(version).is_some_and(|broken| !broken.is_empty())) {
-                before.extend(versions_before(change));
+        let Some((_, since)) = self.history.last() else { return Ok(()) };
+        let known: BTreeMap<(&str, &BlobId), &SightedFile> =
+            sighted.iter().map(|file| ((file.path.as_str(), &file.blob), file)).collect();
+        // Files that both commits have are not read again.
+        let (mut shared, mut unread) = (Vec::new(), Vec::new());
+        for file in self.files(since)?.0 {
+            match known.get(&(&*file.0.to_text(), &file.1)) {
+                Some(sighted) => shared.push(*sighted),
+                None => unread.push(file),
             }
         }
-        self.read_versions(&finder, before.into_iter(), &mut broken)?;
-        replay::count(conventions, changes, &broken);
+        let others: Vec<SightedFile> = self.sighted(&unread)?.into_iter().flatten().collect();
+        let earlier = mine::mine(shared.into_iter().chain(&others)).conventions;
+        let tested: Vec<Convention> = conventions.iter().chain(&earlier).cloned().collect();
+        let effects = self.effects(&tested, changes, sighted.iter().chain(&others))?;
+        replay::back_test(conventions, &earlier, &effects, changes, since);
         Ok(())
     }
 
-    /// Returns the conventions that the files of the commit break.
-    fn broken_in_commit(&self, finder: &Reader<'_>, sighted: &[SightedFile]) -> BTreeMap<Version, Broken> {
-        let mut all = BTreeMap::new();
-        for file in sighted {
-            let Ok(path) = RepoPath::from_bytes(file.path.as_bytes()) else { continue };
-            let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
-            let broken = finder.broken(&path, file.part, sightings);
-            all.insert((path, file.blob.clone()), broken);
+    /// Returns the effects of conventions on the merged changes. The version before a change is read only if the version
+    /// after it breaks a convention.
+    fn effects<'f>(
+        &self,
+        conventions: &[Convention],
+        changes: &[MergedChange],
+        sighted: impl Iterator<Item = &'f SightedFile>,
+    ) -> Result<Vec<Effect>, PortError> {
+        let reader = Reader::new(conventions);
+        let mut judged = judge_sighted(&reader, sighted);
+        self.read_versions(&reader, changes.iter().flat_map(versions_after), &mut judged)?;
+        let mut before: Vec<Version> = Vec::new();
+        for change in changes {
+            let after = versions_after(change);
+            if after.iter().any(|version| judged.get(version).is_some_and(|judged| !judged.broken.is_empty()))
+            {
+                before.extend(versions_before(change));
+            }
         }
-        all
+        self.read_versions(&reader, before.into_iter(), &mut judged)?;
+        Ok(replay::effects(conventions, changes, &judged))
     }
 
-    /// Adds the conventions that further versions break.
+    /// Holds further versions to conventions.
     fn read_versions(
         &self,
         finder: &Reader<'_>,
         versions: impl Iterator<Item = Version>,
-        known: &mut BTreeMap<Version, Broken>,
+        known: &mut BTreeMap<Version, Judged>,
     ) -> Result<(), PortError> {
         let mut wanted: BTreeMap<Version, (Scope, Needed)> = BTreeMap::new();
         for version in versions.filter(|version| !known.contains_key(version)) {
@@ -196,7 +210,7 @@ impl Mining<'_> {
         }
         let wanted: Vec<(Version, (Scope, Needed))> = wanted.into_iter().collect();
         let done = AtomicUsize::new(0);
-        let broken: Vec<Broken> = workers::map(
+        let judged: Vec<Judged> = workers::map(
             wanted.len(),
             self.workers,
             || self.objects.reader(),
@@ -205,16 +219,16 @@ impl Mining<'_> {
                 let ((path, blob), (part, needed)) = &wanted[position];
                 let step = done.fetch_add(1, Ordering::Relaxed) + 1;
                 self.progress.step("trying on history", step, wanted.len());
-                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Vec::new()) };
+                let Some(text) = text_of(reader.as_ref(), blob)? else { return Ok(Judged::default()) };
                 let sightings = match needed {
                     Needed::Nothing => Vec::new(),
                     Needed::Path => collect::in_path(&path.to_text()),
                     Needed::Text => collect::in_file(&path.to_text(), *part, &text),
                 };
-                Ok(finder.broken(path, *part, sightings.iter()))
+                Ok(finder.judge(path, *part, sightings.iter()))
             },
         )?;
-        known.extend(wanted.into_iter().map(|(version, _)| version).zip(broken));
+        known.extend(wanted.into_iter().map(|(version, _)| version).zip(judged));
         Ok(())
     }
 
@@ -231,6 +245,21 @@ impl Mining<'_> {
         }
         Ok(())
     }
+}
+
+/// Holds files that were read to conventions.
+fn judge_sighted<'f>(
+    reader: &Reader<'_>,
+    sighted: impl Iterator<Item = &'f SightedFile>,
+) -> BTreeMap<Version, Judged> {
+    let mut all = BTreeMap::new();
+    for file in sighted {
+        let Ok(path) = RepoPath::from_bytes(file.path.as_bytes()) else { continue };
+        let sightings = file.sightings.iter().map(|(sighting, _)| sighting);
+        let judged = reader.judge(&path, file.part, sightings);
+        all.insert((path, file.blob.clone()), judged);
+    }
+    all
 }
 
 /// Returns a file's text, or `None` if it is not text or too large.

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::ports::{ObjectCounters, TreeChange, TreeEntry};
+use qa_contracts::v1::{ConventionFamily, Strength};
 use qa_core::canonical;
 
 type Tree = BTreeMap<String, String>;
@@ -105,9 +106,7 @@ fn line(changes: &[(&str, &str)]) -> Line {
     Line { trees, read: Mutex::default() }
 }
 
-/// The texts that were read and are not of the last commit, sorted, and how many changes broke how functions are named.
-fn dug(line: &Line) -> (Vec<String>, u64) {
-    let last = line.trees.len() - 1;
+fn mine(line: &Line, last: usize) -> Vec<Convention> {
     let history: Vec<(CommitId, CommitId)> =
         (1..=last).rev().map(|number| (commit(number), commit(number - 1))).collect();
     let mining = Mining {
@@ -119,22 +118,32 @@ fn dug(line: &Line) -> (Vec<String>, u64) {
         cancellation: &Cancellation::default(),
         progress: &Silent,
     };
-    let mined = mining.mine().unwrap().mined;
-    let of_functions =
-        |convention: &&Convention| convention.family == qa_contracts::v1::ConventionFamily::FunctionName;
-    let broken = mined.conventions.iter().find(of_functions).unwrap().back_test.broken;
+    mining.mine().unwrap().mined.conventions
+}
+
+/// The texts that were read and are not of the last commit, sorted, and how functions are named as tried on the changes.
+fn tried(line: &Line) -> (Vec<String>, Convention) {
+    let last = line.trees.len() - 1;
+    let conventions = mine(line, last);
+    let mut of_functions = conventions.into_iter().filter(|one| one.family == ConventionFamily::FunctionName);
+    let of_functions = of_functions.find(|one| one.language == "python").unwrap();
     let mut read = line.read.lock().unwrap().clone();
     read.retain(|text| !line.trees[last].values().any(|here| here == text));
     read.sort();
-    (read, broken)
+    (read, of_functions)
+}
+
+fn dug(line: &Line) -> (Vec<String>, u64) {
+    let (read, of_functions) = tried(line);
+    (read, of_functions.back_test.broken)
 }
 
 #[test]
 fn what_was_there_before_a_change_is_read_only_where_something_after_it_breaks_a_convention() {
     let (kept, bent) = (module("read_more"), module("readMore"));
-    // The last version of a file is known from the commit itself.
-    assert_eq!(dug(&line(&[("src/item_1.py", &kept)])), (Vec::new(), 0));
-    // A version in between is read, once, and the one before it because it breaks the convention.
+    // The last version of a file is known from the commit itself, and the first from the commit before all changes.
+    assert_eq!(dug(&line(&[("src/item_1.py", &kept)])), (vec![module("read_1")], 0));
+    // A version in between is read, once.
     let changes = [("src/item_1.py", bent.as_str()), ("src/item_1.py", kept.as_str())];
     assert_eq!(dug(&line(&changes)), (vec![bent, module("read_1")], 1));
 }
@@ -153,4 +162,38 @@ fn what_broke_a_convention_before_a_change_is_not_held_against_it() {
 fn a_history_is_not_read_for_languages_without_conventions() {
     let changes = [("src/a.go", "package a\n\nfunc A() {}\n"), ("src/a.go", "package a\n\nfunc B() {}\n")];
     assert_eq!(dug(&line(&changes)), (Vec::new(), 0));
+}
+
+#[test]
+fn a_convention_blocks_where_enough_changes_kept_what_an_earlier_commit_knew() {
+    let kept: Vec<String> = (0..10).map(|number| module(&format!("read_more_{number}"))).collect();
+    let mut changes: Vec<(&str, &str)> = kept.iter().map(|text| ("src/more.py", text.as_str())).collect();
+    let (_, few) = tried(&line(&changes[..4]));
+    assert_eq!((few.strength, few.back_test.touched), (Strength::Advise, 4));
+    assert_eq!(few.reason, "only 4 of the last 4 merged changes touch it, too few to tell");
+    let (_, enough) = tried(&line(&changes));
+    assert_eq!(enough.strength, Strength::Block, "{}", enough.reason);
+    assert_eq!(enough.back_test.since, Some(commit(0)));
+    assert!(enough.reason.starts_with("held in 10 of 10 merged changes that touch it, of 10 since 0000"));
+
+    // What breaks it is forgiven by the last commit, which was mined with it, and not by the first.
+    let bent = module("readMore");
+    changes.push(("src/other.py", &bent));
+    let (_, broken) = tried(&line(&changes));
+    assert_eq!((broken.strength, broken.back_test.broken), (Strength::Advise, 1));
+    assert_eq!(broken.reason, "1 of the last 11 merged changes broke it");
+}
+
+#[test]
+fn a_convention_that_an_earlier_commit_did_not_keep_is_advised() {
+    let kept: Vec<(String, String)> = (0..12)
+        .map(|number| (format!("src/more_{number}.rs"), format!("fn read_more_{number}() {{}}\n")))
+        .collect();
+    let changes: Vec<(&str, &str)> = kept.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let world = line(&changes);
+    let last = world.trees.len() - 1;
+    let mined = mine(&world, last);
+    let young = mined.iter().find(|convention| convention.language == "rust").unwrap();
+    assert_eq!((young.strength, &young.back_test.since), (Strength::Advise, &None));
+    assert_eq!(young.reason, "the code did not keep it before the last 12 merged changes");
 }

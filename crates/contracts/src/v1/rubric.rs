@@ -99,20 +99,22 @@ pub struct Witness {
     pub text: String,
 }
 
-/// Effect that a convention would have had on merged changes.
+/// Effect that a convention, mined before some merged changes, would have had on them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BackTest {
+    /// Commit before those changes, which kept the convention already; null when it did not, or when nothing was replayed.
+    pub since: Option<CommitId>,
     /// Number of replayed merged changes.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub changes: u64,
+    /// Number of changes that touched a place that the convention is about.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub touched: u64,
     /// Number of changes that newly break the convention.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub broken: u64,
-    /// Number of those in the newer half.
-    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
-    pub lately: u64,
     /// The newest of those.
     pub commits: Vec<CommitId>,
 }

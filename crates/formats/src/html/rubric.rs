@@ -27,7 +27,7 @@ pub fn page(draft: &RubricDraft) -> String {
                     h1 { "Conventions of this repository: draft " (draft.draft_version) }
                     p {
                         "Mined from commit " code { (draft.commit) } " by qa-skill " (visible(&draft.engine_version)) ": "
-                        (draft.files_read) " source files, tried on the last " (draft.changes) " merged changes. "
+                        (draft.files_read) " source files, tested on the last " (draft.changes) " merged changes. "
                         "A draft applies once it is approved."
                     }
                     @if let Some(difference) = &draft.difference {

@@ -85,7 +85,7 @@ pub fn is_enough(family: ConventionFamily, support: u64, exceptions: u64) -> boo
 }
 
 /// Mines everything that files say by themselves.
-pub fn mine(files: &[SightedFile]) -> Mined {
+pub fn mine<'a>(files: impl Iterator<Item = &'a SightedFile>) -> Mined {
     let mut groups: BTreeMap<GroupKey, Vec<Seen<'_>>> = BTreeMap::new();
     for file in files {
         for seen in &file.sightings {
@@ -385,42 +385,48 @@ fn wilson_permille(kept: u64, all: u64) -> u16 {
     u16::try_from(upper * 1000 / lower).unwrap_or(1000)
 }
 
-/// Proposes what breaking a convention weighs, from its numbers and its past.
+/// Proposes what breaking a convention weighs: a block only where it held in changes that it was not mined from.
 pub fn propose(convention: &mut Convention) {
-    let BackTest { changes, broken, lately, .. } = convention.back_test;
-    // A convention may be younger than the history it is tried on.
-    let is_seldom_broken = broken * 400 <= changes || lately == 0;
-    let blocks = if matches!(convention.family, ConventionFamily::CoChange | ConventionFamily::Library) {
-        Err("what is right here depends on the change".to_owned())
-    } else if convention.part == Scope::Test {
-        Err("tests break conventions of names several times as often as product code".to_owned())
-    } else if is_seldom_broken {
-        Ok(())
-    } else {
-        Err(format!("{broken} of the last {changes} merged changes broke it"))
+    (convention.strength, convention.reason) = match reason_to_advise(convention) {
+        Some(reason) => (Strength::Advise, reason),
+        None => (Strength::Block, held(convention)),
     };
-    let is_well_supported = convention.support >= bar(convention.family).support;
-    let blocks = match (convention.family, blocks) {
-        // Where tests stand is a rule for tests, and broken as seldom as others; so is how files of many tests are named.
-        (ConventionFamily::TestPlacement, Err(_)) if convention.part == Scope::Test && is_seldom_broken => {
-            Ok(())
-        }
-        (ConventionFamily::FileName, Err(_))
-            if convention.part == Scope::Test && is_seldom_broken && is_well_supported =>
-        {
-            Ok(())
-        }
-        (_, other) => other,
-    };
-    (convention.strength, convention.reason) = match blocks {
-        Ok(()) => {
-            let reason = format!(
-                "{broken} of the last {changes} merged changes would have been blocked, {lately} of the newer half"
-            );
-            (Strength::Block, reason)
-        }
-        Err(reason) => (Strength::Advise, reason),
-    };
+}
+
+/// Number of changes that have to touch a convention to say that it holds.
+const LEAST_TOUCHED: u64 = 5;
+
+/// Returns why breaking a convention is not to block.
+fn reason_to_advise(convention: &Convention) -> Option<String> {
+    let BackTest { since, changes, touched, broken, .. } = &convention.back_test;
+    if matches!(convention.family, ConventionFamily::CoChange | ConventionFamily::Library) {
+        return Some("what is right here depends on the change".to_owned());
+    }
+    // Tests are placed and named by files with the same care as products.
+    let is_of_place =
+        matches!(convention.family, ConventionFamily::TestPlacement | ConventionFamily::FileName);
+    if convention.part == Scope::Test && !is_of_place {
+        let reason = "tests break conventions of names several times as often as product code";
+        return Some(reason.to_owned());
+    }
+    if *changes == 0 {
+        return Some("there is no history to test it on".to_owned());
+    }
+    if *broken > 0 {
+        return Some(format!("{broken} of the last {changes} merged changes broke it"));
+    }
+    if since.is_none() {
+        return Some(format!("the code did not keep it before the last {changes} merged changes"));
+    }
+    (*touched < LEAST_TOUCHED)
+        .then(|| format!("only {touched} of the last {changes} merged changes touch it, too few to tell"))
+}
+
+/// Describes the changes that a convention held in.
+fn held(convention: &Convention) -> String {
+    let BackTest { since, changes, touched, .. } = &convention.back_test;
+    let since = since.as_ref().map_or("", |since| since.short());
+    format!("held in {touched} of {touched} merged changes that touch it, of {changes} since {since}")
 }
 
 /// The language whose imports a convention is about.

@@ -8,7 +8,7 @@ use super::mine::{Found, exemplars};
 use super::sighting::{self, Sighting, fit};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::ids::{BlobId, CommitId};
-use qa_contracts::v1::{Convention, ConventionFamily, Scope, Witness};
+use qa_contracts::v1::{BackTest, Convention, ConventionFamily, Scope, Witness};
 use qa_core::classify::PathSet;
 use qa_reading::syntax::Language;
 
@@ -20,10 +20,16 @@ pub struct MergedChange {
     pub files: Vec<(RepoPath, Option<BlobId>, Option<BlobId>)>,
 }
 
-/// What breaks conventions in one version of a file: the convention's position and what tells the place from others.
-pub type Broken = Vec<(usize, String)>;
+/// What one version of a file has to do with conventions, each by its position.
+#[derive(Debug, Clone, Default)]
+pub struct Judged {
+    /// Conventions about places of the file, sorted.
+    pub touched: Vec<usize>,
+    /// Conventions that a place breaks, with what tells the place from others.
+    pub broken: Vec<(usize, String)>,
+}
 
-/// Finds what breaks conventions.
+/// Holds versions of files to conventions.
 pub struct Reader<'a> {
     conventions: &'a [Convention],
     paths: Vec<PathSet>,
@@ -65,15 +71,25 @@ impl<'a> Reader<'a> {
         of_part.filter(move |(position, _)| self.paths[*position].matches(path))
     }
 
-    /// What in one version of a file breaks them.
-    pub fn broken<'s>(
+    /// Holds one version of a file to the conventions.
+    pub fn judge<'s>(
         &'s self,
         path: &RepoPath,
         part: Scope,
         sightings: impl Iterator<Item = &'s Sighting> + Clone,
-    ) -> Broken {
-        let breaks = self.fits(path, part, sightings).filter(|(_, _, fit)| *fit == Fit::Breaks);
-        breaks.map(|(position, seen, _)| (position, seen.name.clone())).collect()
+    ) -> Judged {
+        let mut judged = Judged::default();
+        for (position, seen, fit) in self.fits(path, part, sightings) {
+            match fit {
+                Fit::Silent => continue,
+                Fit::Keeps => {}
+                Fit::Breaks => judged.broken.push((position, seen.name.clone())),
+            }
+            judged.touched.push(position);
+        }
+        judged.touched.sort_unstable();
+        judged.touched.dedup();
+        judged
     }
 
     /// How many places of one file could keep or break each convention, and how many break it.
@@ -121,40 +137,103 @@ fn needed_by(convention: &Convention, of_path: &[Sighting], language: Option<&st
     }
 }
 
-/// Counts for each convention the changes, newest first, that break it anew. What was removed elsewhere in the change has moved.
-pub fn count(
-    conventions: &mut [Convention],
+/// Effect of one convention on merged changes.
+#[derive(Debug, Clone, Default)]
+pub struct Effect {
+    /// Positions of the changes that touch a place that the convention is about.
+    pub touched: BTreeSet<usize>,
+    /// Positions of the changes that break it anew.
+    pub broken: BTreeSet<usize>,
+}
+
+/// Returns the effect of each convention on merged changes. What was removed elsewhere in a change has moved.
+pub fn effects(
+    conventions: &[Convention],
     changes: &[MergedChange],
-    broken_in: &BTreeMap<(RepoPath, BlobId), Broken>,
-) {
-    /// How many commits are named.
-    const MOST_NAMED: usize = 20;
-    for convention in conventions.iter_mut() {
-        convention.back_test.changes = changes.len() as u64;
-    }
+    judged: &BTreeMap<(RepoPath, BlobId), Judged>,
+) -> Vec<Effect> {
+    let mut effects = vec![Effect::default(); conventions.len()];
     for (age, change) in changes.iter().enumerate() {
         let mut balance: BTreeMap<&(usize, String), i64> = BTreeMap::new();
         for (path, old, new) in &change.files {
             for (blob, weight) in [(old, -1), (new, 1)] {
                 let Some(blob) = blob else { continue };
-                let Some(broken) = broken_in.get(&(path.clone(), blob.clone())) else { continue };
-                for one in broken {
+                let Some(judged) = judged.get(&(path.clone(), blob.clone())) else { continue };
+                for one in &judged.broken {
                     // A file that stays without something is not a new one without it.
                     *balance.entry(one).or_default() += weight;
                 }
+                if weight > 0 {
+                    let is_new = old.is_none();
+                    for position in &judged.touched {
+                        if is_new || sighting::has_line(conventions[*position].family) {
+                            effects[*position].touched.insert(age);
+                        }
+                    }
+                }
             }
         }
-        let anew: BTreeSet<usize> =
-            balance.into_iter().filter(|(_, more)| *more > 0).map(|(one, _)| one.0).collect();
-        for position in anew {
-            let back_test = &mut conventions[position].back_test;
-            back_test.broken += 1;
-            back_test.lately += u64::from(age < changes.len() / 2);
-            if back_test.commits.len() < MOST_NAMED {
-                back_test.commits.push(change.commit.clone());
-            }
+        for ((position, _), _) in balance.into_iter().filter(|(_, more)| *more > 0) {
+            effects[*position].broken.insert(age);
         }
     }
+    effects
+}
+
+/// Sets the back-test of each convention of a commit, given those that were mined from the commit before all changes. A
+/// change counts as broken if it breaks the convention as it is now, or as it was known before: conventions that are
+/// mined from changes themselves forgive them.
+pub fn back_test(
+    now: &mut [Convention],
+    before: &[Convention],
+    effects: &[Effect],
+    changes: &[MergedChange],
+    since: &CommitId,
+) {
+    /// Number of commits that are listed.
+    const MOST_LISTED: usize = 20;
+    let (of_now, of_before) = effects.split_at(now.len());
+    for (convention, effect) in now.iter_mut().zip(of_now) {
+        let mut effect = effect.clone();
+        let mut is_known = false;
+        for (earlier, its) in before.iter().zip(of_before).filter(|(earlier, _)| is_same(convention, earlier))
+        {
+            is_known |= earlier.form == convention.form;
+            effect.touched.extend(&its.touched);
+            effect.broken.extend(&its.broken);
+        }
+        let commits = effect.broken.iter().filter_map(|age| changes.get(*age)).map(|change| &change.commit);
+        convention.back_test = BackTest {
+            since: is_known.then(|| since.clone()),
+            changes: changes.len() as u64,
+            touched: effect.touched.len() as u64,
+            broken: effect.broken.len() as u64,
+            commits: commits.take(MOST_LISTED).cloned().collect(),
+        };
+    }
+}
+
+/// Returns whether two conventions are about the same places, at least in part.
+fn is_same(now: &Convention, before: &Convention) -> bool {
+    // Several directories may stay apart from one that imports them.
+    let is_one_of_many = now.family == ConventionFamily::ImportDirection;
+    now.family == before.family
+        && now.language == before.language
+        && now.part == before.part
+        && now.topic == before.topic
+        && (!is_one_of_many || now.form == before.form)
+        && overlap(&now.paths, &before.paths)
+}
+
+/// Returns whether the directories of two lists of globs, as they are mined, contain one another.
+fn overlap(left: &[String], right: &[String]) -> bool {
+    left.iter().any(|left| {
+        let left = left.trim_end_matches("**");
+        right
+            .iter()
+            .map(|right| right.trim_end_matches("**"))
+            .any(|right| left.starts_with(right) || right.starts_with(left))
+    })
 }
 
 /// Larger changes say nothing about what belongs together.
