@@ -102,8 +102,15 @@ fn without_marks(line: &str) -> &str {
 /// Returns whether a text has words of a notice.
 pub(super) fn begins_notice(text: &str) -> bool {
     let lower = text.to_lowercase();
-    const WORDS: &[&str] =
-        &["copyright", "spdx-license-identifier", "licensed under", "licenced under", "(c) ", "©"];
+    const WORDS: &[&str] = &[
+        "copyright",
+        "spdx-license-identifier",
+        "licensed to",
+        "licensed under",
+        "licenced under",
+        "(c) ",
+        "©",
+    ];
     WORDS.iter().any(|word| lower.contains(word))
 }
 

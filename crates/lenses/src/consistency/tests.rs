@@ -204,6 +204,11 @@ fn a_notice_is_its_words_without_years() {
         ("a.c", "#include <a.h>\n/* Copyright 2024 The Authors. */\n", "absent".to_owned()),
         ("a.rs", "// Of numbers.\n\nfn a() {}\n// Copyright 2024\n", "absent".to_owned()),
         (
+            "a.py",
+            "# Licensed to the Authors\n# under the MIT licence.\n",
+            "#\nLicensed to the Authors\nunder the MIT licence.".to_owned(),
+        ),
+        (
             "a.go",
             "// Copyright 20245 The Authors.\npackage a\n",
             "//\nCopyright 20245 The Authors.".to_owned(),
