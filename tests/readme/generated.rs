@@ -5,7 +5,7 @@ use qa_contracts::schema;
 use qa_contracts::v1::{GateName, Registry, ScopeStrengths, Strength};
 use qa_formats::check_run::CheckConclusion;
 
-use crate::scratch::{project, run_bash};
+use crate::scratch::{project, read, run_bash};
 
 /// Compares a file with what it should say, and writes it when asked to.
 fn is_current(path: &str, text: &str) {
@@ -163,4 +163,31 @@ code ends without a verdict.
     let unused: Vec<&Code> = codes.iter().filter(|code| !is_produced(code)).collect();
     assert!(unused.is_empty(), "nothing gives {unused:?}");
     is_current("docs/codes.md", &page);
+}
+
+/// Returns a count and its rate per 1,000, with one decimal.
+fn per_thousand(count: u64, judged: u64) -> String {
+    let tenths = (count * 10_000 + judged / 2) / judged;
+    format!("{count} ({}.{})", tenths / 10, tenths % 10)
+}
+
+#[test]
+fn generated_trade_of_rules_is_current() {
+    const HEAD: &str = "| rule | blocks in `default` | blocks in `guarded` | read | of these wrong |\n|---|---:|---:|---:|---:|\n";
+    let trade: serde_json::Value =
+        serde_json::from_str(&read("evaluation/trade.json")).expect("the figures are JSON");
+    let judged = trade["judged"].as_u64().expect("the figures count the judged commits");
+    let mut rows = Vec::new();
+    for (rule, counts) in trade["rules"].as_object().expect("the figures list rules") {
+        let [in_default, in_guarded, examined, wrong] =
+            ["blockedInDefault", "blockedInGuarded", "read", "wrong"]
+                .map(|name| counts[name].as_u64().unwrap_or_else(|| panic!("{rule} has no {name}")));
+        assert!(wrong <= examined && examined <= in_default.max(in_guarded), "{rule}: {counts}");
+        let (in_default, in_guarded) = (per_thousand(in_default, judged), per_thousand(in_guarded, judged));
+        rows.push(format!("| `{rule}` | {in_default} | {in_guarded} | {examined} | {wrong} |"));
+    }
+    let page = read("docs/precision.md");
+    let (before, rest) = page.split_once(HEAD).expect("the page has the table");
+    let (_, after) = rest.split_once("\n\n").expect("a paragraph is below");
+    is_current("docs/precision.md", &format!("{before}{HEAD}{}\n\n{after}", rows.join("\n")));
 }
