@@ -430,7 +430,7 @@ fn a_finding_says_the_convention_its_numbers_two_places_and_the_form_that_keeps_
     let finding = &results["lensResults"][run.position("consistency")]["findings"][0];
     assert_eq!(
         finding["summary"],
-        "in `src/app`, Python functions are named in snake_case (100 of 100 places, as in src/app/item_0.py:7 and src/app/item_19.py:7); call it `read_item3`"
+        "in `src/app`, Python functions are named in snake_case (100 of 100 places, as in src/app/item_0.py:7 and src/app/item_23.py:7); call it `read_item3`"
     );
     assert_eq!(finding["evidence"]["quote"], "readItem3");
 }

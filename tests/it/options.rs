@@ -163,8 +163,11 @@ fn options_of_other_commands_about_a_policy_change_what_is_shown() {
     assert!(doctor(&[]).contains(claude) && doctor(&[]).contains(gpt), "{}", doctor(&[]));
     assert!(!doctor(&["review"]).contains(claude) && doctor(&["review"]).contains(gpt));
     let out = |name: &str| repo.beside(name).display().to_string();
-    let later = repo.commit(repo.tree_at_tip("main"), &[repo.tip("topic")]);
-    repo.reference("refs/heads/topic", later);
+    // Half of the history is for the test of conventions, and the other half for mining them.
+    for tree in ["main", "main", "main"] {
+        let later = repo.commit(repo.tree_at_tip(tree), &[repo.tip("topic")]);
+        repo.reference("refs/heads/topic", later);
+    }
     for (history, changes) in [("1", 1), ("400", 2)] {
         let options = ["--base", "topic", "--history", history, "--out", &out(history)];
         words("consistency-init", &repo, &options).run().expect(0);
