@@ -93,6 +93,8 @@ class Case:
         whole = lambda side: dict(side) if isinstance(side, dict) else {path: side}
         self.path, self.fault, self.twin, self.lines = path, whole(fault), whole(twin), set(lines)
         self.variant, self.language, self.under = variant, language, under or {}
+        # A broken caller may be reported at the definition, or at the call in a file that the fault leaves alone.
+        self.everywhere = False
 
 
 class Kind:
