@@ -159,8 +159,8 @@ def attempt(options, lab, kind, commit, case, spelling):
         old = {(each["ruleId"], each["file"]) for each in before["findings"]}
         fault, twin = (judge(options, lab, base, heads[side], preset) for side in ("fault", "twin"))
         new = [each for each in fault["findings"] if each["origin"] == "introduced"]
-        mine = [each for each in new if each["ruleId"] in kind.rules and each["file"] == case.path]
-        exact = [each for each in mine if each["startLine"] in case.lines]
+        mine = [each for each in new if each["ruleId"] in kind.rules and (each["file"] == case.path or case.everywhere)]
+        exact = [each for each in mine if case.everywhere or each["startLine"] in case.lines]
         other = [each for each in new if each not in mine and (each["ruleId"], each["file"]) not in old]
         beside = [each for each in other if each["file"] == case.path and each["startLine"] in case.lines]
         records.append(record | {

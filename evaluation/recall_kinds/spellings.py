@@ -88,6 +88,8 @@ def value_spelled(text, spelling, language):
     return ASSIGNED.sub(r"  /* -- */  \1\2" if spelling == "quoted" else r"   \1\2", text)
 
 
+# Languages whose added code is spelled by itself; in Ruby a blank before a bracket and a comment within a line mean something.
+SPELLED = {"python", "javascript", "typescript", "go", "rust", "java", "csharp", "php", "cpp", "kotlin"}
 CODE = {"broken": with_breaks, "spaced": with_blanks, "quoted": with_comments}
 
 
@@ -209,7 +211,7 @@ def spelled(case, tree, spelling):
     fault, twin = texts
     if fault is None or twin is None:
         return None
-    if case.language in ("python", "javascript", "typescript", "go", "rust", "java"):
+    if case.language in SPELLED or case.language == "ruby" and spelling == "broken":
         new = [code_spelled(before, text, spelling, case.language) for text in texts]
         if new[0] != fault:
             return respelled(case, before, new)
@@ -222,7 +224,9 @@ def respelled(case, before, texts, under=None):
     if texts[0] == case.fault[case.path]:
         return None
     lines = added_lines(before.split("\n"), texts[0].split("\n"))
-    return Case(case.path, fault, twin, lines or case.lines, case.variant, case.language, under or case.under)
+    other = Case(case.path, fault, twin, lines or case.lines, case.variant, case.language, under or case.under)
+    other.everywhere = case.everywhere
+    return other
 
 
 def document_spelled(case, before, write, spelling):
