@@ -72,6 +72,7 @@ steps:
   - uses: anthropics/claude-code-action@PIN # v1
     with:
       anthropic_api_key: ${{ secrets.ANTHROPIC_API_KEY }}
+      allowed_non_write_users: "*"
       prompt: |
         Triage this issue:
 »        ${{ github.event.issue.body }}

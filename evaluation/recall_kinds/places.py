@@ -11,6 +11,7 @@ TESTS = re.compile(
     r"(^|/)(test_[^/]*|[^/]*_test)\.py$|\.(test|spec)\.[mc]?[jt]sx?$|_test\.go$|Tests?\.(java|kt|php)$|(Tests?|Specs)\.cs$"
     r"|(^|/)tests/[^/]*\.rs$|(_test|_spec|/spec_\w+|/test_\w+)\.rb$|(^|/)tests?/[\w./-]+\.[mc]?[jt]s$"
 )
+SAMPLES = re.compile(r"(^|/)([Ss]amples?|[Ss]nippets|metrics)/")
 LEFT_OUT = re.compile(r"(^|/)(fixtures?|__fixtures__|testdata|vendor|node_modules|playgrounds?|bench\w*|examples?|templates?|helpers?|support)(/|$)")
 
 
@@ -35,7 +36,8 @@ def fits(dialect, wanted):
 
 def product(tree, wanted):
     paths = [path for path in tree.paths if dialect_of(path) and not NOT_PRODUCT.search(path) and not TESTS.search(path)]
-    return [path for path in paths if any(fits(dialect_of(path), each) for each in wanted) and not re.search(r"[Tt]ests?/", path)]
+    paths = [path for path in paths if not re.search(r"[Tt]ests?/", path) and not SAMPLES.search(path)]
+    return [path for path in paths if any(fits(dialect_of(path), each) for each in wanted)]
 
 
 def tests(tree, wanted):
@@ -67,23 +69,39 @@ def appended(text, dialect, lines):
     return "\n".join([body, *gap, *lines, *tail]) + "\n", body.count("\n") + 2 + len(gap)
 
 
+IMPORTED = {"go": r"(?m)^package \w+$", "java": r"(?m)^package [\w.]+;$", "kotlin": r"(?m)^package [\w.]+$", "php": r"(?m)^namespace [\w\\]+;$"}
+
+
+def with_imports(text, dialect, lines):
+    """A text with the imports that a page asks for, behind the line of its package, and their number of lines."""
+    if not lines:
+        return text, 0
+    package = re.search(IMPORTED[dialect], text) if dialect in IMPORTED else None
+    if package is None:
+        return "\n".join([*lines, text]), len(lines)
+    return text[: package.end()] + "\n\n" + "\n".join(lines) + text[package.end() :], len(lines) + 1
+
+
 def planted(variants):
-    """A function that makes cases of some variants: language, code with the fault and code without it."""
+    """A function that makes cases of some variants: language, code with the fault, code without it, and code before both."""
 
     def make(tree, chance):
-        for language, fault, twin in chance.sample(variants, len(variants)):
+        for language, fault, twin, base in chance.sample(variants, len(variants)):
             paths = product(tree, {language})
             changed = set(tree.changed())
             paths = [path for path in paths if path in changed] or paths
             if not paths:
                 continue
             path = chance.choice(paths)
-            text, dialect = tree.read(path), dialect_of(path)
-            bad, first = appended(text, dialect, [line.replace("»", "") for line in fault])
+            dialect = dialect_of(path)
+            text, _ = with_imports(tree.read(path), dialect, [line[2:] for line in fault if line.startswith("^ ")])
+            code = [line for line in fault if not line.startswith("^ ")]
+            bad, first = appended(text, dialect, [line.replace("»", "") for line in code])
             good, _ = appended(text, dialect, twin)
             if bad is not None:
-                lines = [first + at for at, line in enumerate(fault) if "»" in line]
-                return Case(path, bad, good, lines, " ".join(line.strip() for line in fault if "»" in line)[:90], dialect)
+                lines = [first + at for at, line in enumerate(code) if "»" in line]
+                under = {path: appended(text, dialect, base)[0]} if base else None
+                return Case(path, bad, good, lines, " ".join(line.strip() for line in code if "»" in line)[:90], dialect, under)
         return None
 
     return make
@@ -96,17 +114,19 @@ def pages(name):
 
 
 def written(group, rules, page):
-    """The kinds of a page: `## name`, below it `@ language`, the fault with `»` at its lines, `---` and the twin."""
+    """The kinds of a page: `## name`, below it `@ language`, the fault with `»` at its lines, `---` and the twin. What stands
+    above `===` is laid under both; a line behind `^` is an import that both get."""
     kinds = []
     for part in re.split(r"(?m)^## ", page)[1:]:
         name, _, body = part.partition("\n")
         variants = []
         for block in re.split(r"(?m)^@ ", body)[1:]:
             language, _, code = block.partition("\n")
-            fault, _, twin = code.rstrip("\n").partition("\n---\n")
+            sides, _, twin = code.rstrip("\n").partition("\n---\n")
+            base, _, fault = sides.rpartition("\n===\n")
             assert "»" in fault and twin and "»" not in twin, (name, language)
             assert language in set(ENDINGS.values()), language
-            variants.append((language, fault.split("\n"), twin.split("\n")))
+            variants.append((language, fault.split("\n"), twin.split("\n"), base.split("\n") if base else []))
         kinds.append(Kind(group, name, rules, planted(variants)))
     return kinds
 

@@ -752,13 +752,21 @@ ESCAPES = '''
 ## type-cast-away
 @ typescript
 export function extraSize(value: string | number): number {
+  return (value as string).length;
+}
+===
+export function extraSize(value: string | number): number {
 »  return (value as unknown as string[]).length;
 }
 ---
 export function extraSize(value: string | number): number {
-  return (value as string).length;
+  return (value as string).length + 1;
 }
 @ typescript
+export function extraSize(value: { size: number }): number {
+  return value.size;
+}
+===
 export function extraSize(value: { size: number }): number {
 »  return (value as any).sise;
 }
@@ -768,47 +776,50 @@ export function extraSize(value: { size: number }): number {
 }
 @ python
 def extra_size(value: str) -> int:
+    return len(value)
+===
+def extra_size(value: str) -> int:
 »    return value.size  # type: ignore
 ---
 def extra_size(value: str) -> int:
-    return len(value)  # type: ignore comments are not needed here
+    return len(value)  # the type is a text
 @ rust
+pub fn extra_size(value: u32) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+===
 pub fn extra_size(value: u32) -> i32 {
 »    unsafe { std::mem::transmute(value) }
 }
 ---
 pub fn extra_size(value: u32) -> i32 {
-    i32::try_from(value).unwrap_or(i32::MAX)
+    i32::try_from(value).unwrap_or(0)
 }
 @ typescript
-export function extraSize(value: number): number {
-»  // @ts-ignore
+export function extraSize(value: string): number {
   return value.length;
 }
----
-export function extraSize(value: number): number {
-  // ts-ignore is not needed: numbers have no length.
-  return value;
-}
-@ kotlin
-private fun extraSize(value: Any): Int {
-»  @Suppress("UNCHECKED_CAST")
-  return (value as List<String>).size
+===
+export function extraSize(value: string): number {
+»  // @ts-ignore
+  return value.size;
 }
 ---
-private fun extraSize(value: Any): Int {
-  return (value as? List<*>)?.size ?: 0
+export function extraSize(value: string): number {
+  // The size is that of the text.
+  return value.length;
 }
 @ java
-static int extraSize(Object value) {
-»    @SuppressWarnings("unchecked")
-    java.util.List<String> list = (java.util.List<String>) value;
-    return list.size();
+static int extraSize(java.util.List<String> value) {
+    return value.size();
+}
+===
+»static int extraSize(Object value) {
+    return ((java.util.List) value).size();
 }
 ---
-static int extraSize(Object value) {
-    java.util.List<?> list = (java.util.List<?>) value;
-    return list.size();
+static int extraSize(java.util.Collection<String> value) {
+    return value.size();
 }
 '''
 
@@ -817,7 +828,7 @@ def subject_mocked(tree, chance):
     """A test that replaces what its name says that it tests."""
     forms = {
         "python": (["def test_{name}():", '    with mock.patch("{module}.{name}", return_value=7):', "        assert {name}(3) == 7"],
-                   ["def test_{name}():", '    with mock.patch("{module}.time.time", return_value=7):', "        assert {name}(3) is not 7.5"]),
+                   ["def test_{name}():", '    with mock.patch("{module}.time.time", return_value=7):', "        assert {name}(3) == 7"]),
         "typescript": (['import {{ {name} }} from "{module}";', "", 'vi.mock("{module}", () => ({{ {name}: vi.fn(() => 7) }}));', "", 'test("{name}", () => {{', "  expect({name}(3)).toBe(7);", "}});"],
                        ['import {{ {name} }} from "{module}";', "", 'vi.mock("node:fs", () => ({{ readFileSync: vi.fn(() => "7") }}));', "", 'test("{name}", () => {{', "  expect({name}(3)).toBe(7);", "}});"]),
     }  # fmt: skip
@@ -890,7 +901,7 @@ def exit_dropped(tree, chance):
         paths = [path for path in tree.unchanged(tree.paths) if re.search(files, path)]
         for path in chance.sample(paths, min(len(paths), 5)):
             text = tree.read(path)
-            found = [match for match in re.finditer(old, text, re.M) if "||" not in match[0] and "|" not in match[2]]
+            found = [match for match in re.finditer(old, text, re.M) if "|" not in match[0] and not match[2].startswith(("@echo", "echo"))]
             if not found or "\r" in text:
                 continue
             match = chance.choice(found)
