@@ -3,7 +3,9 @@
 mod commands;
 mod loaders;
 mod pages;
+mod paths;
 mod programs;
+mod queries;
 mod shell;
 mod trust;
 
@@ -19,6 +21,8 @@ use qa_core::packet::Packet;
 const COMMAND: &str = "dangerous-call/command-injection";
 const DYNAMIC: &str = "dangerous-call/dynamic-code";
 const HTML: &str = "dangerous-call/html-injection";
+const PATH: &str = "dangerous-call/path-from-request";
+const QUERY: &str = "dangerous-call/query-injection";
 const TLS: &str = "dangerous-call/tls-verification-off";
 const LOAD: &str = "dangerous-call/unsafe-deserialization";
 
@@ -32,7 +36,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "8",
+    version: "9",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -106,6 +110,20 @@ static SPEC: LensSpec = LensSpec {
             "Set it as text content, or sanitize it first.",
         ),
         text_rule(
+            PATH,
+            "File is opened by a name from a request",
+            Severity::High,
+            GUARDED,
+            "Keep the last part of the name only, or look the name up in a list.",
+        ),
+        text_rule(
+            QUERY,
+            "Value is put into the text of a query",
+            Severity::High,
+            GUARDED,
+            "Pass the value as a parameter of the query.",
+        ),
+        text_rule(
             TLS,
             "TLS certificate verification is disabled",
             Severity::High,
@@ -156,6 +174,18 @@ static CALLS: Calls = Calls::new(&[
         id: HTML,
         summary: "unescaped text is inserted into HTML",
         rows: pages::ROWS,
+        quoted: Quoted::Call,
+    },
+    CallRule {
+        id: PATH,
+        summary: "file is opened by a name from a request",
+        rows: paths::ROWS,
+        quoted: Quoted::Call,
+    },
+    CallRule {
+        id: QUERY,
+        summary: "value is put into the text of a query",
+        rows: queries::ROWS,
         quoted: Quoted::Call,
     },
     CallRule { id: TLS, summary: TRUSTED, rows: trust::ROWS, quoted: Quoted::Part },

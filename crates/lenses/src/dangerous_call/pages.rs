@@ -1,6 +1,6 @@
 //! Code that puts a text into a page as it stands.
 
-use super::{CLEANED, GO, JS, PY, RUBY};
+use super::{CLEANED, GO, JS, PHP, PY, RUBY};
 use qa_reading::patterns::{Definition, Variable};
 
 const TEXT: Variable = Variable::computed("X").not_matching(CLEANED);
@@ -45,6 +45,12 @@ pub(super) const ROWS: &[Definition] = &[
         ),
         TEXT,
     ]),
+    Definition::new(JS, &["$R.send($X)", "$R.write($X)", "$R.end($X)"]).with(&[Variable::computed("X")
+        .matching(r#"(?s)^(?:["'`]\s*<\w.*)\breq(?:uest)?\.(?:body|cookies|headers|params|query)\b"#)
+        .not_matching(CLEANED)]),
+    Definition::new(PHP, &["echo $X", "print $X"]).with(&[Variable::computed("X")
+        .matching(r"\$_(?:COOKIE|GET|POST|REQUEST)\b")
+        .not_matching(r"(?i)escape|encode|entities|filter_|intval|\(int\)|specialchars|strip_tags|sanitiz")]),
     Definition::new(RUBY, &["$X.html_safe"])
         .with(&[Variable::computed("X").matching(r##"^"[^\n]*#\{"##).not_matching(CLEANED)]),
 ];

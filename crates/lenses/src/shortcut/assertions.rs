@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use super::WEAKENED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
-use qa_reading::syntax::{Check, Function};
+use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
 
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
+    drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
+    drafts.extend(pairs.iter().flat_map(|pair| caught(compared, pair)));
     let Compared { base, head, .. } = compared;
     let functions = head.behaviour.functions.iter();
     let changed = functions.filter(|function| !function.is_broken && head.touches(function.span));
@@ -40,7 +42,16 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 /// Returns the way in which a new assertion demands less than one that is gone.
 fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'static str> {
     let gone = base.checks().iter().filter(|check| !has(head, check));
-    let mut about: Vec<&Check> = gone.filter(|check| shares(check, new)).collect();
+    let gone: Vec<&Check> = gone.collect();
+    // A test without any other assertion is one for `test-weakening`.
+    let replaces = match new.subjects.is_empty() {
+        true => !gone.is_empty() && head.checks().iter().any(|other| !always_holds(other)),
+        false => gone.iter().any(|check| shares(check, new)),
+    };
+    if !new.is_same && always_holds(new) && replaces {
+        return Some("assertion holds whatever the code does");
+    }
+    let mut about: Vec<&Check> = gone.into_iter().filter(|check| shares(check, new)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.
@@ -57,6 +68,99 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
         .is_some_and(|before| before.parts < tolerance.parts)
         .then_some("tolerance of an assertion is raised")
 }
+
+/// Returns whether an assertion is about constants alone, or compares an expression with itself.
+fn always_holds(check: &Check) -> bool {
+    match check.subjects.as_slice() {
+        [] => true,
+        [one, other] => one == other && check.demand == Demand::Value,
+        _ => false,
+    }
+}
+
+/// Reports assertions of the base that are comments now.
+fn commented_out(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let comments: Vec<Span> =
+        head.comments.iter().copied().filter(|comment| compared.head.touches(*comment)).collect();
+    if comments.is_empty() {
+        return None;
+    }
+    let texts: Vec<String> =
+        comments.iter().map(|comment| squashed(comment.of(compared.head.text))).collect();
+    let all = texts.concat();
+    let gone = base.checks().iter().filter(|check| !has(head, check));
+    let mut gone = gone.map(|check| squashed(&check.text));
+    let found = gone.find(|check| check.len() >= SHORTEST && all.contains(check.as_str()))?;
+    let begin: String = found.chars().take(SHORTEST).collect();
+    let first = texts.iter().position(|text| text.contains(&begin)).unwrap_or(0);
+    compared.at_head(WEAKENED, comments[first], "assertion is commented out")
+}
+
+/// Returns a text without white space, marks of comments and the kind of quotes.
+fn squashed(text: &str) -> String {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches(['/', '#', '*', ' ']));
+    let text: String = lines.flat_map(str::split_whitespace).collect();
+    text.replace(['\'', '`'], "\"").replace(",)", ")").trim_end_matches(['/', '*']).to_owned()
+}
+
+/// Reports a handler that catches whatever the assertions of a test throw, where nothing caught it before.
+fn caught(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    if head.checks().is_empty() {
+        return None;
+    }
+    let handlers = head.facts().handlers.iter();
+    let silent = handlers.filter(|handler| {
+        let text = handler.whole.of(compared.head.text);
+        let is_silent = !handler.is_explained && !HANDLES.iter().any(|word| text.contains(word));
+        is_silent && compared.head.touches(handler.whole) && takes_assertions(compared.language, handler)
+    });
+    let worse = silent.filter(|handler| {
+        let mut checks = head.checks().iter().filter(|check| guards(handler, check));
+        checks.any(|check| has(base, check) && !is_guarded(base, check))
+    });
+    let summary = "failure of an assertion is caught";
+    worse.filter_map(|handler| compared.at_head(WEAKENED, handler.whole, summary)).next()
+}
+
+/// Returns whether an assertion stands in the code that a handler guards.
+fn guards(handler: &Handler, check: &Check) -> bool {
+    handler.around.start <= check.span.start && check.span.end <= handler.whole.start
+}
+
+/// Returns whether a handler stands around an assertion of the same text.
+fn is_guarded(base: &Function<'_>, check: &Check) -> bool {
+    let same = base.checks().iter().filter(|other| other.text == check.text);
+    let handlers = &base.facts().handlers;
+    same.into_iter().any(|same| handlers.iter().any(|handler| guards(handler, same)))
+}
+
+/// Returns whether a handler takes the failure of an assertion, which is no exception of the common kind everywhere.
+fn takes_assertions(language: Language, handler: &Handler) -> bool {
+    let classes: &[&str] = match language {
+        Language::JavaScript | Language::Tsx | Language::TypeScript => {
+            return handler.around != handler.whole;
+        }
+        Language::Go | Language::Rust => return false,
+        Language::Java | Language::Kotlin => &["Throwable", "AssertionError"],
+        Language::Ruby => &["Exception", "Assertion"],
+        Language::Python => &["BaseException", "Exception", "AssertionError"],
+        Language::Php => &["Throwable", "Exception"],
+        Language::CSharp | Language::C | Language::Cpp => &["Exception", "..."],
+    };
+    let is_any = handler.caught.is_empty() && language != Language::Ruby;
+    let mut caught = handler.caught.split(|sign: char| !sign.is_alphanumeric());
+    is_any || caught.any(|class| classes.contains(&class))
+}
+
+/// Words of a handler that looks at the failure, or hands it on.
+const HANDLES: &[&str] = &[
+    "throw", "raise", "fail", "assert", "Assert", "expect", "should", "done(", "reject", "skip", "must",
+    "t.", "return",
+];
+/// Letters of an assertion by which it is recognized in a comment.
+const SHORTEST: usize = 12;
 
 fn has(function: &Function<'_>, check: &Check) -> bool {
     function.checks().iter().any(|other| other.text == check.text)

@@ -1,6 +1,7 @@
 //! Both versions of a file with what their functions do, beside the lines that a change adds and removes.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::contract::{Draft, DraftExt};
@@ -65,7 +66,7 @@ impl<'p> Compared<'p> {
     pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
         let older = self.base.behaviour.by_path();
         let newer = self.head.behaviour.by_path();
-        let both = newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(path)?, head }));
+        let both = newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(&path)?, head }));
         both.filter(|pair| {
             let is_changed = self.head.touches(pair.head.span) || self.base.touches(pair.base.span);
             is_changed && !pair.base.is_broken && !pair.head.is_broken
@@ -75,11 +76,14 @@ impl<'p> Compared<'p> {
 
     /// Returns the functions that head alone has, on changed lines.
     pub(super) fn new_functions(&self) -> impl Iterator<Item = &Function<'p>> {
-        let older = LazyCell::new(|| self.base.behaviour.by_path());
+        let older = LazyCell::new(|| {
+            let functions = self.base.behaviour.functions.iter();
+            functions.map(|function| function.path.as_str()).collect::<BTreeSet<_>>()
+        });
         let newer = self.head.behaviour.functions.iter().skip(1);
         newer.filter(move |function| {
             let is_changed = !function.is_broken && self.head.touches(function.span);
-            is_changed && !older.contains_key(function.path.as_str())
+            is_changed && !older.contains(function.path.as_str())
         })
     }
 
@@ -118,6 +122,12 @@ impl<'p> Version<'p> {
     ) -> Option<Draft> {
         let (line, columns) = self.on(place)?;
         Some(Draft::on_line(rule, packet, line, columns, summary))
+    }
+
+    /// Returns whether a changed line stands in a place.
+    pub(super) fn is_on(&self, line: &Line<'_>, place: Span) -> bool {
+        let mut lines = self.lines.iter().filter(|placed| placed.line.number == line.number);
+        lines.any(|placed| place.start <= placed.span.start && placed.span.end <= place.end)
     }
 
     /// Returns whether a place touches a changed line that is not blank.

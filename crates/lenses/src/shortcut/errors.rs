@@ -2,7 +2,9 @@
 
 use super::SWALLOWED;
 use super::compared::{Compared, Pair};
-use crate::contract::Draft;
+use crate::contract::{Draft, DraftExt};
+use crate::pattern::Pattern;
+use qa_core::packet::Line;
 use qa_reading::syntax::{Facts, Handler};
 
 /// Functions that end something, whose failure changes nothing any more.
@@ -25,6 +27,48 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     for pair in pairs {
         drafts.extend(swallowed(compared, pair));
         drafts.extend(dropped(compared, pair));
+        for draft in succeeded(compared, pair) {
+            if drafts.iter().all(|known: &Draft| known.start_line != draft.start_line) {
+                drafts.push(draft);
+            }
+        }
+    }
+    drafts
+}
+
+/// A failure that leaves a function: `throw …`, `raise …`, `return err`, `return Err(…)`.
+static FAILURE: Pattern = Pattern::new(
+    r"^(\s*)(?:(?:throw|raise)\b[^;]*;?|return (?:nil, |[\w.]+, )?(?:err|fmt\.Errorf\(.*\)|errors\.New\(.*\))|return Err\(.*\);?)\s*$",
+);
+/// A return that says that nothing failed.
+static SUCCESS: Pattern = Pattern::new(
+    r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*$",
+);
+
+/// Reports a return that stands in the place of a failure.
+fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Compared { base, head, packet, .. } = compared;
+    let mut drafts = Vec::new();
+    for hunk in packet.hunks() {
+        let removed: Vec<Line<'_>> = hunk.removed().collect();
+        let added: Vec<Line<'_>> = hunk.added().collect();
+        // The failure alone is replaced, on one line or over several: what it depends on stays.
+        let ([old, ..], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
+        let is_open = old.text.matches('(').count() > old.text.matches(')').count();
+        if removed.len() > 1 && !is_open {
+            continue;
+        }
+        let all: Vec<&str> = removed.iter().map(|line| line.text.trim_end()).collect();
+        let all = all.join(" ");
+        let (Some(failure), Some(success)) = (FAILURE.captures(&all), SUCCESS.captures(new.text)) else {
+            continue;
+        };
+        let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
+        if failure[1] == success[1] && is_inside {
+            let start = success[1].len();
+            let columns = start..new.text.trim_end().len();
+            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, "failure is turned into success"));
+        }
     }
     drafts
 }

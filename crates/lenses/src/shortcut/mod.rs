@@ -41,7 +41,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "1",
+    version: "2",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -73,7 +73,7 @@ static SPEC: LensSpec = LensSpec {
             RETRIED,
             "Test is run again until it passes",
             Severity::Medium,
-            presets(TESTS, TESTS),
+            presets(TESTS, ScopeStrengths { test: Strength::Block, ..OFF }),
             "Find what the test depends on, and control it in the test.",
         ),
         rule(
@@ -108,7 +108,7 @@ static SPEC: LensSpec = LensSpec {
             UNFINISHED,
             "New code says that it is not written yet",
             Severity::Medium,
-            presets(PRODUCT, PRODUCT),
+            CERTAIN_PRODUCT,
             "Write the code, or leave the function out of the change.",
         ),
     ],
@@ -194,6 +194,7 @@ fn may_compare(packet: &Packet<'_>) -> bool {
         has_word(&added, words)
             || is_rust && has_word(&added, TEST_WORDS)
             || !is_test && may_stub && !removed.is_empty()
+            || !is_test && added.iter().any(|line| may_cut_off(line))
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
 }
@@ -204,6 +205,15 @@ fn may_do_nothing(line: &str) -> bool {
     let line = line.trim();
     let is_value = line.len() <= LONGEST_VALUE && !line.contains(' ');
     is_value || line.contains('{') && line.contains('}') || STUB_WORDS.iter().any(|word| line.contains(word))
+}
+
+/// Returns whether a line may keep the code behind it from running: a value is returned, or a condition never holds.
+fn may_cut_off(line: &str) -> bool {
+    const LONGEST_VALUE: usize = 20;
+    let line = line.trim();
+    let value = line.strip_prefix("return").map(|value| value.trim_end_matches(';').trim());
+    value.is_some_and(|value| value.len() <= LONGEST_VALUE && !value.contains(['.', '+', ' ']))
+        || ["if False", "if (false", "if(false", "if false"].iter().any(|begin| line.starts_with(begin))
 }
 
 fn has_word(lines: &[&str], words: &[&str]) -> bool {
@@ -252,9 +262,9 @@ const FAILURE_WORDS: &[&str] = &[
 ];
 /// Words of assertions.
 const TEST_WORDS: &[&str] = &[
-    "assert", "expect", "require", "should", "Assert", "EXPECT", "ASSERT", "must", "raises", "t.Error",
-    "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta", "eps", "places", "rel", "tol",
-    "within",
+    "assert", "expect", "require", "should", "Should", "wont_", "Assert", "EXPECT", "ASSERT", "must",
+    "raises", "t.Error", "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta", "eps",
+    "places", "rel", "tol", "within",
 ];
 
 /// Returns whether a file sets up tools or tests, which may look at what they run for.

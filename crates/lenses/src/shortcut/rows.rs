@@ -7,7 +7,10 @@ use qa_reading::patterns::{Context, Definition, Variable};
 /// Variables that test runners set.
 const VARIABLES: &str = r"^(?:PYTEST_(?:CURRENT_TEST|VERSION|XDIST_WORKER)|JEST_WORKER_ID|VITEST(?:_WORKER_ID|_POOL_ID)?|MOCHA_\w+|CYPRESS|PLAYWRIGHT_TEST\w*|RUNNING_TESTS?|IS_TEST(?:ING)?|UNIT_TEST(?:S|ING)?|TEST_MODE|TESTING|NEXTEST(?:_\w+)?|TEST_WORKER_INDEX|PHPUNIT\w*)$";
 const MODULES: &str = r"^(?:pytest|_pytest|unittest|nose|nose2)$";
-const CLASSES: &str = r"^(?:org\.junit\.|org\.testng\.|junit\.|PHPUnit|xunit|nunit)";
+const CLASSES: &str =
+    r"^(?:org\.junit\b|org\.testng\b|junit\.|surefire\.|PHPUnit|(?i:xunit|nunit|mstest|testhost)\b)";
+/// Names of test runners and of files of tests, as they stand in frames of the caller.
+const RUNNERS: &str = r"^/?(?:_?pytest|unittest|nose2?|jest|vitest|mocha|jasmine|node_modules/(?:jest|vitest|mocha)\b.*|\.(?:test|spec)\.\w*)[/.]?$";
 
 pub(super) static DETECTIONS: Calls = Calls::new(&[CallRule {
     id: DETECTED,
@@ -59,6 +62,18 @@ pub(super) static DETECTIONS: Calls = Calls::new(&[CallRule {
             &["typeof $G !== 'undefined'", "typeof $G === 'undefined'", "typeof $G != 'undefined'"],
         )
         .with(&[Variable::one_of("G", &["jest", "vi", "describe", "expect", "beforeEach", "it"])]),
+        Definition::new(&["python"], &["$K in $F.filename", "$K in $F.function", "$K in str($F)"])
+            .with(&[Variable::literal("K").matching(RUNNERS)]),
+        Definition::new(
+            &["javascript"],
+            &[
+                "$E.stack.includes($K)",
+                "$E.stack.match($K)",
+                "$E.stack.indexOf($K)",
+                "$E.stack?.includes($K)",
+            ],
+        )
+        .with(&[Variable::literal("K").matching(RUNNERS)]),
         Definition::new(&["go"], &["testing.Testing()"]),
         Definition::new(&["go"], &["flag.Lookup($F)"]).with(&[Variable::literal("F").matching(r"^test\.")]),
         Definition::new(&["go"], &["strings.HasSuffix(os.Args[0], $S)", "strings.Contains(os.Args[0], $S)"])
@@ -70,11 +85,19 @@ pub(super) static DETECTIONS: Calls = Calls::new(&[CallRule {
             &["std::env::var($K)", "std::env::var_os($K)", "env::var($K)", "env::var_os($K)"],
         )
         .with(&[Variable::literal("K").matching(VARIABLES)]),
+        Definition::new(&["rust"], &["cfg!(test)"]),
         Definition::new(
-            &["java"],
-            &["Class.forName($C)", "System.getProperty($C, ...)", "$X.startsWith($C)"],
+            &["java", "kotlin"],
+            &["Class.forName($C)", "System.getProperty($C, ...)", "$X.startsWith($C)", "$X.contains($C)"],
         )
         .with(&[Variable::literal("C").matching(CLASSES)]),
+        Definition::new(
+            &["c#"],
+            &["$X.StartsWith($C, ...)", "$X.Contains($C, ...)", "Type.GetType($C, ...)"],
+        )
+        .with(&[Variable::literal("C").matching(CLASSES)]),
+        Definition::new(&["ruby"], &["ENV[$K] == 'test'", "ENV.fetch($K, ...) == 'test'"])
+            .with(&[Variable::literal("K").matching("^(?:APP|HANAMI|RACK|RAILS|SINATRA)_ENV$")]),
         Definition::new(&["ruby"], &["Rails.env.test?", "ENV.fetch($K, ...)", "ENV[$K]"])
             .with(&[Variable::literal("K").matching(VARIABLES)]),
         Definition::new(&["php"], &["defined($K)"]).with(&[Variable::literal("K").matching("^PHPUNIT")]),
@@ -87,7 +110,13 @@ pub(super) static RETRIES: Calls = Calls::new(&[CallRule {
     id: RETRIED,
     summary: "test is run again until it passes",
     rows: &[
-        Definition::new(&["python"], &["pytest.mark.flaky(...)", "flaky.flaky(...)"]),
+        Definition::new(&["python"], &["pytest.mark.flaky(...)", "flaky.flaky(...)", "flaky(...)", "@flaky"]),
+        Definition::new(
+            &["java", "kotlin"],
+            &["@RetryingTest(...)", "@RepeatedIfExceptionsTest(...)", "@RetryTest(...)", "@Retry(...)"],
+        ),
+        Definition::new(&["javascript"], &["vi.setConfig({ retry: $N })"])
+            .with(&[Variable::literal("N").matching(r"^[1-9]")]),
         Definition::new(&["javascript"], &["jest.retryTimes($N, ...)", "this.retries($N)"])
             .with(&[Variable::literal("N").matching(r"^[1-9]")]),
         Definition::new(

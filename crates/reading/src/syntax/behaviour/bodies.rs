@@ -85,7 +85,11 @@ const MAKERS: &[&str] = &[
 impl Reader<'_> {
     /// Returns the effect of a body, and the statement that it is read from.
     pub(super) fn effect(&self, body: Node<'_>) -> (Effect, Span) {
-        let statements = statements(body);
+        let mut statements = statements(body);
+        // Statements behind the first one that always leaves the function do not run.
+        if let Some(last) = statements.iter().position(|statement| self.leaves(*statement)) {
+            statements.truncate(last + 1);
+        }
         if statements.len() > MOST_STATEMENTS {
             return (Effect::Acts, span(body));
         }
@@ -109,6 +113,24 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns whether a statement returns a constant or nothing, whatever stands around it.
+    fn leaves(&self, statement: Node<'_>) -> bool {
+        let is_return = inner(statement).word().starts_with("return");
+        is_return && (children(inner(statement)).next().is_none() || self.gives_constant(statement))
+    }
+
+    /// Returns whether a statement is a branch that never runs: `if False:`, `if (false) { … }`.
+    fn never_runs(&self, statement: Node<'_>) -> bool {
+        let branch = inner(statement);
+        let is_branch = matches!(branch.word(), "if" | "if_expression" | "if_statement");
+        let condition =
+            branch.field("condition").filter(|_| is_branch && branch.field("alternative").is_none());
+        condition.is_some_and(|condition| {
+            let text = self.text_of(condition);
+            matches!(text.trim_matches(['(', ')', ' ']), "0" | "False" | "false")
+        })
+    }
+
     /// Returns the documentation that a body of Python begins with.
     pub(super) fn documentation(&self, body: Node<'_>) -> Option<Span> {
         let first = *statements(body).first()?;
@@ -119,6 +141,7 @@ impl Reader<'_> {
     pub(super) fn is_idle(&self, statement: Node<'_>) -> bool {
         let text = self.text_of(statement).trim().trim_end_matches(';');
         is_text(statement)
+            || self.never_runs(statement)
             || matches!(text, "" | "pass" | "..." | "return" | "{}" | "()")
             || matches!(statement.word(), "empty_statement" | "comment" | "delete_statement")
             || text.strip_prefix("_ =").or(text.strip_prefix("let _ =")).is_some_and(is_name)
@@ -271,6 +294,7 @@ fn says_unwritten(text: &str) -> bool {
         "notyetimplemented",
         "notyetsupported",
         "tobeimplemented",
+        "unsupportedoperationexception",
     ];
     let letters: String =
         text.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect();

@@ -93,6 +93,13 @@ const VALUES: &[&str] = &[
     "assertisnone",
     "isnull",
     "nil",
+    "mustbenil",
+    "mustbesameas",
+    "mustequal",
+    "shouldbe",
+    "shouldbenull",
+    "shouldbesameas",
+    "shouldequal",
 ];
 const SIZES: &[&str] =
     &["assertcount", "hassize", "len", "lengthof", "tohavelength", "tohavebeencalledtimes", "havelength"];
@@ -137,6 +144,15 @@ const PARTS: &[&str] = &[
     "inepsilon",
     "isclose",
     "tobecloseto",
+    "mustbecloseto",
+    "mustinclude",
+    "mustmatch",
+    "shouldbegreaterthan",
+    "shouldbelessthan",
+    "shouldcontain",
+    "shouldnotbe",
+    "shouldstartwith",
+    "wontequal",
 ];
 const KINDS: &[&str] = &[
     "assertinstanceof",
@@ -148,6 +164,10 @@ const KINDS: &[&str] = &[
     "istype",
     "tobeinstanceof",
     "tobetypeof",
+    "mustbeinstanceof",
+    "mustbekindof",
+    "shouldbeassignableto",
+    "shouldbeoftype",
 ];
 const EXISTS: &[&str] = &[
     "assert",
@@ -177,6 +197,12 @@ const EXISTS: &[&str] = &[
     "true",
     "notzero",
     "assertnotempty",
+    "mustbetrue",
+    "shouldbetrue",
+    "shouldnotbeempty",
+    "shouldnotbenull",
+    "wontbeempty",
+    "wontbenil",
 ];
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] =
@@ -349,6 +375,13 @@ impl Reader<'_> {
             return Some(claim);
         }
         let demand = demand_of(&word)?;
+        if ["must", "should", "wont"].iter().any(|begin| word.starts_with(begin))
+            && let Some(subject) = receiver(node)
+        {
+            let given = arguments.into_iter().take(1).map(|given| self.operand(given));
+            let operands = std::iter::once(self.operand(subject)).chain(given).collect();
+            return Some(sized(Claim { demand, operands }));
+        }
         let head = self.spelled(node);
         let object =
             head.split('(').next().unwrap_or_default().rsplit_once(['.', ':', '>']).map(|(object, _)| object);
@@ -428,6 +461,13 @@ impl Reader<'_> {
             _ => None,
         }
     }
+}
+
+/// Returns the value that a method of an assertion is called on: `total.ShouldBe(3)`.
+fn receiver(call: Node<'_>) -> Option<Node<'_>> {
+    let function = call.field("function");
+    let of_function = function.and_then(|function| function.field("expression").or(function.field("object")));
+    call.field("receiver").or(call.field("object")).or(of_function)
 }
 
 /// Returns the demand that a word stands for.

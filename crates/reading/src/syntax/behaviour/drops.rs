@@ -20,6 +20,8 @@ pub struct Handler {
     pub span: Span,
     /// All of it.
     pub whole: Span,
+    /// All that it stands with: the guarded code and the other handlers.
+    pub around: Span,
     /// Failure that it is for, without white space; empty for any.
     pub caught: String,
     /// Set where it takes every failure, or nearly so.
@@ -49,6 +51,7 @@ impl Reader<'_> {
                 Some(Handler {
                     span: Span { start: node.named_child(0)?.end_byte(), end: node.end_byte() },
                     whole: span(node),
+                    around: span(node),
                     caught: String::new(),
                     is_broad: true,
                     drops: self.is_success(handler),
@@ -73,6 +76,7 @@ impl Reader<'_> {
         Some(Handler {
             span: head,
             whole: span(node),
+            around: span(node),
             is_broad: is_broad(&caught),
             drops: true,
             is_explained: self.is_explained(node),
@@ -100,6 +104,7 @@ impl Reader<'_> {
         Handler {
             span: head,
             whole: span(node),
+            around: tried.map(span).unwrap_or(span(node)),
             is_broad: is_broad || self.is_ecma(),
             drops: body.is_none_or(|body| self.drops(body)),
             is_explained: self.is_explained(node),
@@ -212,6 +217,7 @@ impl Reader<'_> {
         Some(Handler {
             span: Span { start: property.start_byte(), end: node.end_byte() },
             whole: Span { start: property.start_byte(), end: node.end_byte() },
+            around: span(node),
             caught: String::new(),
             is_broad: true,
             drops,
@@ -243,6 +249,7 @@ impl Reader<'_> {
         Some(Handler {
             span: Span { start: node.start_byte(), end: body.start_byte() },
             whole: span(node),
+            around: span(node),
             caught: "error".to_owned(),
             is_broad: true,
             drops,
@@ -276,6 +283,7 @@ impl Reader<'_> {
         Some(Handler {
             span: Span { start: node.start_byte(), end: body.start_byte() },
             whole: span(node),
+            around: span(node),
             caught: "Err".to_owned(),
             is_broad: true,
             drops,

@@ -116,11 +116,22 @@ impl<'t> Behaviour<'t> {
         Self { functions: finder.functions }
     }
 
-    /// Returns the functions by path. Of several with one path, such as overloads, none is among them.
-    pub fn by_path(&self) -> BTreeMap<&str, &Function<'t>> {
-        let mut found: BTreeMap<&str, Option<&Function<'t>>> = BTreeMap::new();
+    /// Returns the functions by path. Of several with one path, such as overloads, the parameters are part of the key;
+    /// those that have them in common are left out.
+    pub fn by_path(&self) -> BTreeMap<String, &Function<'t>> {
+        let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
         for function in self.functions.iter().skip(1) {
-            let known = found.entry(&function.path).or_insert(Some(function));
+            *alike.entry(&function.path).or_default() += 1;
+        }
+        let mut found: BTreeMap<String, Option<&Function<'t>>> = BTreeMap::new();
+        for function in self.functions.iter().skip(1) {
+            let mut key = function.path.clone();
+            if alike.get(function.path.as_str()).is_some_and(|&count| count > 1) {
+                let head = function.head.of(function.source.text);
+                let parameters = head.find('(').map(|at| &head[at..]).unwrap_or_default();
+                key.extend(parameters.split_whitespace());
+            }
+            let known = found.entry(key).or_insert(Some(function));
             if known.is_some_and(|known| known.span != function.span) {
                 *known = None;
             }
