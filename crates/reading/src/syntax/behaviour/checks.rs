@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::inner;
+use super::matchers::demand_of;
 use super::tolerance::{Tolerance, tolerance};
 use super::{Language, Reader, names};
 use crate::nodes::Tabled;
@@ -51,159 +52,6 @@ struct Operand {
     is_constant: bool,
 }
 
-/// Words of assertions and of matchers, in small letters without underscores.
-const VALUES: &[&str] = &[
-    "areequal",
-    "aresame",
-    "assertcalledoncewith",
-    "assertcalledwith",
-    "assertcountequal",
-    "assertdictequal",
-    "asserteq",
-    "assertequal",
-    "assertequals",
-    "assertis",
-    "assertiterableequals",
-    "assertlistequal",
-    "assertsame",
-    "assertsetequal",
-    "deepequal",
-    "deepstrictequal",
-    "eq",
-    "eql",
-    "equal",
-    "equals",
-    "equalto",
-    "equalvalues",
-    "exactly",
-    "expecteq",
-    "is",
-    "isequalto",
-    "same",
-    "strictequal",
-    "tobe",
-    "toequal",
-    "tohavebeencalledwith",
-    "tohavebeenlastcalledwith",
-    "tostrictequal",
-    "containsexactly",
-    "tobenull",
-    "tobeundefined",
-    "assertnull",
-    "assertisnone",
-    "isnull",
-    "nil",
-    "mustbenil",
-    "mustbesameas",
-    "mustequal",
-    "shouldbe",
-    "shouldbenull",
-    "shouldbesameas",
-    "shouldequal",
-];
-const SIZES: &[&str] =
-    &["assertcount", "hassize", "len", "lengthof", "tohavelength", "tohavebeencalledtimes", "havelength"];
-const PARTS: &[&str] = &[
-    "assertcontains",
-    "assertgreater",
-    "assertgreaterequal",
-    "assertin",
-    "assertinclude",
-    "assertless",
-    "assertlessequal",
-    "assertmatch",
-    "assertne",
-    "assertnotequal",
-    "assertnotequals",
-    "assertregex",
-    "assertstringcontainsstring",
-    "contain",
-    "contains",
-    "containsstring",
-    "greater",
-    "hasitem",
-    "include",
-    "includes",
-    "match",
-    "matchregularexpression",
-    "notequal",
-    "tobegreaterthan",
-    "tobegreaterthanorequal",
-    "tobelessthan",
-    "tocontain",
-    "tocontainequal",
-    "tohaveproperty",
-    "tomatch",
-    "tomatchobject",
-    "allclose",
-    "assertallclose",
-    "assertalmostequal",
-    "bewithin",
-    "closeto",
-    "indelta",
-    "inepsilon",
-    "isclose",
-    "tobecloseto",
-    "mustbecloseto",
-    "mustinclude",
-    "mustmatch",
-    "shouldbegreaterthan",
-    "shouldbelessthan",
-    "shouldcontain",
-    "shouldnotbe",
-    "shouldstartwith",
-    "wontequal",
-];
-const KINDS: &[&str] = &[
-    "assertinstanceof",
-    "assertisinstance",
-    "beakindof",
-    "beaninstanceof",
-    "isinstanceof",
-    "isinstance",
-    "istype",
-    "tobeinstanceof",
-    "tobetypeof",
-    "mustbeinstanceof",
-    "mustbekindof",
-    "shouldbeassignableto",
-    "shouldbeoftype",
-];
-const EXISTS: &[&str] = &[
-    "assert",
-    "assertcalled",
-    "asserted",
-    "assertisnotnone",
-    "assertisnotnull",
-    "assertnotnil",
-    "assertnotnull",
-    "assertok",
-    "asserttrue",
-    "bepresent",
-    "betruthy",
-    "expecttrue",
-    "exist",
-    "exists",
-    "isnotempty",
-    "isnotnull",
-    "istrue",
-    "notempty",
-    "notnil",
-    "notnull",
-    "ok",
-    "tobedefined",
-    "tobetruthy",
-    "tohavebeencalled",
-    "true",
-    "notzero",
-    "assertnotempty",
-    "mustbetrue",
-    "shouldbetrue",
-    "shouldnotbeempty",
-    "shouldnotbenull",
-    "wontbeempty",
-    "wontbenil",
-];
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] =
     &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
@@ -468,18 +316,6 @@ fn receiver(call: Node<'_>) -> Option<Node<'_>> {
     let function = call.field("function");
     let of_function = function.and_then(|function| function.field("expression").or(function.field("object")));
     call.field("receiver").or(call.field("object")).or(of_function)
-}
-
-/// Returns the demand that a word stands for.
-fn demand_of(word: &str) -> Option<Demand> {
-    let lists = [
-        (VALUES, Demand::Value),
-        (SIZES, Demand::Size),
-        (PARTS, Demand::Part),
-        (KINDS, Demand::Kind),
-        (EXISTS, Demand::Exists),
-    ];
-    lists.into_iter().find_map(|(words, demand)| words.contains(&word).then_some(demand))
 }
 
 fn letters(word: &str) -> String {

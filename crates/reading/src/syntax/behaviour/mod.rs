@@ -3,6 +3,7 @@
 mod bodies;
 mod checks;
 mod drops;
+mod matchers;
 mod names;
 mod tolerance;
 mod types;
