@@ -14,6 +14,8 @@ fn left_behind() -> Repo {
             "from . import load\n\n\ndef run():\n    load.keep(1, c=2)\n    return load.load(\"a\", mode=1)\n",
         ),
         ("app/word.py", "keeps = 1\n"),
+        ("app/every.py", "from .word import *\n"),
+        ("app/store.py", "class Store:\n    def put(self, value):\n        return value\n"),
         ("go.mod", "module example.org/shop\n\ngo 1.22\n"),
         ("cart/print.go", "package cart\n\nfunc Print() int {\n\treturn total()\n}\n"),
         ("cart/total_windows.go", "package cart\n\nfunc window() int {\n\treturn 0\n}\n"),
@@ -31,6 +33,10 @@ fn left_behind() -> Repo {
         ),
     ];
     let head = [
+        (
+            "app/further.py",
+            "from . import every, store\n\n\ndef further():\n    return every.keeps, store.take()\n",
+        ),
         ("app/extra.py", "from . import load\n\n\ndef extra():\n    return load.keeps()\n"),
         (
             "app/load.py",
@@ -69,6 +75,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
     let run = judge(&repo, "1");
     let expected = [
         ("app/extra.py", "broken-caller/missing-member"),
+        ("app/further.py", "broken-caller/missing-member"),
         ("app/load.py", "broken-caller/changed-parameters"),
         ("cart/total.go", "broken-caller/removed-name"),
         ("src/cart.rs", "broken-caller/changed-parameters"),

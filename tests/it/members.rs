@@ -82,6 +82,7 @@ const SOURCES: &[&str] = &[
     "members::reviews_of_other_settings_are_stored",
     "members::stories_of_another_feature_are_stored",
     "members::what_reviews_said_before_is_stored",
+    "phases::a_wait_is_a_line_and_stands_in_the_metrics_and_the_last_line",
     "policy::a_file_that_a_boundary_excepts_may_import_what_others_may_not",
     "policy::a_finding_blocks_by_the_strength_of_its_rule_or_by_its_severity",
     "policy::a_ratchet_blocks_where_enough_files_of_the_base_keep_the_rule",
