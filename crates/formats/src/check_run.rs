@@ -30,10 +30,10 @@ pub enum CheckConclusion {
 impl CheckConclusion {
     /// Returns the conclusion of a run that a code ends without a verdict.
     pub fn without_verdict(code: Code) -> Self {
-        match code {
-            Code::Cancelled | Code::HeadSuperseded => Self::Cancelled,
-            _ => Self::ActionRequired,
+        if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
+            return Self::Cancelled;
         }
+        Self::ActionRequired
     }
 
     /// Returns GitHub's word.
