@@ -1,4 +1,4 @@
-//! `qa-skill doctor --repository`: whether the repository's setup makes the gate one that nothing passes around.
+//! `qa-skill doctor --repository`: reads the setup of the gate and prints the ways around it.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::publish::{GitHub, Target};
 use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
 use qa_run::ports::{BlobRead, Cancellation, Objects};
-use qa_run::setup::{self, BranchRules, CODEOWNERS, Kind, Observation, Setup, WORKFLOWS};
+use qa_run::setup::{self, BranchRules, CODEOWNERS, Kind, Observation, Place, Setup, WORKFLOWS};
 
 /// Time limit of all requests to the API.
 const BUDGET: Duration = Duration::from_secs(60);
@@ -33,34 +33,27 @@ pub(super) fn check_repository(
     let opened = open(&request)?;
     let registry = qa_lenses::registry();
     let policy = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry)?.policy;
-    let unreadable = OnceCell::new();
-    let text_at = |path: &str| match text(&opened, path) {
-        Ok(text) => text,
-        Err(failure) => {
-            unreadable.get_or_init(|| failure);
-            None
-        }
-    };
     let base = &opened.resolved.base;
+    let files = BaseFiles { opened: &opened, failure: OnceCell::new() };
     let mut workflows = Vec::new();
     for (name, _) in opened.objects.files_in(base, WORKFLOWS)? {
         let is_workflow =
             Path::new(&name).extension().is_some_and(|ending| ending == "yml" || ending == "yaml");
         let path = format!("{WORKFLOWS}/{name}");
         if is_workflow {
-            workflows.push((path.clone(), text_at(&path)));
+            workflows.push((path.clone(), files.text(&path)));
         }
     }
-    let owners = CODEOWNERS.iter().find_map(|path| text_at(path));
+    let owners = CODEOWNERS.iter().find_map(|path| files.text(path));
     let observations = setup::check(&Setup {
         workflows: &workflows,
         codeowners: owners.as_deref(),
         policy: &policy,
         check_name: CHECK_NAME,
         branch: branch_rules(cancellation),
-        is_ignored: &|path| setup::is_ignored(path, &text_at),
+        is_ignored: &|path| setup::is_ignored(path, &|path| files.text(path)),
     });
-    if let Some(failure) = unreadable.into_inner() {
+    if let Some(failure) = files.failure.into_inner() {
         return Err(failure);
     }
     console::write_stdout(describe(&observations, base.short()).as_bytes())?;
@@ -71,16 +64,35 @@ pub(super) fn check_repository(
     })
 }
 
-/// Reads a file of the base; `None` where there is none, or none that is text.
-fn text(opened: &Opened, path: &str) -> Result<Option<String>, Failure> {
-    let Some(id) = opened.objects.file_at(&opened.resolved.base, path)? else { return Ok(None) };
-    match opened.objects.reader()?.blob(&id, MAX_BYTES)? {
-        BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
-        BlobRead::TooLarge { .. } => Ok(None),
+/// Files of the base, and the first error of reading one.
+struct BaseFiles<'a> {
+    opened: &'a Opened,
+    failure: OnceCell<Failure>,
+}
+
+impl BaseFiles<'_> {
+    /// Returns a file's text, or `None` if it is missing, is not text or cannot be read; the error is kept.
+    fn text(&self, path: &str) -> Option<String> {
+        match self.read(path) {
+            Ok(text) => text,
+            Err(failure) => {
+                self.failure.get_or_init(|| failure);
+                None
+            }
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<Option<String>, Failure> {
+        let objects = &self.opened.objects;
+        let Some(id) = objects.file_at(&self.opened.resolved.base, path)? else { return Ok(None) };
+        match objects.reader()?.blob(&id, MAX_BYTES)? {
+            BlobRead::Content(bytes) => Ok(String::from_utf8(bytes).ok()),
+            BlobRead::TooLarge { .. } => Ok(None),
+        }
     }
 }
 
-/// Asks the API for the rules of the default branch, or says why not.
+/// Requests the rules of the default branch from the API, or returns the reason why they could not be read.
 fn branch_rules(cancellation: &Arc<Cancellation>) -> Result<BranchRules, String> {
     let environment = ArtifactEnvironment::from_process();
     let (Some(api_url), Some(repository), Some(token)) =
@@ -97,14 +109,14 @@ fn branch_rules(cancellation: &Arc<Cancellation>) -> Result<BranchRules, String>
 fn describe(observations: &[Observation], base: &str) -> String {
     let mut text = format!("setup of the gate at {base}\n");
     if observations.is_empty() {
-        return text + "  nothing passes around it\n";
+        return text + "  no problems found\n";
     }
     for Observation { id, kind, place, message, fix } in observations {
         let kind = match kind {
             Kind::Problem => "problem",
             Kind::Unseen => "unseen",
         };
-        let place = place.as_ref().map(|(path, line)| format!("{}:{line}: ", visible(path)));
+        let place = place.as_ref().map(|Place { path, line }| format!("{}:{line}: ", visible(path)));
         let message = sanitize_cut(message, 300);
         text.push_str(&format!(
             "  {kind:<8} {id}: {}{message}\n  {:<8} {fix}\n",

@@ -110,7 +110,7 @@ fn doctor(repo: &Repo) -> crate::support::Program {
 const GATE: &str = ".github/workflows/gate.yml";
 
 #[test]
-fn a_setup_without_a_way_around_is_told_so() {
+fn setup_without_a_problem_passes() {
     for (edits, queue) in [
         (&[][..], true),
         (&[(GATE, "merge_group:", "workflow_dispatch:")][..], false),
@@ -121,12 +121,12 @@ fn a_setup_without_a_way_around_is_told_so() {
     ] {
         let (found, outcome) = observe(edits, &["gate", "build"], queue);
         assert_eq!(found, [""; 0], "{edits:?}\n{}", outcome.text());
-        assert!(outcome.expect(0).text().contains("nothing passes around it"));
+        assert!(outcome.expect(0).text().contains("no problems found"));
     }
 }
 
 #[test]
-fn each_way_around_is_named_and_no_other() {
+fn each_problem_is_reported_alone() {
     let queue = "cancel-in-progress: ${{ github.event_name == 'pull_request' }}";
     let cases: &[(&str, &[Edit])] = &[
         ("not-used:", &[(GATE, "acme/qa-skill@", "acme/other@")]),
@@ -191,7 +191,7 @@ fn each_way_around_is_named_and_no_other() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_no_pass() {
+fn unreadable_workflow_or_rules_are_no_pass() {
     let (found, outcome) = observe(&[(GATE, "jobs:\n", "jobs: [\n")], &["gate"], true);
     assert_eq!(found[0], "unseen workflow-unread:.github/workflows/gate.yml:1", "{}", outcome.text());
     let mut files = Files::default();

@@ -1,5 +1,5 @@
-//! The setup of a repository: whether its workflows, owners and branch rules make the gate one that nothing passes
-//! around. Pure; whoever calls reads the files and asks the API.
+//! Checks of a repository's setup: ways around the gate in its workflows, owners and branch rules. Pure; the caller reads
+//! the files and asks the API.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use qa_reading::codeowners::CodeOwners;
 use qa_reading::documents::{Document, Format};
 use qa_reading::ignore::{IgnoreDialect, ignore_patterns};
 use qa_reading::syntax::Span;
-use qa_reading::workflow::{Access, Job, Permissions, Reference, Step, Value, Workflow};
+use qa_reading::workflow::{Access, Job, Permissions, Reference, Step, Trigger, Value, Workflow};
 
 /// Directory of workflows.
 pub const WORKFLOWS: &str = ".github/workflows";
@@ -16,8 +16,10 @@ pub const WORKFLOWS: &str = ".github/workflows";
 pub const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 /// Name of the action's repository.
 const ACTION: &str = "qa-skill";
-/// Age limit of runs in a drift check that names none, in days.
-const NIGHTS: u64 = 7;
+/// Default of the input `since-days` of a drift check.
+const DEFAULT_SINCE_DAYS: u64 = 7;
+/// Events of pull requests that start a gate.
+const PULL_REQUEST_EVENTS: [&str; 2] = ["pull_request", "pull_request_target"];
 
 /// Content of a repository that its setup is checked by.
 pub struct Setup<'a> {
@@ -33,7 +35,7 @@ pub struct Setup<'a> {
     pub is_ignored: &'a dyn Fn(&str) -> bool,
 }
 
-/// What the rules of a branch ask for.
+/// Requirements of the rules of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BranchRules {
     /// Names of required status checks.
@@ -47,22 +49,29 @@ pub struct Observation {
     /// Stable name of the check.
     pub id: &'static str,
     pub kind: Kind,
-    /// File and line, from 1.
-    pub place: Option<(String, usize)>,
+    pub place: Option<Place>,
     pub message: String,
     pub fix: &'static str,
+}
+
+/// Line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: String,
+    /// From 1.
+    pub line: usize,
 }
 
 /// Kind of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Something passes around the gate, or keeps it from a verdict.
+    /// A change can pass around the gate, or the gate can give no verdict.
     Problem,
-    /// It could not be seen from here.
+    /// The files or the API could not be read, so there may be a problem.
     Unseen,
 }
 
-/// A job with the gate's step.
+/// Step that runs the action, with its job and workflow.
 struct Gate<'g, 'd> {
     path: &'g str,
     text: &'g str,
@@ -73,66 +82,14 @@ struct Gate<'g, 'd> {
 
 /// Checks a setup. Empty where nothing is wrong and everything could be seen.
 pub fn check(setup: &Setup<'_>) -> Vec<Observation> {
-    let mut found = Vec::new();
-    let mut gates = 0;
-    let mut nights = None;
-    let mut retention = Vec::new();
+    let mut survey = Survey::default();
     for (path, text) in setup.workflows {
-        let text = text.as_deref();
-        let Some(document) = text.and_then(|text| Document::parse(Format::Yaml, text).ok()) else {
-            found.push(unread(path));
-            continue;
-        };
-        let Ok(workflow) = Workflow::parse(&document) else {
-            found.push(unread(path));
-            continue;
-        };
-        for job in &workflow.jobs {
-            for step in job.steps.iter().filter(|step| is_ours(step)) {
-                let text = text.unwrap_or_default();
-                let gate = Gate { path, text, workflow: &workflow, job, step };
-                gate.check_pin(&mut found);
-                match gate.command().as_deref() {
-                    Some("drift-check") => {
-                        nights = nights.max(Some(gate.number("since-days").unwrap_or(NIGHTS)))
-                    }
-                    Some("plan" | "features") => {}
-                    _ if gate.number_of("shard").is_some() => {}
-                    _ if ["pull_request", "pull_request_target"]
-                        .iter()
-                        .any(|name| workflow.trigger(name).is_some()) =>
-                    {
-                        gates += 1;
-                        gate.check(setup, &mut found);
-                        retention.push((gate.number("retention-days"), gate.place(gate.step.value.span())));
-                    }
-                    _ => {}
-                }
-            }
+        if !survey.inspect_workflow(setup, path, text.as_deref()) {
+            survey.found.push(unread(path));
         }
     }
-    if gates == 0 {
-        found.push(Observation {
-            id: "not-used",
-            kind: Kind::Problem,
-            place: None,
-            message: "no workflow runs the action on pull requests".to_owned(),
-            fix: "add the workflow that the README shows, on the default branch",
-        });
-    }
-    for (days, place) in retention {
-        if let (Some(days), Some(nights)) = (days, nights)
-            && days < nights
-        {
-            let message = format!("runs are kept for {days} days and replayed for {nights}");
-            found.push(problem(
-                "retention-short",
-                place,
-                message,
-                "raise `retention-days` to `since-days` of the nightly replay, or leave it out",
-            ));
-        }
-    }
+    survey.check_gates();
+    let mut found = survey.found;
     check_owners(setup, &mut found);
     check_reports(setup, &mut found);
     if let Err(reason) = &setup.branch {
@@ -147,20 +104,94 @@ pub fn check(setup: &Setup<'_>) -> Vec<Observation> {
     found
 }
 
+/// Observations of all workflows, and what is compared between them.
+#[derive(Default)]
+struct Survey {
+    found: Vec<Observation>,
+    /// Number of steps that judge pull requests.
+    gates: usize,
+    /// Days for which those steps keep runs, where they say.
+    retentions: Vec<Retention>,
+    /// Greatest age of runs that a nightly replay reads, in days.
+    replayed_days: Option<u64>,
+}
+
+struct Retention {
+    days: u64,
+    place: Place,
+}
+
+impl Survey {
+    /// Inspects the steps of a workflow that run the action. Returns false if the workflow cannot be read.
+    fn inspect_workflow(&mut self, setup: &Setup<'_>, path: &str, text: Option<&str>) -> bool {
+        let Some(text) = text else { return false };
+        let Ok(document) = Document::parse(Format::Yaml, text) else { return false };
+        let Ok(workflow) = Workflow::parse(&document) else { return false };
+        for job in &workflow.jobs {
+            for step in job.steps.iter().filter(|step| is_ours(step)) {
+                self.inspect_step(setup, &Gate { path, text, workflow: &workflow, job, step });
+            }
+        }
+        true
+    }
+
+    fn inspect_step(&mut self, setup: &Setup<'_>, gate: &Gate<'_, '_>) {
+        gate.check_pin(&mut self.found);
+        match gate.input("command").as_deref() {
+            Some("drift-check") => {
+                let days = gate.number("since-days").unwrap_or(DEFAULT_SINCE_DAYS);
+                self.replayed_days = self.replayed_days.max(Some(days));
+            }
+            Some("plan" | "features") => {}
+            // A shard has no verdict.
+            _ if gate.step.input("shard").is_some() => {}
+            _ if gate.triggers().next().is_some() => {
+                self.gates += 1;
+                gate.check(setup, &mut self.found);
+                if let Some(days) = gate.number("retention-days") {
+                    self.retentions.push(Retention { days, place: gate.place(gate.step.value.span()) });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Checks that there is a gate, and that runs are kept until the nightly replay reads them.
+    fn check_gates(&mut self) {
+        if self.gates == 0 {
+            self.found.push(problem(
+                "not-used",
+                None,
+                "no workflow runs the action on pull requests",
+                "add the workflow that the README shows, on the default branch",
+            ));
+        }
+        let Some(replayed) = self.replayed_days else { return };
+        for Retention { days, place } in self.retentions.drain(..).filter(|kept| kept.days < replayed) {
+            self.found.push(problem(
+                "retention-short",
+                Some(place),
+                format!("runs are kept for {days} days and replayed for {replayed}"),
+                "raise `retention-days` to `since-days` of the nightly replay, or leave it out",
+            ));
+        }
+    }
+}
+
 fn problem(
     id: &'static str,
-    place: Option<(String, usize)>,
+    place: Option<Place>,
     message: impl Into<String>,
     fix: &'static str,
 ) -> Observation {
     Observation { id, kind: Kind::Problem, place, message: message.into(), fix }
 }
 
-fn unread(path: &String) -> Observation {
+fn unread(path: &str) -> Observation {
     Observation {
         id: "workflow-unread",
         kind: Kind::Unseen,
-        place: Some((path.clone(), 1)),
+        place: Some(Place { path: path.to_owned(), line: 1 }),
         message: "the workflow cannot be read".to_owned(),
         fix: "correct the file; GitHub does not run it either",
     }
@@ -180,26 +211,32 @@ fn is_ours(step: &Step<'_>) -> bool {
 }
 
 impl Gate<'_, '_> {
-    fn place(&self, span: Span) -> Option<(String, usize)> {
+    fn place(&self, span: Span) -> Place {
         let before = self.text.get(..span.start).unwrap_or_default();
-        Some((self.path.to_owned(), before.matches('\n').count() + 1))
+        Place { path: self.path.to_owned(), line: before.matches('\n').count() + 1 }
+    }
+
+    fn problem(
+        &self,
+        id: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        fix: &'static str,
+    ) -> Observation {
+        problem(id, Some(self.place(span)), message, fix)
+    }
+
+    /// Returns the events of pull requests that start the workflow.
+    fn triggers(&self) -> impl Iterator<Item = &Trigger<'_>> {
+        PULL_REQUEST_EVENTS.iter().filter_map(|name| self.workflow.trigger(name))
     }
 
     fn input(&self, name: &str) -> Option<String> {
         Some(self.step.input(name)?.constant()?.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    fn command(&self) -> Option<String> {
-        self.input("command")
-    }
-
     fn number(&self, name: &str) -> Option<u64> {
         self.input(name)?.parse().ok()
-    }
-
-    /// Returns the value of an input, an expression too.
-    fn number_of(&self, name: &str) -> Option<()> {
-        self.step.input(name).map(|_| ())
     }
 
     fn is_on(&self, input: &str) -> bool {
@@ -229,10 +266,10 @@ impl Gate<'_, '_> {
             Some(Reference::Local(_)) | None => true,
         };
         if !is_pinned {
-            found.push(problem(
+            found.push(self.problem(
                 "not-pinned",
-                self.place(uses.span()),
-                format!("`{text}` may be another program tomorrow"),
+                uses.span(),
+                format!("`{text}` is not pinned to a commit or a digest"),
                 "name the 40 digits of the commit of a release, whose action names its image by digest",
             ));
         }
@@ -240,31 +277,30 @@ impl Gate<'_, '_> {
 
     fn check_required(&self, setup: &Setup<'_>, found: &mut Vec<Observation>) {
         let Ok(rules) = &setup.branch else { return };
-        let (place, name) = (self.place(self.job.id_span), self.name());
+        let (place, name) = (self.job.id_span, self.name());
         let own_name = self.input("check-name").unwrap_or_else(|| setup.check_name.to_owned());
         if rules.required.contains(&own_name) && own_name != name {
-            found.push(problem(
+            found.push(self.problem(
                 "check-run-required",
-                place.clone(),
+                place,
                 format!(
                     "the check run `{own_name}` is required, which any job with `checks: write` can make"
                 ),
                 "require the job instead",
             ));
         } else if !rules.required.contains(&name) {
-            found.push(problem(
+            found.push(self.problem(
                 "not-required",
                 place,
-                format!("the job `{name}` is no required status check of the default branch"),
+                format!("the job `{name}` is not a required status check of the default branch"),
                 "add it to the required status checks of a ruleset or of the branch protection",
             ));
         }
     }
 
     fn check_triggers(&self, setup: &Setup<'_>, found: &mut Vec<Observation>) {
-        let triggers = ["pull_request", "pull_request_target"];
-        for trigger in triggers.iter().filter_map(|name| self.workflow.trigger(name)) {
-            let place = self.place(trigger.name_span);
+        for trigger in self.triggers() {
+            let place = trigger.name_span;
             let types = trigger.filter("types");
             let skips_drafts = self.mentions_drafts();
             let needed = ["opened", "synchronize", "reopened", "ready_for_review"];
@@ -272,9 +308,9 @@ impl Gate<'_, '_> {
                 let is_default = types.is_empty() && event != "ready_for_review";
                 let is_needed = event != "ready_for_review" || skips_drafts;
                 if is_needed && !is_default && !types.contains(&event) {
-                    found.push(problem(
+                    found.push(self.problem(
                         if event == "ready_for_review" { "draft-ready" } else { "event-missing" },
-                        place.clone(),
+                        place,
                         format!("the workflow does not start when a pull request is `{event}`"),
                         "add the word to `types`, or leave `types` out where drafts are judged too",
                     ));
@@ -283,9 +319,9 @@ impl Gate<'_, '_> {
             for filter in
                 ["paths", "paths-ignore"].into_iter().filter(|name| !trigger.filter(name).is_empty())
             {
-                found.push(problem(
+                found.push(self.problem(
                     "paths-filtered",
-                    place.clone(),
+                    place,
                     format!("`{filter}` keeps the workflow from other changes, whose required check then waits forever"),
                     "leave the filter out; a run without anything to judge takes a second",
                 ));
@@ -293,9 +329,9 @@ impl Gate<'_, '_> {
         }
         let queue = setup.branch.as_ref().is_ok_and(|rules| rules.has_merge_queue);
         if queue && self.workflow.trigger("merge_group").is_none() {
-            found.push(problem(
+            found.push(self.problem(
                 "merge-group-missing",
-                self.place(self.job.id_span),
+                self.job.id_span,
                 "the default branch has a merge queue, and the workflow does not start for it",
                 "add `merge_group:` to `on`",
             ));
@@ -311,26 +347,26 @@ impl Gate<'_, '_> {
     /// A required check takes a job that is skipped for one that passed.
     fn check_skips(&self, found: &mut Vec<Observation>) {
         let fix = "let the job run always; GitHub counts a skipped job as a passed check";
-        for (what, condition) in [("job", self.job.condition), ("step", self.step.condition)] {
+        for (part, condition) in [("job", self.job.condition), ("step", self.step.condition)] {
             let Some(condition) = condition else { continue };
             if condition.constant() == Some(true) || always_runs(condition.value) {
                 continue;
             }
             let id = if self.mentions_drafts() { "draft-skipped" } else { "condition" };
-            let place = self.place(condition.value.span());
-            found.push(problem(
+            let place = condition.value.span();
+            found.push(self.problem(
                 id,
                 place,
-                format!("where its condition is false the {what} is skipped, and the check passes"),
+                format!("where its condition is false the {part} is skipped, and the check passes"),
                 fix,
             ));
         }
         let runs_anyway = self.job.condition.is_some_and(|condition| always_runs(condition.value));
         if let (Some(needed), false) = (self.job.needs.first(), runs_anyway) {
             let message = "when a job that it needs fails the job is skipped, and the check passes";
-            found.push(problem(
+            found.push(self.problem(
                 "skipped-by-needs",
-                self.place(needed.span()),
+                needed.span(),
                 message,
                 "add `if: ${{ !cancelled() }}` to the job",
             ));
@@ -338,7 +374,7 @@ impl Gate<'_, '_> {
         for flag in [self.job.continue_on_error, self.step.continue_on_error].into_iter().flatten() {
             if flag.flag() != Some(false) {
                 let message = "`continue-on-error` lets the check pass when the verdict is FAIL";
-                found.push(problem("failure-ignored", self.place(flag.span()), message, "remove it"));
+                found.push(self.problem("failure-ignored", flag.span(), message, "remove it"));
             }
         }
     }
@@ -348,17 +384,17 @@ impl Gate<'_, '_> {
             let message =
                 "the job has no `permissions`, so its token has whatever the repository gives by default";
             let fix = "give the job `contents: read` and `checks: write`";
-            found.push(problem("permissions", self.place(self.job.id_span), message, fix));
+            found.push(self.problem("permissions", self.job.id_span, message, fix));
             return;
         };
-        let place = self.place(permissions.value.span());
+        let place = permissions.value.span();
         for (scope, access) in [("contents", Access::Read), ("checks", Access::Write)] {
             if granted(permissions, scope) < access {
                 let word = if access == Access::Read { "read" } else { "write" };
                 let message = format!("the job lacks `{scope}: {word}`");
-                found.push(problem(
+                found.push(self.problem(
                     "permission-missing",
-                    place.clone(),
+                    place,
                     message,
                     "add it to the `permissions` of the job",
                 ));
@@ -372,9 +408,9 @@ impl Gate<'_, '_> {
         let scopes = permissions.writes().map(|grant| grant.scope).filter(|scope| !useful.contains(scope));
         for scope in all.into_iter().chain(scopes) {
             let message = format!("the job's token may write {scope}, which the action does not need");
-            found.push(problem(
+            found.push(self.problem(
                 "permission-excess",
-                place.clone(),
+                place,
                 message,
                 "remove it, or move what needs it to a job of its own",
             ));
@@ -395,9 +431,9 @@ impl Gate<'_, '_> {
                     .any(|word| group.contains(word))
             });
             if let Some(cancels) = cancels.filter(|cancels| cancels.flag() == Some(true) && !is_own) {
-                found.push(problem(
+                found.push(self.problem(
                     "merge-group-cancelled",
-                    self.place(cancels.span()),
+                    cancels.span(),
                     "a newer run cancels that of a merge group, which then leaves the queue",
                     "write `cancel-in-progress: ${{ github.event_name == 'pull_request' }}`",
                 ));
@@ -443,7 +479,8 @@ fn check_owners(setup: &Setup<'_>, found: &mut Vec<Observation>) {
     let workflows = setup.workflows.iter().map(|(path, _)| path.as_str());
     for path in [".qa-skill/policy.toml"].into_iter().chain(workflows) {
         if owners.rules_of(path).iter().all(|rule| rule.owners.is_empty()) {
-            let message = format!("nobody owns `{path}`, so any reviewer may approve a change of the gate");
+            let message =
+                format!("`{path}` has no code owner, so any reviewer may approve a change of the gate");
             found.push(problem(
                 "unowned",
                 None,
