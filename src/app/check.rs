@@ -61,7 +61,7 @@ pub(crate) fn check_opened(
     let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
         derive(&prepared.inputs, &Ports { joined, ..*ports }, key)
     })?;
-    journal.take(if outcome.cross_check.passed { RunEvent::Continued } else { RunEvent::Held })?;
+    journal.take(RunEvent::cross_checked(outcome.cross_check.passed))?;
     let (conclusion, plans) = (outcome.verdict.conclusion, outcome.plans.len());
     log_step(journal, started, "verdict", &format!("{conclusion} after {plans} plans"));
     cancellation.check()?;

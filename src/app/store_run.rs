@@ -15,8 +15,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, Conclusion, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters,
-    Metrics, RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Trace, TraceEvent,
+    ChangeSet, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters, Metrics,
+    RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Trace, TraceEvent,
     TraceMachine,
 };
 use qa_core::findings::{all_places, places};
@@ -427,17 +427,13 @@ fn events(inputs: &Inputs, outcome: &Outcome) -> Vec<TraceEvent> {
     events.take(RunEvent::ResultsReady);
     let verdict = &outcome.verdict;
     let code = verdict.error_codes.first().copied();
-    if outcome.cross_check.passed {
-        events.push("cross-check", "passed".to_owned(), None);
-        events.take(RunEvent::Continued);
+    let passed = outcome.cross_check.passed;
+    let (result, cross_check_code) = if passed { ("passed", None) } else { ("failed", code) };
+    events.push("cross-check", result.to_owned(), cross_check_code);
+    events.take(RunEvent::cross_checked(passed));
+    if passed {
         events.push("verdict", verdict.conclusion.to_string(), code);
-        events.take(match verdict.conclusion {
-            Conclusion::Pass | Conclusion::Fail => RunEvent::Completed,
-            Conclusion::CouldNotComplete => RunEvent::Paused,
-        });
-    } else {
-        events.push("cross-check", "failed".to_owned(), code);
-        events.take(RunEvent::Held);
+        events.take(RunEvent::concluded(verdict.conclusion));
     }
     events.push("end", verdict.conclusion.to_string(), None);
     events.listed

@@ -1,7 +1,7 @@
 //! State machine of a run: nine phases, 18 edges between them, and the events that take a run along an edge (S001-9…18).
 
 use qa_contracts::codes::{Code, CodeClass};
-use qa_contracts::v1::RunPhase;
+use qa_contracts::v1::{Conclusion, RunPhase};
 
 /// Event that moves a run from phase to phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,22 @@ impl RunEvent {
         Self::Completed,
         Self::Stopped,
     ];
+
+    /// Returns the event of a cross-check that ended.
+    pub fn cross_checked(passed: bool) -> Self {
+        if passed { Self::Continued } else { Self::Held }
+    }
+
+    /// Returns the event that ends an active run with a conclusion.
+    pub fn concluded(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Pass | Conclusion::Fail => Self::Completed,
+            Conclusion::CouldNotComplete => Self::Paused,
+        }
+    }
 }
 
-/// A move that is not in the table, which is a defect of whoever asks for it.
+/// Move that is not in the table, which is a defect of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a run in phase {phase} cannot take the event {event:?}")]
 pub struct ForbiddenMove {

@@ -1,4 +1,4 @@
-//! The run as it goes: its phase, how long it was in each, and the waits before requests are sent again.
+//! Journal of a run: its phase, the time in each phase, and the waits before requests are sent again.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -48,11 +48,10 @@ struct State {
 }
 
 impl Default for Journal {
-    #[expect(clippy::disallowed_methods, reason = "times per phase are volatile")]
     fn default() -> Self {
         Self(Mutex::new(State {
             phase: RunPhase::Idle,
-            since: Instant::now(),
+            since: now(),
             times: BTreeMap::new(),
             waiting: 0,
             interrupted: RunPhase::Idle,
@@ -81,6 +80,10 @@ impl State {
 #[expect(clippy::disallowed_methods, reason = "times per phase are volatile")]
 fn now() -> Instant {
     Instant::now()
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Journal {
@@ -115,11 +118,10 @@ impl Journal {
 
     /// Ends a run with a conclusion. A failed cross-check has ended it before.
     pub fn finish(&self, conclusion: Conclusion) -> Result<(), ForbiddenMove> {
-        match (self.phase(), conclusion) {
-            (RunPhase::PausedManual, _) => Ok(()),
-            (_, Conclusion::Pass | Conclusion::Fail) => self.take(RunEvent::Completed),
-            (_, Conclusion::CouldNotComplete) => self.take(RunEvent::Paused),
+        if self.phase() == RunPhase::PausedManual {
+            return Ok(());
         }
+        self.take(RunEvent::concluded(conclusion))
     }
 
     pub fn phase(&self) -> RunPhase {
@@ -138,7 +140,7 @@ impl Journal {
         state.line = wait.to_string();
         let retries = state.retries.entry(wait.operation.to_owned()).or_default();
         retries.retries += 1;
-        retries.waited_ms += u64::try_from(wait.time.as_millis()).unwrap_or(u64::MAX);
+        retries.waited_ms += milliseconds(wait.time);
         *retries.codes.entry(wait.code).or_default() += 1;
         state.waiting += 1;
         if state.waiting == 1 {
@@ -168,7 +170,6 @@ impl Journal {
         let state = self.state();
         let mut times = state.times.clone();
         *times.entry(state.phase).or_default() += state.since.elapsed();
-        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         times.into_iter().map(|(phase, time)| (phase.as_str().to_owned(), milliseconds(time))).collect()
     }
 }

@@ -129,7 +129,7 @@ pub struct Cancellation {
     /// Milliseconds from the start of the process; 0 for no deadline.
     deadline_ms: AtomicU64,
     close_step: Mutex<CloseStep>,
-    /// Its phase, and the waits of its requests.
+    /// Phase of the run, and the waits of its requests.
     pub journal: Journal,
 }
 
