@@ -1,4 +1,4 @@
-//! Title of the check run while the run goes on: how far its plans are, or what it waits for (S001-59).
+//! Title of the check run while the run goes on: its progress, or the wait before a retry (S001-59).
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,11 +47,12 @@ fn title(cancellation: &Cancellation, counter: &StepCounter) -> String {
     }
 }
 
-/// Updates the title until it is stopped.
-pub(super) struct LiveStatus(Arc<Mutex<Stopped>>);
-
-/// True once the check run gets its conclusion, which no title may replace.
-type Stopped = bool;
+/// Handle of the thread that updates the title.
+#[derive(Clone, Default)]
+pub(super) struct LiveStatus {
+    /// True once the check run gets its conclusion, which no title may replace. Locked while a title is sent.
+    stopped: Arc<Mutex<bool>>,
+}
 
 impl LiveStatus {
     /// Starts the thread. `show` sends a title, and returns false if no other should be sent.
@@ -60,32 +61,36 @@ impl LiveStatus {
         counter: &Arc<StepCounter>,
         show: impl Fn(&str) -> bool + Send + 'static,
     ) -> Self {
-        let gate = Arc::new(Mutex::new(false));
-        let (cancellation, counter, stopped) =
-            (Arc::clone(cancellation), Arc::clone(counter), Arc::clone(&gate));
+        let status = Self::default();
+        let (cancellation, counter, updated) =
+            (Arc::clone(cancellation), Arc::clone(counter), status.clone());
         // Without the thread, the check run keeps the title that it began with.
-        let _no_thread = std::thread::Builder::new().name("live-status".to_owned()).spawn(move || {
-            let (mut shown, mut time) = (String::new(), PATIENCE);
-            loop {
-                pause_unless_cancelled(time, &cancellation);
-                time = INTERVAL;
-                let stopped = stopped.lock().unwrap_or_else(PoisonError::into_inner);
-                if *stopped || cancellation.ending().is_some() {
-                    return;
-                }
-                let now = title(&cancellation, &counter);
-                if now != shown && !show(&now) {
-                    return;
-                }
-                shown = now;
-            }
-        });
-        Self(gate)
+        let _no_thread = std::thread::Builder::new()
+            .name("live-status".to_owned())
+            .spawn(move || updated.update(&cancellation, &counter, show));
+        status
     }
 
-    /// Returns what stops the titles, for whoever concludes the check run.
-    pub(super) fn stopper(&self) -> impl Fn() + Send + use<> {
-        let gate = Arc::clone(&self.0);
-        move || *gate.lock().unwrap_or_else(PoisonError::into_inner) = true
+    /// Sends titles until the run ends, the titles are stopped, or one is refused.
+    fn update(&self, cancellation: &Cancellation, counter: &StepCounter, show: impl Fn(&str) -> bool) {
+        let (mut shown, mut time) = (String::new(), PATIENCE);
+        loop {
+            pause_unless_cancelled(time, cancellation);
+            time = INTERVAL;
+            let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+            if *stopped || cancellation.ending().is_some() {
+                return;
+            }
+            let current = title(cancellation, counter);
+            if current != shown && !show(&current) {
+                return;
+            }
+            shown = current;
+        }
+    }
+
+    /// Stops the titles. Returns once a title that is being sent is through.
+    pub(super) fn stop(&self) {
+        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 }

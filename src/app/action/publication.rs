@@ -66,9 +66,9 @@ impl Destination {
 
     /// Returns the step that completes a check run without a verdict. It uses a client of its own, since the run's client is
     /// cancelled by then.
-    fn close(self, key: ExecutionKey, check: CheckRun, stop_titles: impl Fn() + Send + 'static) -> Close {
+    fn close(self, key: ExecutionKey, check: CheckRun, live: LiveStatus) -> Close {
         Box::new(move |reason| {
-            stop_titles();
+            live.stop();
             let closed = self
                 .github(&key, PARTING, &Arc::default())
                 .and_then(|github| conclude_without_verdict(&github, &check, reason));
@@ -127,13 +127,13 @@ impl<'a> Publication<'a> {
         counter: &'a Arc<StepCounter>,
     ) -> Self {
         Self {
-            live: RefCell::new(None),
-            counter,
             environment,
             change,
             head,
             cancellation,
             open_check: RefCell::new(None),
+            live: RefCell::new(None),
+            counter,
             check_error: RefCell::new(None),
         }
     }
@@ -159,7 +159,7 @@ impl<'a> Publication<'a> {
         match started {
             Ok((check, github)) => {
                 let live = self.show_progress(destination.clone(), key, &check);
-                let close = destination.close(key.clone(), check.clone(), live.stopper());
+                let close = destination.close(key.clone(), check.clone(), live.clone());
                 *self.live.borrow_mut() = Some(live);
                 self.cancellation.set_close_step(Some(close));
                 let before = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
@@ -172,20 +172,19 @@ impl<'a> Publication<'a> {
         }
     }
 
-    /// Starts to show the run's progress on its check run, until the first title that GitHub does not take.
+    /// Starts to show the run's progress on its check run, until GitHub refuses a title.
     fn show_progress(&self, destination: Destination, key: &ExecutionKey, check: &CheckRun) -> LiveStatus {
         let (key, check, cancellation) = (key.clone(), check.clone(), Arc::clone(self.cancellation));
-        let show = move |title: &str| {
+        LiveStatus::start(self.cancellation, self.counter, move |title| {
             let github = destination.github(&key, PARTING, &cancellation);
             github.and_then(|github| github.show_title(&check, title)).is_ok()
-        };
-        LiveStatus::start(self.cancellation, self.counter, show)
+        })
     }
 
     /// Stops the titles, before the check run gets its conclusion.
     fn stop_titles(&self) {
         if let Some(live) = self.live.borrow().as_ref() {
-            live.stopper()();
+            live.stop();
         }
     }
 
