@@ -63,9 +63,10 @@ impl Remote<'_> {
                     reason: format!("{} answered {}", shown_url(&self.url), reply.status),
                     hint: retry::server_hint(|name| reply.header(name).map(str::to_owned)),
                 }),
-                Ok(_) => return outcome.map_err(|_| unreachable!("it is an answer")),
+                Ok(_) => None,
                 Err(error) => Transient::unanswered(error),
             };
+            // A response is the result whatever its status, unless another attempt is made.
             Err(AttemptFailure { error: outcome, transient })
         })
         .or_else(|last| last.map_err(unanswered))
