@@ -176,7 +176,7 @@ fn a_convention_blocks_where_enough_changes_kept_what_an_earlier_commit_knew() {
     assert_eq!(enough.back_test.since, Some(commit(0)));
     assert!(enough.reason.starts_with("held in 10 of 10 merged changes that touch it, of 10 since 0000"));
 
-    // What breaks it is forgiven by the last commit, which was mined with it, and not by the first.
+    // The last commit, which was mined with the exception, forgives it; the first does not.
     let bent = module("readMore");
     changes.push(("src/other.py", &bent));
     let (_, broken) = tried(&line(&changes));

@@ -187,8 +187,7 @@ fn may_add_parameter(line: &str) -> bool {
 
 /// Returns the names in a line that follow a dot or two colons.
 fn members(line: &str) -> impl Iterator<Item = &str> {
-    let code = line.trim_start();
-    let is_code = !code.starts_with("//") && !code.starts_with('#') && !code.starts_with('*');
+    let is_code = may_take(line);
     words(line).filter(move |word| {
         let at = word.as_ptr() as usize - line.as_ptr() as usize;
         let before = &line[..at];

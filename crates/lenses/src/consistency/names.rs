@@ -39,7 +39,7 @@ pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
         let Some(family) = family(source, symbol) else { continue };
         let name = symbol.name.strip_prefix("r#").unwrap_or(&symbol.name);
         let magic = name.starts_with("__") && name.ends_with("__");
-        // What runs these reads what stands behind an underscore, also where helpers of tests are no files of tests.
+        // Go's test runner reads what follows an underscore; helpers of tests need not be in files of tests.
         let runner = ["Benchmark", "Example", "Fuzz", "Test"];
         let of_runner =
             source.language == Language::Go && runner.iter().any(|prefix| name.starts_with(prefix));

@@ -20,7 +20,7 @@ pub struct MergedChange {
     pub files: Vec<(RepoPath, Option<BlobId>, Option<BlobId>)>,
 }
 
-/// What one version of a file has to do with conventions, each by its position.
+/// Conventions that one version of a file touches and breaks, each by its position.
 #[derive(Debug, Clone, Default)]
 pub struct Judged {
     /// Conventions about places of the file, sorted.

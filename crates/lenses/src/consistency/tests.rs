@@ -242,7 +242,7 @@ fn files_agree_on_the_words_that_their_notices_share() {
     ] {
         assert_eq!(fit(&form, value) == Fit::Keeps, kept, "{value}");
     }
-    // Where the holders differ, the rest of the notice is still the same.
+    // Holders differ, and the rest of the notice is the same.
     let other = apache.replace("The Authors", "Somebody");
     let any_holder = first_form(&[apache, &other]);
     assert_eq!(any_holder, "//\n‹any›\nLicensed under the Apache License");

@@ -7,6 +7,14 @@ use super::compared::{Compared, Pair};
 use crate::contract::Draft;
 use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
 
+/// Words of a handler that looks at the failure, or hands it on.
+const HANDLES: &[&str] = &[
+    "throw", "raise", "fail", "assert", "Assert", "expect", "should", "done(", "reject", "skip", "must",
+    "t.", "return",
+];
+/// Letters of an assertion by which it is recognized in a comment.
+const SHORTEST: usize = 12;
+
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
@@ -41,12 +49,12 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 
 /// Returns the way in which a new assertion demands less than one that is gone.
 fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'static str> {
-    let gone = base.checks().iter().filter(|check| !has(head, check));
-    let gone: Vec<&Check> = gone.collect();
+    let gone: Vec<&Check> = base.checks().iter().filter(|check| !has(head, check)).collect();
     // A test without any other assertion is one for `test-weakening`.
-    let replaces = match new.subjects.is_empty() {
-        true => !gone.is_empty() && head.checks().iter().any(|other| !always_holds(other)),
-        false => gone.iter().any(|check| shares(check, new)),
+    let replaces = if new.subjects.is_empty() {
+        !gone.is_empty() && head.checks().iter().any(|other| !always_holds(other))
+    } else {
+        gone.iter().any(|check| shares(check, new))
     };
     if !new.is_same && always_holds(new) && replaces {
         return Some("assertion holds whatever the code does");
@@ -131,9 +139,8 @@ fn guards(handler: &Handler, check: &Check) -> bool {
 
 /// Returns whether a handler stands around an assertion of the same text.
 fn is_guarded(base: &Function<'_>, check: &Check) -> bool {
-    let same = base.checks().iter().filter(|other| other.text == check.text);
-    let handlers = &base.facts().handlers;
-    same.into_iter().any(|same| handlers.iter().any(|handler| guards(handler, same)))
+    let mut same = base.checks().iter().filter(|other| other.text == check.text);
+    same.any(|same| base.facts().handlers.iter().any(|handler| guards(handler, same)))
 }
 
 /// Returns whether a handler takes the failure of an assertion, which is no exception of the common kind everywhere.
@@ -153,14 +160,6 @@ fn takes_assertions(language: Language, handler: &Handler) -> bool {
     let mut caught = handler.caught.split(|sign: char| !sign.is_alphanumeric());
     is_any || caught.any(|class| classes.contains(&class))
 }
-
-/// Words of a handler that looks at the failure, or hands it on.
-const HANDLES: &[&str] = &[
-    "throw", "raise", "fail", "assert", "Assert", "expect", "should", "done(", "reject", "skip", "must",
-    "t.", "return",
-];
-/// Letters of an assertion by which it is recognized in a comment.
-const SHORTEST: usize = 12;
 
 fn has(function: &Function<'_>, check: &Check) -> bool {
     function.checks().iter().any(|other| other.text == check.text)
