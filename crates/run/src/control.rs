@@ -51,7 +51,7 @@ impl Default for Journal {
     fn default() -> Self {
         Self(Mutex::new(State {
             phase: RunPhase::Idle,
-            since: now(),
+            since: Instant::now(),
             times: BTreeMap::new(),
             waiting: 0,
             interrupted: RunPhase::Idle,
@@ -64,7 +64,8 @@ impl Default for Journal {
 impl State {
     fn take(&mut self, event: RunEvent) -> Result<(), ForbiddenMove> {
         let next = phases::next(self.phase, event)?;
-        *self.times.entry(self.phase).or_default() += std::mem::replace(&mut self.since, now()).elapsed();
+        *self.times.entry(self.phase).or_default() +=
+            std::mem::replace(&mut self.since, Instant::now()).elapsed();
         self.phase = next;
         Ok(())
     }
@@ -75,11 +76,6 @@ impl State {
             self.take(*event).expect("ways follow the table");
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "times per phase are volatile")]
-fn now() -> Instant {
-    Instant::now()
 }
 
 fn milliseconds(time: Duration) -> u64 {
