@@ -65,14 +65,13 @@ impl GitHub {
                 self.client.list(READ, &format!("/rules/branches/{branch}"), |page: Vec<Rule>| page)?;
             let classic: Branch =
                 self.client.request_json(READ, Method::Get, &format!("/branches/{branch}"), None)?;
-            let mut found = BranchRules::default();
-            found.has_merge_queue = rules.iter().any(|rule| rule.kind == "merge_queue");
+            let has_merge_queue = rules.iter().any(|rule| rule.kind == "merge_queue");
             let checks = rules.into_iter().filter_map(|rule| rule.parameters);
             let checks = checks.flat_map(|parameters| parameters.required_status_checks);
-            found.required.extend(checks.map(|check| check.context));
             let classic = classic.protection.and_then(|protection| protection.required_status_checks);
-            found.required.extend(classic.into_iter().flat_map(|checks| checks.contexts));
-            Ok(found)
+            let classic = classic.into_iter().flat_map(|checks| checks.contexts);
+            let required = checks.map(|check| check.context).chain(classic).collect();
+            Ok(BranchRules { required, has_merge_queue })
         })
     }
 }

@@ -82,7 +82,10 @@ fn each_class_of_codes_has_its_end() {
                 let expected = match code.class() {
                     CodeClass::UserRecoverable => RunPhase::PausedManual,
                     CodeClass::Transient if !is_stopped => RunPhase::PausedManual,
-                    _ => RunPhase::Idle,
+                    CodeClass::Transient
+                    | CodeClass::Notice
+                    | CodeClass::Degradation
+                    | CodeClass::Terminal => RunPhase::Idle,
                 };
                 assert_eq!(end, expected, "{phase} {code}");
             }
