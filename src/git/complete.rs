@@ -15,7 +15,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::secret::Secret;
 use qa_run::http::{Http, HttpError, HttpReply, HttpRequest, Method, shown_url};
-use qa_run::retry::{self, AttemptFailure, RetryPolicy, Transient, WaitBudget};
+use qa_run::retry::{self, Attempted, RetryPolicy, Transient, WaitBudget};
 
 /// Depths of history that are fetched in turn until the merge base is certain. The last is git's value for all of it.
 const DEPTHS: [u32; 4] = [64, 1024, 16_384, 0x7fff_ffff];
@@ -66,10 +66,9 @@ impl Remote<'_> {
                 Ok(_) => None,
                 Err(error) => Transient::unanswered(error),
             };
-            // A response is the result whatever its status, unless another attempt is made.
-            Err(AttemptFailure { error: outcome, transient })
+            Attempted { result: outcome, transient }
         })
-        .or_else(|last| last.map_err(unanswered))
+        .map_err(unanswered)
     }
 }
 

@@ -14,7 +14,7 @@ use super::service::{ApiBase, PortService};
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, Method};
-use qa_run::retry::{self, RetryPolicy, WaitBudget};
+use qa_run::retry::{self, Attempted, RetryPolicy, WaitBudget};
 
 /// GitHub's limit of entries on a page.
 pub(super) const PER_PAGE: usize = 100;
@@ -97,13 +97,15 @@ impl Client {
     ) -> Result<T, PublishError> {
         let policy = RetryPolicy::infrastructure(&self.seed, operation.what).within(&self.wait_budget);
         retry::with_retries(self.http.as_ref(), &policy, || {
-            attempt().map_err(|error| error.into_failure(operation.what, self.base.host()))
+            let outcome = attempt();
+            let transient = outcome.as_ref().err().and_then(|error| error.transient(self.base.host()));
+            Attempted { result: outcome.map_err(|error| self.failure(operation, error)), transient }
         })
     }
 
-    /// Returns the error of an operation that is not retried.
+    /// Returns the error of an operation whose last attempt failed.
     pub(super) fn failure(&self, operation: Operation, error: AttemptError) -> PublishError {
-        error.into_failure(operation.what, self.base.host()).error
+        error.into_error(operation.what, self.base.host())
     }
 
     /// Sends one request, without retries. The route is relative to the repository.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use qa_contracts::codes::Code;
 use qa_run::http::HttpError;
-use qa_run::retry::{AttemptFailure, Transient};
+use qa_run::retry::Transient;
 
 /// Wait for a rate limit without a time, as GitHub advises.
 const LIMITED: Duration = Duration::from_secs(60);
@@ -125,24 +125,29 @@ impl From<PublishError> for AttemptError {
 }
 
 impl AttemptError {
-    /// Returns the error of the operation, with what a retry needs to know.
-    pub(super) fn into_failure(self, what: &'static str, host: &str) -> AttemptFailure<PublishError> {
+    /// Returns the reason for another attempt, or `None` if the error is final.
+    pub(super) fn transient(&self, host: &str) -> Option<Transient> {
         match self {
-            Self::Final(error) => AttemptFailure { error, transient: None },
+            Self::Final(_) => None,
             Self::Retryable { reason, hint } => {
-                let transient = Transient { code: Code::PublishFailed, reason: reason.clone(), hint };
-                let error = PublishError::Unavailable { what, reason };
-                AttemptFailure { error, transient: Some(transient) }
+                Some(Transient { code: Code::PublishFailed, reason: reason.clone(), hint: *hint })
             }
+            Self::Limited { hint } => Some(Transient {
+                code: Code::PublishRateLimited,
+                reason: format!("{host} limits the rate of requests"),
+                hint: Some(hint.unwrap_or(LIMITED)),
+            }),
+        }
+    }
+
+    /// Returns the error of an operation without another attempt.
+    pub(super) fn into_error(self, what: &'static str, host: &str) -> PublishError {
+        match self {
+            Self::Final(error) => error,
+            Self::Retryable { reason, .. } => PublishError::Unavailable { what, reason },
             Self::Limited { hint } => {
                 let seconds = hint.map(|hint| hint.as_secs());
-                let error = PublishError::RateLimited { what, host: host.to_owned(), seconds };
-                let transient = Transient {
-                    code: Code::PublishRateLimited,
-                    reason: format!("{host} limits the rate of requests"),
-                    hint: Some(hint.unwrap_or(LIMITED)),
-                };
-                AttemptFailure { error, transient: Some(transient) }
+                PublishError::RateLimited { what, host: host.to_owned(), seconds }
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::http::{Http, HttpError, HttpReply, HttpRequest, Method};
-use super::retry::{self, AttemptFailure, RetryPolicy, Transient};
+use super::retry::{self, Attempted, RetryPolicy, Transient};
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{AuthScheme, ProviderBinding};
@@ -83,26 +83,21 @@ impl ModelRequest<'_> {
         };
         let mut attempts = Vec::new();
         let last = retry::with_retries(http, &policy, || {
-            let last = match self.attempt(http) {
+            let outcome = match self.attempt(http) {
                 Ok(outcome) => outcome,
-                Err(error) => return Err(AttemptFailure { error: Err(error), transient: None }),
+                Err(error) => return Attempted { result: Err(error), transient: None },
             };
-            let AttemptOutcome { response, result, hint } = &last;
-            let status = response.as_ref().map(|response| response.reply.status);
-            attempts.push(Attempt { status, code: result.as_ref().err().map(|failed| failed.code) });
-            match result {
-                Ok(_) => Ok(last),
-                Err(failed) => {
-                    let transient = failed.is_transient.then(|| Transient {
-                        code: failed.code,
-                        reason: describe(status),
-                        hint: Some(*hint),
-                    });
-                    Err(AttemptFailure { error: Ok(last), transient })
-                }
-            }
+            let status = outcome.response.as_ref().map(|response| response.reply.status);
+            let failed = outcome.result.as_ref().err();
+            attempts.push(Attempt { status, code: failed.map(|failed| failed.code) });
+            let transient = failed.filter(|failed| failed.is_transient).map(|failed| Transient {
+                code: failed.code,
+                reason: describe(status),
+                hint: Some(outcome.hint),
+            });
+            Attempted { result: Ok(outcome), transient }
         });
-        let AttemptOutcome { response, result, .. } = last.or_else(|last| last)?;
+        let AttemptOutcome { response, result, .. } = last?;
         Ok(ModelExchange { attempts, response, result })
     }
 

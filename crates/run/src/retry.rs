@@ -73,10 +73,10 @@ fn jittered(seed: &str, operation: &str, attempt: usize, base: u64) -> Duration 
     Duration::from_millis(base - base / 10 + byte * spread / 0xffff)
 }
 
-/// Failure of one attempt.
-pub struct AttemptFailure<E> {
+/// Outcome of one attempt.
+pub struct Attempted<R> {
     /// Result of the operation if there is no further attempt.
-    pub error: E,
+    pub result: R,
     /// Set if another attempt may succeed.
     pub transient: Option<Transient>,
 }
@@ -97,30 +97,27 @@ impl Transient {
     }
 }
 
-/// Makes attempts until one succeeds, fails for good, or no wait is left. Every wait is announced. A cancelled run ends the
-/// wait, and the next attempt reports it.
-pub fn with_retries<T, E>(
+/// Makes attempts until one is final or no wait is left, and returns the result of the last one. Every wait is announced. A
+/// cancelled run ends the wait, and the next attempt reports it.
+pub fn with_retries<R>(
     http: &dyn Http,
     policy: &RetryPolicy<'_>,
-    mut attempt: impl FnMut() -> Result<T, AttemptFailure<E>>,
-) -> Result<T, E> {
+    mut attempt: impl FnMut() -> Attempted<R>,
+) -> R {
     let mut waits = policy.waits.iter().zip(1..);
     loop {
-        let failure = match attempt() {
-            Ok(done) => return Ok(done),
-            Err(failure) => failure,
-        };
-        let Some(Transient { code, reason, hint }) = &failure.transient else { return Err(failure.error) };
+        let Attempted { result, transient } = attempt();
+        let Some(Transient { code, reason, hint }) = transient else { return result };
         let hint = hint.unwrap_or_default();
         let Some((usual, retry)) = waits.next().filter(|_| hint <= policy.longest) else {
-            return Err(failure.error);
+            return result;
         };
         let time = hint.max(*usual);
         if policy.budget.is_some_and(|budget| !budget.spend(time)) {
-            return Err(failure.error);
+            return result;
         }
         let of = policy.waits.len();
-        http.wait(&Wait { operation: policy.operation, retry, of, time, code: *code, reason });
+        http.wait(&Wait { operation: policy.operation, retry, of, time, code, reason: &reason });
     }
 }
 

@@ -6,7 +6,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
 use qa_core::masking::sanitize_cut;
 use qa_run::http::{Http, HttpError, HttpReply};
-use qa_run::retry::{self, AttemptFailure, RetryPolicy, Transient};
+use qa_run::retry::{self, Attempted, RetryPolicy, Transient};
 
 /// Longest wait that a server may request; a longer one ends the attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ pub(super) fn send_with_retries(
 ) -> Result<PublishResponse, HttpError> {
     let policy = RetryPolicy { longest: LONGEST_WAIT, ..RetryPolicy::infrastructure(seed, operation) };
     let mut uncertain = false;
-    let sent = retry::with_retries(http, &policy, || {
+    retry::with_retries(http, &policy, || {
         let outcome = once();
         let transient = match &outcome {
             Ok((reply, body)) => transient(reply, usable(body)),
@@ -40,16 +40,9 @@ pub(super) fn send_with_retries(
         // A rate-limited request was not processed; any other may have been.
         uncertain |=
             transient.is_some() && !matches!(&outcome, Ok((reply, _)) if [403, 429].contains(&reply.status));
-        match (outcome, transient) {
-            (Ok((reply, body)), None) => Ok(PublishResponse { reply, body, uncertain }),
-            (Ok((reply, body)), transient) => {
-                let error = Ok(PublishResponse { reply, body, uncertain: before });
-                Err(AttemptFailure { error, transient })
-            }
-            (Err(error), transient) => Err(AttemptFailure { error: Err(error), transient }),
-        }
-    });
-    sent.or_else(|last| last)
+        let result = outcome.map(|(reply, body)| PublishResponse { reply, body, uncertain: before });
+        Attempted { result, transient }
+    })
 }
 
 /// Returns the reason to send a request again that has a response, if there is one. A 403 is a rate limit if the server
