@@ -33,6 +33,8 @@ const RATCHET: ScopeStrengths = ScopeStrengths { product: Strength::Ratchet, ..A
 const ALWAYS: PresetStrengths = presets(BLOCK, BLOCK);
 const RATCHETED: PresetStrengths = presets(RATCHET, BLOCK);
 const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
+/// Tables, columns and marks of parameters, and names that were looked up before, look the same.
+const ADVISED: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
@@ -113,14 +115,14 @@ static SPEC: LensSpec = LensSpec {
             PATH,
             "File is opened by a name from a request",
             Severity::High,
-            GUARDED,
+            ADVISED,
             "Keep the last part of the name only, or look the name up in a list.",
         ),
         text_rule(
             QUERY,
             "Value is put into the text of a query",
             Severity::High,
-            GUARDED,
+            ADVISED,
             "Pass the value as a parameter of the query.",
         ),
         text_rule(

@@ -47,10 +47,10 @@ pub(super) const ROWS: &[Definition] = &[
     ]),
     Definition::new(JS, &["$R.send($X)", "$R.write($X)", "$R.end($X)"]).with(&[Variable::computed("X")
         .matching(r#"(?s)^(?:["'`]\s*<\w.*)\breq(?:uest)?\.(?:body|cookies|headers|params|query)\b"#)
-        .not_matching(CLEANED)]),
+        .not_matching(r"(?i)encode|escape|number\(|parse(?:Int|Float)\(|purify|sanitiz")]),
     Definition::new(PHP, &["echo $X", "print $X"]).with(&[Variable::computed("X")
         .matching(r"\$_(?:COOKIE|GET|POST|REQUEST)\b")
-        .not_matching(r"(?i)escape|encode|entities|filter_|intval|\(int\)|specialchars|strip_tags|sanitiz")]),
+        .not_matching(r"(?i)absint|count\(|encode|entities|esc_|escape|filter_|floatval|intval|\((?:bool|float|int)\)|number_format|sanitiz|specialchars|strip_tags")]),
     Definition::new(RUBY, &["$X.html_safe"])
         .with(&[Variable::computed("X").matching(r##"^"[^\n]*#\{"##).not_matching(CLEANED)]),
 ];

@@ -59,7 +59,9 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     if !new.is_same && always_holds(new) && replaces {
         return Some("assertion holds whatever the code does");
     }
-    let mut about: Vec<&Check> = gone.into_iter().filter(|check| shares(check, new)).collect();
+    let about = gone.into_iter().filter(|check| shares(check, new));
+    let mut about: Vec<&Check> =
+        about.filter(|check| !(check.has_own_word && new.demand == Demand::Exists)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.

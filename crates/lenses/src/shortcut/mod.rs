@@ -73,7 +73,7 @@ static SPEC: LensSpec = LensSpec {
             RETRIED,
             "Test is run again until it passes",
             Severity::Medium,
-            presets(TESTS, ScopeStrengths { test: Strength::Block, ..OFF }),
+            presets(TESTS, TESTS),
             "Find what the test depends on, and control it in the test.",
         ),
         rule(
@@ -108,7 +108,7 @@ static SPEC: LensSpec = LensSpec {
             UNFINISHED,
             "New code says that it is not written yet",
             Severity::Medium,
-            CERTAIN_PRODUCT,
+            presets(PRODUCT, PRODUCT),
             "Write the code, or leave the function out of the change.",
         ),
     ],
