@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::console::write_stderr;
 use crate::config::in_actions;
 use crate::net::{NetClient, Notices};
-use qa_core::escape::{workflow_message, workflow_property};
+use qa_core::escape::{without_runner_commands, workflow_message, workflow_property};
 use qa_core::masking::sanitize_cut;
 use qa_run::control::Wait;
 use qa_run::http::HttpError;
@@ -38,7 +38,7 @@ fn warn_once(endpoint: &str, notice: &str) {
 
 /// Prints a wait before it begins (S001-51).
 fn announce(wait: &Wait<'_>) {
-    write_stderr(&format!("{}\n", sanitize_cut(&wait.to_string(), 300)));
+    write_stderr(&format!("{}\n", without_runner_commands(&sanitize_cut(&wait.to_string(), 300))));
 }
 
 /// Returns an endpoint with its numbers replaced, so that requests about different items have the same.

@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::inputs::{Opened, Request, open, read_policy};
 use crate::config::ArtifactEnvironment;
 use crate::publish::{GitHub, Target};
-use qa_core::escape::visible;
+use qa_core::escape::{visible, without_runner_commands};
 use qa_core::masking::sanitize_cut;
 use qa_run::ports::{BlobRead, Cancellation, Objects};
 use qa_run::setup::{self, BranchRules, CODEOWNERS, Kind, Observation, Place, Setup, WORKFLOWS};
@@ -44,15 +44,18 @@ pub(super) fn check_repository(
             workflows.push((path.clone(), files.text(&path)));
         }
     }
-    let owners = CODEOWNERS.iter().find_map(|path| files.text(path));
+    let owners = CODEOWNERS.iter().find_map(|path| Some((*path, files.text(path)?)));
+    let own_action = files.text("action.yml").unwrap_or_default();
     let observations = setup::check(&Setup {
         workflows: &workflows,
-        codeowners: owners.as_deref(),
+        codeowners: owners.as_ref().map(|(path, text)| (*path, text.as_str())),
+        is_own_repository: own_action.lines().any(|line| line == "name: qa-skill"),
         policy: &policy,
         check_name: CHECK_NAME,
         branch: branch_rules(cancellation),
         is_ignored: &|path| setup::is_ignored(path, &|path| files.text(path)),
     });
+    cancellation.check()?;
     if let Some(failure) = files.failure.into_inner() {
         return Err(failure);
     }
@@ -117,7 +120,7 @@ fn describe(observations: &[Observation], base: &str) -> String {
             Kind::Unseen => "unseen",
         };
         let place = place.as_ref().map(|Place { path, line }| format!("{}:{line}: ", visible(path)));
-        let message = sanitize_cut(message, 300);
+        let message = without_runner_commands(&sanitize_cut(message, 300));
         text.push_str(&format!(
             "  {kind:<8} {id}: {}{message}\n  {:<8} {fix}\n",
             place.unwrap_or_default(),

@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use crate::exec::{Fence, Room};
 use crate::git::{OmittedPath, OpenRepository, TreeLimits};
 use qa_contracts::codes::Code;
-use qa_core::escape::{harmless, visible};
+use qa_core::escape::{harmless, visible, without_runner_commands};
 use qa_core::secrets;
 use qa_run::commands::{
     Captured, CommandLimits, CommandOutcome, Exit as CommandExit, Layers, Order, Refusal, Sandbox,
@@ -180,7 +180,7 @@ fn render(as_json: bool, layers: &Layers, ended: Option<EndedCommand<'_>>) -> Ve
             document["stdout"] = output(&ended.stdout);
             document["stderr"] = output(&ended.stderr);
         }
-        return without_commands(&format!("{document:#}\n"), "\\u0023#[").into_bytes();
+        return format!("{document:#}\n").replace("##[", "\\u0023#[").into_bytes();
     }
     let mut text =
         format!("sandbox     Landlock {}, seccomp, {}\n", layers.landlock_abi, layers.identity.as_str());
@@ -210,7 +210,7 @@ fn render(as_json: bool, layers: &Layers, ended: Option<EndedCommand<'_>>) -> Ve
             captured.sha256.short()
         ));
         for line in secrets::masked(captured.text()).lines() {
-            text.push_str(&format!("  | {}\n", without_commands(&visible(line), "#\\u{23}[")));
+            text.push_str(&format!("  | {}\n", without_runner_commands(&visible(line))));
         }
     }
     text.into_bytes()
@@ -222,11 +222,6 @@ fn describe_shared_memory(memory: SharedMemory) -> &'static str {
         SharedMemory::Machine => "shared with this machine, up to the memory limit of the command",
         SharedMemory::Nothing => "none",
     }
-}
-
-/// Escapes `##[`, which starts a command of GitHub Actions anywhere in a line.
-fn without_commands(text: &str, instead: &str) -> String {
-    text.replace("##[", instead)
 }
 
 fn output(captured: &Captured) -> serde_json::Value {

@@ -354,8 +354,9 @@ mod tests {
             Ok(HttpReply { status: 503, headers })
         }
 
-        fn wait(&self, wait: &Wait<'_>) {
+        fn wait(&self, wait: &Wait<'_>) -> bool {
             self.waits.lock().unwrap().push(wait.time);
+            true
         }
     }
 

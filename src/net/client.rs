@@ -204,12 +204,15 @@ impl Http for NetClient {
         }
     }
 
-    fn wait(&self, wait: &Wait<'_>) {
+    fn wait(&self, wait: &Wait<'_>) -> bool {
+        if wait.time >= self.deadline.saturating_duration_since(Instant::now()) {
+            return false;
+        }
         (self.notices.waiting)(wait);
         self.cancellation.journal.begin_wait(wait);
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        pause_unless_cancelled(wait.time.min(left), &self.cancellation);
+        pause_unless_cancelled(wait.time, &self.cancellation);
         self.cancellation.journal.end_wait();
+        true
     }
 }
 

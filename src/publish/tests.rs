@@ -81,8 +81,9 @@ impl Http for Memory {
         Ok(HttpReply { status: response.status, headers: response.headers })
     }
 
-    fn wait(&self, wait: &Wait<'_>) {
+    fn wait(&self, wait: &Wait<'_>) -> bool {
         self.waits.lock().unwrap().push(wait.time);
+        true
     }
 }
 

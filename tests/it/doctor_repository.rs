@@ -1,6 +1,6 @@
 //! `doctor --repository` against repositories that are each wrong in one way.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::server::{Response, Server};
 use crate::support::{Files, Outcome, Repo, qa_skill};
@@ -11,7 +11,7 @@ on:
   merge_group:
 permissions: {}
 concurrency:
-  group: gate
+  group: gate-${{ github.ref }}
   cancel-in-progress: ${{ github.event_name == 'pull_request' }}
 jobs:
   gate:
@@ -62,8 +62,24 @@ fn published(files: &Files) -> Repo {
     repo
 }
 
-/// Observations of a repository with edits, as `kind id: place`, and the outcome.
+/// Rules of the default branch: required checks that GitHub Actions alone may report, and reviews of code owners.
+fn rules_of(required: &[&str], queue: bool) -> Vec<Value> {
+    let checks: Vec<_> =
+        required.iter().map(|context| json!({"context": context, "integration_id": 15368})).collect();
+    let mut rules = vec![
+        json!({"type": "required_status_checks", "parameters": {"required_status_checks": checks}}),
+        json!({"type": "pull_request", "parameters": {"require_code_owner_review": true}}),
+    ];
+    rules.extend(queue.then(|| json!({"type": "merge_queue", "parameters": {}})));
+    rules
+}
+
 fn observe(edits: &[Edit], required: &[&str], queue: bool) -> (Vec<String>, Outcome) {
+    observe_by(edits, rules_of(required, queue), json!({"name": "main"}))
+}
+
+/// Returns the observations of a repository with edits, rules and protection as `kind id: place`, and the outcome.
+fn observe_by(edits: &[Edit], rules: Vec<Value>, protection: Value) -> (Vec<String>, Outcome) {
     let mut files = Files::default();
     for (path, text) in FILES {
         let mut text = text.to_owned();
@@ -76,14 +92,10 @@ fn observe(edits: &[Edit], required: &[&str], queue: bool) -> (Vec<String>, Outc
         files = files.with(path, text);
     }
     let repo = published(&files);
-    let checks: Vec<_> = required.iter().map(|context| json!({"context": context})).collect();
-    let mut rules =
-        vec![json!({"type": "required_status_checks", "parameters": {"required_status_checks": checks}})];
-    rules.extend(queue.then(|| json!({"type": "merge_queue", "parameters": {}})));
     let api = Server::start(move |request| match request.path() {
         "/repos/acme/widget" => Response::json(200, &json!({"default_branch": "main"})),
         "/repos/acme/widget/rules/branches/main" => Response::json(200, &json!(rules)),
-        "/repos/acme/widget/branches/main" => Response::json(200, &json!({"name": "main"})),
+        "/repos/acme/widget/branches/main" => Response::json(200, &protection),
         _ => Response::new(404, "{}"),
     });
     let outcome = doctor(&repo).env("GITHUB_API_URL", api.url()).env("GITHUB_TOKEN", "canary-4711").run();
@@ -107,6 +119,7 @@ fn doctor(repo: &Repo) -> crate::support::Program {
         .within(&repo.path())
 }
 
+const NIGHT: &str = ".github/workflows/nightly.yml";
 const GATE: &str = ".github/workflows/gate.yml";
 
 #[test]
@@ -127,7 +140,6 @@ fn setup_without_a_problem_passes() {
 
 #[test]
 fn each_problem_is_reported_alone() {
-    let queue = "cancel-in-progress: ${{ github.event_name == 'pull_request' }}";
     let cases: &[(&str, &[Edit])] = &[
         ("not-used:", &[(GATE, "acme/qa-skill@", "acme/other@")]),
         (
@@ -143,7 +155,35 @@ fn each_problem_is_reported_alone() {
             &[(GATE, "pull_request:", "pull_request: { paths: [src/**] }")],
         ),
         ("merge-group-missing:.github/workflows/gate.yml:8", &[(GATE, "  merge_group:\n", "")]),
-        ("merge-group-cancelled:.github/workflows/gate.yml:7", &[(GATE, queue, "cancel-in-progress: true")]),
+        (
+            "merge-group-cancelled:.github/workflows/gate.yml:6",
+            &[(GATE, "gate-${{ github.ref }}", "gate-${{ github.ref_type }}")],
+        ),
+        (
+            "branches-filtered:.github/workflows/gate.yml:2",
+            &[(GATE, "pull_request:", "pull_request: { branches: [develop, '!main'] }")],
+        ),
+        (
+            "input-chosen:.github/workflows/gate.yml:18",
+            &[(GATE, "retention-days: 30", "lenses: secret-token")],
+        ),
+        (
+            "input-chosen:.github/workflows/gate.yml:18",
+            &[(GATE, "retention-days: 30", "preset: ${{ vars.PRESET }}")],
+        ),
+        ("advisory:", &[(".qa-skill/policy.toml", "version = 1", "version = 1\npreset = \"advisory\"")]),
+        (
+            "matrix:.github/workflows/gate.yml:9",
+            &[(GATE, "    runs-on", "    strategy: { matrix: { part: [1] } }\n    runs-on")],
+        ),
+        (
+            "name-shared:.github/workflows/gate.yml:9",
+            &[(NIGHT, "  nightly:\n", "  nightly:\n    name: gate\n")],
+        ),
+        (
+            "check-run-required:.github/workflows/gate.yml:9",
+            &[(GATE, "retention-days: 30", "check-name: gate")],
+        ),
         (
             "condition:.github/workflows/gate.yml:10",
             &[(GATE, "    runs-on", "    if: github.actor != 'bot'\n    runs-on")],
@@ -169,7 +209,6 @@ fn each_problem_is_reported_alone() {
             "retention-short:.github/workflows/gate.yml:16",
             &[(GATE, "retention-days: 30", "retention-days: 5")],
         ),
-        ("unowned:", &[(".github/CODEOWNERS", "/.qa-skill/ @acme/security\n", "")]),
         ("report-not-ignored:", &[(".gitignore", "out/", "!out/")]),
     ];
     for (expected, edits) in cases {
@@ -184,6 +223,13 @@ fn each_problem_is_reported_alone() {
         "problem draft-skipped:.github/workflows/gate.yml:10",
     ];
     assert_eq!(found, expected);
+    let owners: [&[Edit]; 2] = [
+        &[(".github/CODEOWNERS", "/.qa-skill/ @acme/security\n", "")],
+        &[(".github/CODEOWNERS", "/.qa-skill/ @acme/security\n", "/.qa-skill/ security\n")],
+    ];
+    for edits in owners {
+        assert_eq!(observe(edits, &["gate"], true).0, ["problem unowned:", "problem unowned:"]);
+    }
     let (found, _) = observe(&[], &["build"], true);
     assert_eq!(found, ["problem not-required:.github/workflows/gate.yml:9"]);
     let (found, _) = observe(&[], &["qa-skill verdict"], true);
@@ -191,14 +237,41 @@ fn each_problem_is_reported_alone() {
 }
 
 #[test]
+fn rules_that_bind_nobody_are_reported() {
+    let unbound = json!({"type": "required_status_checks", "parameters": {
+        "required_status_checks": [{"context": "gate"}],
+    }});
+    let review = json!({"type": "pull_request", "parameters": {"require_code_owner_review": true}});
+    let none = json!({"name": "main"});
+    let (found, _) = observe_by(&[], vec![unbound, review.clone()], none.clone());
+    assert_eq!(found, ["problem not-bound:.github/workflows/gate.yml:9"]);
+    let (found, _) = observe_by(&[], rules_of(&["gate"], true)[..1].to_vec(), none);
+    assert_eq!(found, ["problem owners-not-required:"]);
+    let classic = |enabled: bool, level: &str| {
+        json!({"name": "main", "protection": {"enabled": enabled, "required_status_checks": {
+            "enforcement_level": level, "contexts": ["gate"], "checks": [{"context": "gate", "app_id": 15368}],
+        }}})
+    };
+    for (enabled, level, expected) in
+        [(true, "everyone", vec![]), (true, "off", vec![""]), (false, "everyone", vec![""])]
+    {
+        let (found, _) = observe_by(&[], vec![review.clone()], classic(enabled, level));
+        let expected: Vec<String> =
+            expected.iter().map(|_| "problem not-required:.github/workflows/gate.yml:9".to_owned()).collect();
+        assert_eq!(found, expected, "{enabled} {level}");
+    }
+}
+
+#[test]
 fn unreadable_workflow_or_rules_are_no_pass() {
     let (found, outcome) = observe(&[(GATE, "jobs:\n", "jobs: [\n")], &["gate"], true);
     assert_eq!(found[0], "unseen workflow-unread:.github/workflows/gate.yml:1", "{}", outcome.text());
-    let mut files = Files::default();
-    for (path, text) in FILES {
-        files = files.with(path, text);
-    }
-    let repo = published(&files);
+    let called = [
+        (GATE, "acme/qa-skill@", "acme/other@"),
+        (GATE, "jobs:\n", "jobs:\n  away:\n    uses: acme/ci/.github/workflows/gate.yml@v1\n"),
+    ];
+    assert_eq!(observe(&called, &["gate"], true).0, ["unseen called-workflow:.github/workflows/gate.yml:10"]);
+    let repo = published(&Files::from_texts(&FILES));
     let text = doctor(&repo).run().expect(3).text();
     assert!(text.contains("unseen   branch-rules: "), "{text}");
     let api = Server::start(|_| Response::new(403, "{\"message\": \"Resource not accessible\"}"));

@@ -39,6 +39,11 @@ fn is_harmful(character: char) -> bool {
     is_unprintable(character) && (character as u32) > 0x1f
 }
 
+/// Splits `##[`, which starts a command of GitHub Actions anywhere in a printed line.
+pub fn without_runner_commands(text: &str) -> String {
+    text.replace("##[", "#\\u{23}[")
+}
+
 /// Like [`visible`], cut to at most `limit` characters, with an ellipsis where it is cut.
 pub fn visible_cut(text: &str, limit: usize) -> String {
     let shown = visible(text);

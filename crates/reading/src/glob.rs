@@ -7,7 +7,7 @@ const MAX_STEPS: usize = 100_000;
 
 /// Returns whether a pattern without a leading or a trailing slash matches a whole path: `*` and `?` stop at slashes,
 /// `**` between slashes stands for any folders.
-pub(crate) fn matches(pattern: &str, path: &str) -> bool {
+pub fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
     let mut steps = 0;

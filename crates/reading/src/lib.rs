@@ -7,7 +7,7 @@ pub mod dockerfile;
 pub mod documents;
 mod escapes;
 pub mod expressions;
-mod glob;
+pub mod glob;
 pub mod go_mod;
 pub mod ignore;
 mod lines;

@@ -192,8 +192,9 @@ pub trait Http: Send + Sync {
     /// Sends a request; the response's body goes to `sink` as it arrives, whatever the status.
     fn send(&self, request: HttpRequest, sink: &mut dyn Write) -> Result<HttpReply, HttpError>;
 
-    /// Announces a wait and waits; ends early when the run is cancelled, which the next request reports.
-    fn wait(&self, wait: &Wait<'_>);
+    /// Announces a wait and waits; ends early when the run is cancelled, which the next request reports. Returns false,
+    /// and does neither, if the wait does not fit the time that is left for requests.
+    fn wait(&self, wait: &Wait<'_>) -> bool;
 
     /// Sends a request and keeps the response's body in memory.
     fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {

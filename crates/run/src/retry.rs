@@ -117,7 +117,9 @@ pub fn with_retries<R>(
             return result;
         }
         let of = policy.waits.len();
-        http.wait(&Wait { operation: policy.operation, retry, of, time, code, reason: &reason });
+        if !http.wait(&Wait { operation: policy.operation, retry, of, time, code, reason: &reason }) {
+            return result;
+        }
     }
 }
 

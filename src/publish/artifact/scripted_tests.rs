@@ -45,8 +45,9 @@ impl<F: FnMut(usize, &HttpRequest) -> Answer + Send> Http for Scripted<F> {
         Ok(HttpReply { status, headers })
     }
 
-    fn wait(&self, wait: &Wait<'_>) {
+    fn wait(&self, wait: &Wait<'_>) -> bool {
         self.waited.lock().unwrap().push(wait.time);
+        true
     }
 }
 
