@@ -14,8 +14,6 @@ fn left_behind() -> Repo {
             "from . import load\n\n\ndef run():\n    load.keep(1, c=2)\n    return load.load(\"a\", mode=1)\n",
         ),
         ("app/word.py", "keeps = 1\n"),
-        ("app/every.py", "from .word import *\n"),
-        ("app/store.py", "class Store:\n    def put(self, value):\n        return value\n"),
         ("go.mod", "module example.org/shop\n\ngo 1.22\n"),
         ("cart/print.go", "package cart\n\nfunc Print() int {\n\treturn total()\n}\n"),
         ("cart/total_windows.go", "package cart\n\nfunc window() int {\n\treturn 0\n}\n"),
@@ -33,10 +31,6 @@ fn left_behind() -> Repo {
         ),
     ];
     let head = [
-        (
-            "app/further.py",
-            "from . import every, store\n\n\ndef further():\n    return every.keeps, store.take()\n",
-        ),
         ("app/extra.py", "from . import load\n\n\ndef extra():\n    return load.keeps()\n"),
         (
             "app/load.py",
@@ -51,11 +45,11 @@ fn left_behind() -> Repo {
     change(&[&callers[..], &base[..]].concat(), &[&callers[..], &head[..]].concat())
 }
 
-fn judge(repo: &Repo, jobs: &str) -> RunDir {
+fn judge(repo: &Repo, jobs: &str, exit: i32) -> RunDir {
     let out = repo.beside(jobs);
     let program =
         qa_skill(["run", "--base", "main", "--head", "topic", "--preset", "guarded", "--jobs", jobs]);
-    program.arg("--out").arg(&out).arg("--repo").arg(repo.path()).run().expect(1);
+    program.arg("--out").arg(&out).arg("--repo").arg(repo.path()).run().expect(exit);
     RunDir::only(&out)
 }
 
@@ -72,10 +66,9 @@ fn found(run: &RunDir) -> Vec<(String, String)> {
 #[test]
 fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
     let repo = left_behind();
-    let run = judge(&repo, "1");
+    let run = judge(&repo, "1", 1);
     let expected = [
         ("app/extra.py", "broken-caller/missing-member"),
-        ("app/further.py", "broken-caller/missing-member"),
         ("app/load.py", "broken-caller/changed-parameters"),
         ("cart/total.go", "broken-caller/removed-name"),
         ("src/cart.rs", "broken-caller/changed-parameters"),
@@ -88,7 +81,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
     run.verify().arg("--repo").arg(repo.path()).run().expect(0);
     let elsewhere = temp();
     let copy = run.copy_to(&elsewhere.path().join("copy"));
-    let again = judge(&repo, "3");
+    let again = judge(&repo, "3", 1);
     assert_eq!(again.bytes("recordings/lookups.json"), run.bytes("recordings/lookups.json"));
     drop(repo);
     copy.verify().run().expect(0);
@@ -98,7 +91,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
 fn a_forged_answer_about_callers_is_caught() {
     use crate::support::{repair, tamper};
     let repo = left_behind();
-    let run = judge(&repo, "1");
+    let run = judge(&repo, "1", 1);
     let elsewhere = temp();
     for (number, list) in ["surfaces", "uses"].iter().enumerate() {
         let copy = run.copy_to(&elsewhere.path().join(number.to_string()));
@@ -107,6 +100,34 @@ fn a_forged_answer_about_callers_is_caught() {
         let outcome = copy.verify().run();
         assert!([3, 4].contains(&outcome.exit), "{list}: {}", outcome.text());
     }
+}
+
+#[test]
+fn a_missing_member_that_the_base_used_as_well_is_not_new() {
+    let store = "class Store:\n    pass\n";
+    let kept = [
+        ("app/__init__.py", ""),
+        ("app/word.py", "keeps = 1\n"),
+        ("app/old.py", "from . import store\n\n\ndef old():\n    return store.take()\n"),
+        (
+            "src/cart.rs",
+            "pub struct Cart;\n\nimpl Cart {\n    pub fn new() -> Self {\n        Cart\n    }\n}\n",
+        ),
+        ("src/main.rs", "mod cart;\nmod further;\nmod old;\n"),
+        ("src/old.rs", "fn old() {\n    crate::cart::take();\n}\n"),
+    ];
+    // The base may have the name from elsewhere.
+    let open = format!("from .word import *\n\n\n{store}");
+    let base = [&kept[..], &[("app/store.py", &open)]].concat();
+    let head = [
+        ("app/further.py", "from . import store\n\n\ndef further():\n    return store.take()\n"),
+        ("app/store.py", store),
+        ("src/further.rs", "fn further() {\n    crate::cart::take();\n}\n"),
+    ];
+    let repo = change(&base, &[&kept[..], &head[..]].concat());
+    let run = judge(&repo, "1", 0);
+    assert_eq!(found(&run), []);
+    run.verify().run().expect(0);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::support::{Files, Repo, Response, Server, qa_skill, reviews, runs_in, 
 const SOURCES: &[&str] = &[
     "action::a_head_that_moved_meanwhile_gets_no_result_of_the_old_one",
     "calibrate::the_policy_is_the_one_in_force_now_and_its_gates_are_left_out",
+    "callers::a_missing_member_that_the_base_used_as_well_is_not_new",
     "callers::callers_in_untouched_files_are_found_and_replayed_without_the_repository",
     "canaries::no_secret_of_a_pull_request_reaches_github",
     "canaries::the_middle_of_a_private_key_is_found_and_masked",
