@@ -228,7 +228,7 @@ fn each_problem_is_reported_alone() {
         &[(".github/CODEOWNERS", "/.qa-skill/ @acme/security\n", "/.qa-skill/ security\n")],
     ];
     for edits in owners {
-        assert_eq!(observe(edits, &["gate"], true).0, ["problem unowned:", "problem unowned:"]);
+        assert_eq!(observe(edits, &["gate"], true).0, ["problem unowned:"]);
     }
     let (found, _) = observe(&[], &["build"], true);
     assert_eq!(found, ["problem not-required:.github/workflows/gate.yml:9"]);

@@ -297,13 +297,21 @@ fn check_owners(setup: &Setup<'_>, found: &mut Vec<Observation>) {
         found.push(problem("unowned", None, message, fix));
     }
     let workflows = setup.workflows.iter().map(|(path, _)| path.as_str());
-    for path in [".qa-skill/policy.toml", ".qa-skill/waivers.toml", file].into_iter().chain(workflows) {
-        let rules = owners.rules_of(path);
-        if !rules.iter().flat_map(|rule| &rule.owners).any(|owner| is_owner(&owner.text)) {
-            let message =
-                format!("`{path}` has no code owner, so any reviewer may approve a change of the gate");
-            found.push(problem("unowned", None, message, fix));
-        }
+    let paths = [".qa-skill/policy.toml", ".qa-skill/waivers.toml", file].into_iter().chain(workflows);
+    let unowned: Vec<&str> = paths
+        .filter(|path| {
+            let rules = owners.rules_of(path);
+            !rules.iter().flat_map(|rule| &rule.owners).any(|owner| is_owner(&owner.text))
+        })
+        .collect();
+    if let [first, others @ ..] = unowned.as_slice() {
+        let subject = match others.len() {
+            0 => format!("`{first}` has"),
+            1 => format!("`{first}` and another file have"),
+            count => format!("`{first}` and {count} other files have"),
+        };
+        let message = format!("{subject} no code owner, so any reviewer may approve a change of the gate");
+        found.push(problem("unowned", None, message, fix));
     }
     if setup.branch.as_ref().is_ok_and(|rules| rules.requires_owners == Some(false)) {
         let message = "no rule of the default branch requires the review of code owners";
