@@ -120,37 +120,34 @@ pub fn next(phase: RunPhase, event: RunEvent) -> Result<RunPhase, ForbiddenMove>
     }
 }
 
-/// Returns the events that lead from a phase to [`RunPhase::TransientRecovery`]. A plan that waits for an answer is a turn
-/// without a result, so it ends and another turn begins after the wait. Empty before the run is active.
-pub fn way_to_recovery(phase: RunPhase) -> &'static [RunEvent] {
-    use RunEvent::{Continued, ResultsReady, TransientFailure};
-    match phase {
-        RunPhase::Active => &[TransientFailure],
-        RunPhase::AwaitingDiagnostics => &[ResultsReady, Continued, TransientFailure],
-        RunPhase::AwaitingReview => &[Continued, TransientFailure],
-        RunPhase::Idle
-        | RunPhase::AwaitingGoalEntry
-        | RunPhase::Launching
-        | RunPhase::AwaitingCoordinator
-        | RunPhase::PausedManual
-        | RunPhase::TransientRecovery => &[],
-    }
+/// Way of a run through [`RunPhase::TransientRecovery`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detour {
+    pub there: &'static [RunEvent],
+    /// Leads to the phase in which the wait began.
+    pub back: &'static [RunEvent],
 }
 
-/// Returns the events that lead back from [`RunPhase::TransientRecovery`] to where the wait began.
-pub fn way_back(phase: RunPhase) -> &'static [RunEvent] {
-    use RunEvent::{Approved, PlanSubmitted, ResultsReady, Retried};
-    match phase {
-        RunPhase::Active => &[Retried],
-        RunPhase::AwaitingDiagnostics => &[Retried, PlanSubmitted, Approved],
-        RunPhase::AwaitingReview => &[Retried, PlanSubmitted, Approved, ResultsReady],
+/// Returns the way of a run that waits in a phase. A plan that waits for an answer is a turn without a result, so it ends and
+/// another turn begins after the wait. `None` before the run is active.
+pub fn detour(phase: RunPhase) -> Option<Detour> {
+    use RunEvent::{Approved, Continued, PlanSubmitted, ResultsReady, Retried, TransientFailure};
+    let (there, back): (&[RunEvent], &[RunEvent]) = match phase {
+        RunPhase::Active => (&[TransientFailure], &[Retried]),
+        RunPhase::AwaitingDiagnostics => {
+            (&[ResultsReady, Continued, TransientFailure], &[Retried, PlanSubmitted, Approved])
+        }
+        RunPhase::AwaitingReview => {
+            (&[Continued, TransientFailure], &[Retried, PlanSubmitted, Approved, ResultsReady])
+        }
         RunPhase::Idle
         | RunPhase::AwaitingGoalEntry
         | RunPhase::Launching
         | RunPhase::AwaitingCoordinator
         | RunPhase::PausedManual
-        | RunPhase::TransientRecovery => &[],
-    }
+        | RunPhase::TransientRecovery => return None,
+    };
+    Some(Detour { there, back })
 }
 
 /// Returns the events of a run that ends with a code and no verdict: a transient code means that no retry is left, a code

@@ -61,13 +61,15 @@ fn every_cell_of_the_table_moves_or_is_refused_with_its_code() {
 
 #[test]
 fn a_wait_leads_to_recovery_and_back_from_wherever_requests_are_sent() {
-    for phase in [RunPhase::Active, RunPhase::AwaitingDiagnostics, RunPhase::AwaitingReview] {
-        let waiting = follow(phase, way_to_recovery(phase));
-        assert_eq!(waiting, RunPhase::TransientRecovery);
-        assert_eq!(follow(waiting, way_back(phase)), phase);
-    }
     for phase in RunPhase::ALL {
-        assert_eq!(way_to_recovery(*phase).is_empty(), way_back(*phase).is_empty(), "{phase}");
+        let sends = [RunPhase::Active, RunPhase::AwaitingDiagnostics, RunPhase::AwaitingReview];
+        let Some(Detour { there, back }) = detour(*phase) else {
+            assert!(!sends.contains(phase), "{phase}");
+            continue;
+        };
+        let waiting = follow(*phase, there);
+        assert_eq!(waiting, RunPhase::TransientRecovery);
+        assert_eq!(follow(waiting, back), *phase);
     }
 }
 

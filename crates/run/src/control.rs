@@ -141,8 +141,9 @@ impl Journal {
         state.waiting += 1;
         if state.waiting == 1 {
             state.interrupted = state.phase;
-            let way = phases::way_to_recovery(state.phase);
-            state.follow(way);
+            if let Some(detour) = phases::detour(state.phase) {
+                state.follow(detour.there);
+            }
         }
     }
 
@@ -150,9 +151,10 @@ impl Journal {
     pub fn end_wait(&self) {
         let mut state = self.state();
         state.waiting -= 1;
-        if state.waiting == 0 && state.phase == RunPhase::TransientRecovery {
-            let way = phases::way_back(state.interrupted);
-            state.follow(way);
+        if let (0, RunPhase::TransientRecovery) = (state.waiting, state.phase)
+            && let Some(detour) = phases::detour(state.interrupted)
+        {
+            state.follow(detour.back);
         }
     }
 
