@@ -44,7 +44,13 @@ pub(super) fn check_repository(
             workflows.push((path.clone(), files.text(&path)));
         }
     }
-    let owners = CODEOWNERS.iter().find_map(|path| Some((*path, files.text(path)?)));
+    // The first that is there is in force, though it may hold nothing that can be read.
+    let mut owners = None;
+    for path in CODEOWNERS {
+        if owners.is_none() && opened.objects.file_at(base, path)?.is_some() {
+            owners = Some((path, files.text(path).unwrap_or_default()));
+        }
+    }
     let own_action = files.text("action.yml").unwrap_or_default();
     let observations = setup::check(&Setup {
         workflows: &workflows,

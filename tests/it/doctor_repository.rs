@@ -230,6 +230,11 @@ fn each_problem_is_reported_alone() {
     for edits in owners {
         assert_eq!(observe(edits, &["gate"], true).0, ["problem unowned:"]);
     }
+    let unreadable = Files::from_texts(&FILES)
+        .with(".github/CODEOWNERS", b"* @acme/security\n\xff")
+        .with("docs/CODEOWNERS", "* @acme/security\n");
+    let text = doctor(&published(&unreadable)).run().expect(1).text();
+    assert!(text.contains("problem  unowned: "), "{text}");
     let (found, _) = observe(&[], &["build"], true);
     assert_eq!(found, ["problem not-required:.github/workflows/gate.yml:9"]);
     let (found, _) = observe(&[], &["qa-skill verdict"], true);
