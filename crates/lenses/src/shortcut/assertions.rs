@@ -60,8 +60,7 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
         return Some("assertion holds whatever the code does");
     }
     let about = gone.into_iter().filter(|check| shares(check, new));
-    let mut about: Vec<&Check> =
-        about.filter(|check| !(check.has_own_word && new.demand == Demand::Exists)).collect();
+    let mut about: Vec<&Check> = about.filter(|check| !(check.is_truth && says_true(new))).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.
@@ -77,6 +76,15 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     before
         .is_some_and(|before| before.parts < tolerance.parts)
         .then_some("tolerance of an assertion is raised")
+}
+
+/// Returns whether an assertion demands that something is true, and not only that it is there or is no null. Linters write
+/// a comparison with true so.
+fn says_true(check: &Check) -> bool {
+    const THERE: &[&str] =
+        &["called", "defined", "empty", "exist", "nil", "none", "not", "null", "present", "some", "!"];
+    let text = check.text.trim_start_matches("assert!").to_lowercase();
+    check.demand == Demand::Exists && !THERE.iter().any(|word| text.contains(word))
 }
 
 /// Returns whether an assertion is about constants alone, or compares an expression with itself.

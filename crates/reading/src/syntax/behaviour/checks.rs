@@ -39,8 +39,8 @@ pub struct Check {
     pub tolerance: Option<Tolerance>,
     /// Set where it compares an expression without calls with itself.
     pub is_same: bool,
-    /// Set where it compares with true or with nothing, as other assertions say in one word.
-    pub has_own_word: bool,
+    /// Set where it compares with true.
+    pub is_truth: bool,
 }
 
 /// Subjects with the demand on them.
@@ -54,8 +54,6 @@ struct Operand {
     is_constant: bool,
 }
 
-/// Constants for which tools have an assertion of its own, and rewrite the comparison.
-const WORDED: &[&str] = &["None", "True", "[]", "nil", "null", "true", "undefined", "vec![]"];
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] =
     &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
@@ -86,11 +84,11 @@ impl Reader<'_> {
             _ => self.call_claim(node)?,
         };
         let text = self.spelled(node);
-        let has_own_word = claim.demand == Demand::Value
+        let is_truth = claim.demand == Demand::Value
             && claim
                 .operands
                 .iter()
-                .any(|operand| operand.is_constant && WORDED.contains(&operand.text.as_str()));
+                .any(|operand| operand.is_constant && ["True", "true"].contains(&operand.text.as_str()));
         let subjects: Vec<Operand> =
             claim.operands.into_iter().filter(|operand| !operand.is_constant).collect();
         let is_same = claim.demand == Demand::Value
@@ -101,7 +99,7 @@ impl Reader<'_> {
             demand: claim.demand,
             subjects: subjects.into_iter().map(|operand| operand.text).collect(),
             is_same,
-            has_own_word,
+            is_truth,
             text,
         })
     }
