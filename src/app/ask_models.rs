@@ -66,7 +66,11 @@ pub(crate) fn collect_replies(
             refusals: &refusals,
             mode,
             store: &Replies::below(&root)?,
-            http: &client(BUDGET, cancellation)?,
+            // Requests that the run cannot wait for end before it has to.
+            http: &client(
+                cancellation.time_for_plans().map_or(BUDGET, |left| left.min(BUDGET)),
+                cancellation,
+            )?,
             key: &|variable| models.key(variable),
             secrets: &secrets,
             refused: no_model.then_some("`no-model` is set, so no request was sent"),

@@ -3,7 +3,7 @@
 
 use std::process;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::console;
 use super::exit::Failure;
@@ -23,28 +23,32 @@ const CLOSING: Duration = Duration::from_millis(4500);
 /// Starts the watchdog thread.
 pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
     let cancellation = Arc::clone(cancellation);
-    let started = Instant::now();
     // Without the thread, signals still end the run where it checks for cancellation.
     let _no_thread = std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
-        let ending = wait(&cancellation, started);
+        let ending = wait(&cancellation);
         abort(&cancellation, &ending.error());
     });
 }
 
 #[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
-fn wait(cancellation: &Cancellation, started: Instant) -> Ending {
-    let mut warned = false;
+fn wait(cancellation: &Cancellation) -> Ending {
+    let (mut half_told, mut end_told) = (false, false);
     loop {
         if let Some(ending) = cancellation.ending() {
             return ending;
         }
         if let Some(deadline) = cancellation.deadline() {
-            let elapsed = started.elapsed();
+            let elapsed = cancellation.elapsed();
+            let (seconds, phase) = (deadline.as_secs(), cancellation.journal.phase());
             if elapsed >= deadline {
                 cancellation.end(Ending::DeadlinePassed);
-            } else if elapsed >= deadline / 2 && !warned {
-                warned = true;
-                let (seconds, phase) = (deadline.as_secs(), cancellation.journal.phase());
+            } else if !end_told && !cancellation.has_time_for(false) {
+                (half_told, end_told) = (true, true);
+                console::write_stderr(&format!(
+                    "the end of the {seconds} s of this run is near, in phase {phase}; only required plans still begin\n"
+                ));
+            } else if !half_told && elapsed >= deadline / 2 {
+                half_told = true;
                 console::write_stderr(&format!(
                     "half of the {seconds} s of this run have passed, in phase {phase}\n"
                 ));
@@ -85,7 +89,7 @@ mod tests {
     fn a_deadline_that_passed_ends_the_run() {
         let cancellation = Cancellation::default();
         cancellation.set_deadline(Some(Duration::from_millis(1)));
-        assert_eq!(wait(&cancellation, Instant::now()), Ending::DeadlinePassed);
+        assert_eq!(wait(&cancellation), Ending::DeadlinePassed);
         assert_eq!(cancellation.ending(), Some(Ending::DeadlinePassed));
     }
 }

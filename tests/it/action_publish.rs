@@ -236,17 +236,15 @@ fn an_interrupted_run_says_so_at_once_and_leaves_no_half_run() {
 
 #[test]
 fn a_run_over_its_deadline_could_not_complete_and_says_so_everywhere() {
-    use crate::support::{answers, reviews};
-    let silent = Server::start(|_| Response::new(200, "").spoilt(Spoilt::Slow(Duration::from_secs(60))));
-    let settings = "[limits]\ndeadline-seconds = 2\n";
-    let policy = reviews::reviewing(answers::CHAT, &silent.url(), settings);
+    let settings = "version = 1\n[limits]\ndeadline-seconds = 2\n";
     let scene = Scene::new(&clean());
     let repo = &scene.origin.repo;
-    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", settings)]);
     repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
+    let late = Fault::ActThenSpoil(Spoilt::Slow(Duration::from_secs(60)));
+    scene.github.fault(Route::ListChecks, 2, late);
     let step = scene.step();
-    let program = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
-    let stderr = program.run().expect(3).stderr;
+    let stderr = scene.program(&step).env("INPUT_BASE", "main").run().expect(3).stderr;
     assert!(
         stderr.contains("error[RUN_DEADLINE_EXCEEDED]") && stderr.contains("deadline-seconds"),
         "{stderr}"

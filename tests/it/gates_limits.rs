@@ -33,6 +33,20 @@ fn a_command_over_a_limit_of_the_policy_is_stopped_and_proves_nothing() {
 }
 
 #[test]
+fn a_command_that_has_no_time_left_is_stopped_and_proves_nothing() {
+    let deadline = "[limits]\ndeadline-seconds = 25\n";
+    let policy = format!(
+        "mode = \"best_effort\"\n{deadline}{}",
+        policy("").replace("required = true", "required = false")
+    );
+    let Some(scene) = Scene::new(&policy, "sleep 60; echo '[]'") else { return };
+    let outcome = scene.judge().expect(3);
+    assert!(scene.codes().contains(&"RUN_DEADLINE_NEAR".to_owned()), "{:?}", scene.codes());
+    assert!(outcome.text().contains("the run's deadline was near"), "{}", outcome.text());
+    scene.replays();
+}
+
+#[test]
 fn a_command_starts_no_more_processes_than_the_policy_lets_it() {
     let does = "for each in 1 2 3 4 5 6 7 8; do sleep 1 & done; wait; echo '[]'";
     for (limit, exit) in [("", 0), ("processes = 4", 3)] {

@@ -1,8 +1,11 @@
 //! Bounds of the policy: what each leaves out or refuses, and what is recorded of a file that was not read line by line.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
-use crate::support::{Files, Outcome, Repo, change, token};
+use crate::support::server::Spoilt;
+use crate::support::{Files, Outcome, Repo, Response, Server, answers, change, reviews, token};
 
 const POLICY: &str = ".qa-skill/policy.toml";
 
@@ -118,4 +121,30 @@ fn a_file_without_text_and_a_name_with_a_secret_say_so() {
     let masked = changed.iter().find(|(path, _)| path.ends_with(".txt")).unwrap();
     assert_eq!(masked.1["codes"], json!(["SECRET_IN_NAME"]));
     assert!(!masked.0.contains(&token()), "{}", masked.0);
+}
+
+/// The model holds each connection for longer than the run may take.
+#[test]
+fn near_the_deadline_a_run_judges_what_it_knows_and_never_passes() {
+    let silent = Server::start(|_| Response::new(200, "").spoilt(Spoilt::Slow(Duration::from_secs(90))));
+    let optional = "required = false\n[limits]\ndeadline-seconds = 25\n";
+    let policy =
+        format!("mode = \"best_effort\"\n{}", reviews::reviewing(answers::CHAT, &silent.url(), optional));
+    let faulty = "import db\n<<<<<<< HEAD\n";
+    // Both at once, since each of them waits until its time is nearly over.
+    let cases = [(reviews::FAULT, 3), (faulty, 1)].map(|(text, exit)| {
+        let repo = reviews::repository(&policy, &[("app.py", text)]);
+        std::thread::spawn(move || {
+            let outcome = reviews::run(&repo).run().expect(exit);
+            (repo, outcome)
+        })
+    });
+    for case in cases {
+        let (repo, outcome) = case.join().unwrap();
+        let run = reviews::only(&repo);
+        assert_eq!(reviews::result(&run)["errorCodes"], json!(["RUN_DEADLINE_NEAR"]));
+        assert!(outcome.stderr.contains("the end of the 25 s of this run is near"), "{}", outcome.stderr);
+        assert!(outcome.text().contains("RUN_DEADLINE_NEAR"), "{}", outcome.text());
+        run.verify().run().expect(0);
+    }
 }

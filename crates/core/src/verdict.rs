@@ -150,8 +150,8 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     }
 }
 
-/// Adds the optional plans that PASS needs: all in strict mode (S003-109), and in best-effort mode those over a budget
-/// whose overflow policy is to stop.
+/// Adds the optional plans that PASS needs: all in strict mode (S003-109), and in best-effort mode those that had no time
+/// left, since a slow change must not pass by it, and those over a budget whose overflow policy is to stop.
 fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
     let optional: Vec<&LensResult> = grounds
         .results
@@ -167,12 +167,18 @@ fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
         }
         RunMode::Strict => {}
         RunMode::BestEffort => {
+            let (late, rest): (Vec<&LensResult>, Vec<_>) =
+                optional.into_iter().partition(|result| result.error_codes.contains(&Code::RunDeadlineNear));
             let stopped: Vec<&LensResult> =
-                optional.into_iter().filter(|result| is_stopped(grounds, result)).collect();
-            if !stopped.is_empty() {
-                let ids = lens_ids(&stopped).join(", ");
-                let reason = format!("over budget, and its `overflow` is `stop`: {ids}");
-                reasons.add_gap(Code::LensOptionalFailed, reason);
+                rest.into_iter().filter(|result| is_stopped(grounds, result)).collect();
+            for (results, reason) in [
+                (late, "no time was left in the run"),
+                (stopped, "over budget, and its `overflow` is `stop`"),
+            ] {
+                if !results.is_empty() {
+                    let ids = lens_ids(&results).join(", ");
+                    reasons.add_gap(Code::LensOptionalFailed, format!("{reason}: {ids}"));
+                }
             }
         }
     }

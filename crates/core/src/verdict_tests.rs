@@ -317,6 +317,16 @@ fn an_outage_is_forgiven_only_in_best_effort_and_where_the_lens_is_optional() {
     }
 }
 
+#[test]
+fn a_plan_without_time_keeps_a_run_from_passing_in_either_mode() {
+    for (mode, index) in [(RunMode::Strict, 1), (RunMode::BestEffort, 1), (RunMode::BestEffort, 0)] {
+        let mut case = Case { mode, ..Case::clean() };
+        make_worse(&mut case, &Trouble::Status(index, LensStatus::Failed));
+        make_worse(&mut case, &Trouble::Error(index, Code::RunDeadlineNear));
+        assert_eq!(case.judge().conclusion, Conclusion::CouldNotComplete, "{mode} {index}");
+    }
+}
+
 /// Every cell of the table in docs/policy.md about reviews that do not fit a budget.
 #[test]
 fn what_does_not_fit_a_budget_follows_mode_requiredness_and_overflow() {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::control::Journal;
 use qa_contracts::codes::Code;
@@ -120,13 +120,18 @@ impl Ending {
     }
 }
 
+/// Part of a run's deadline that is kept for required plans alone, and its upper limit.
+const KEPT_FOR_REQUIRED: (u32, Duration) = (5, Duration::from_secs(120));
+/// Part of a run's deadline that is kept for the verdict and its publication, and its upper limit.
+const KEPT_FOR_VERDICT: (u32, Duration) = (10, Duration::from_secs(30));
+
 /// Set when the run should end; workers look between files. Whoever ends the process of a run that does not answer
 /// (the watchdog of the process) finds here how long the run may take and how its check run is closed.
-#[derive(Default)]
 pub struct Cancellation {
     /// The first reason wins.
     ending: OnceLock<Ending>,
-    /// Milliseconds from the start of the process; 0 for no deadline.
+    started: Instant,
+    /// Milliseconds from the start of the run; 0 for no deadline.
     deadline_ms: AtomicU64,
     close_step: Mutex<CloseStep>,
     /// Phase of the run, and the waits of its requests.
@@ -155,6 +160,18 @@ pub enum CloseStep {
     Taken,
 }
 
+impl Default for Cancellation {
+    fn default() -> Self {
+        Self {
+            ending: OnceLock::new(),
+            started: Instant::now(),
+            deadline_ms: AtomicU64::default(),
+            close_step: Mutex::default(),
+            journal: Journal::default(),
+        }
+    }
+}
+
 impl Cancellation {
     /// Ends the run; returns false if it was ending already.
     pub fn end(&self, ending: Ending) -> bool {
@@ -173,16 +190,40 @@ impl Cancellation {
         self.ending.get().copied()
     }
 
-    /// Sets how long the run may take from the start of the process, or that nothing bounds it any more.
+    /// Sets how long the run may take from its start, or that nothing bounds it any more.
     pub fn set_deadline(&self, deadline: Option<Duration>) {
         let milliseconds = deadline.map_or(0, |deadline| deadline.as_millis().max(1));
         self.deadline_ms.store(u64::try_from(milliseconds).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
 
-    /// Returns the time limit of the run, from the start of the process.
+    /// Returns the time limit of the run, from its start.
     pub fn deadline(&self) -> Option<Duration> {
         let milliseconds = self.deadline_ms.load(Ordering::SeqCst);
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+    }
+
+    /// Returns the time since the start of the run.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Returns the time in which commands and model requests have to end, so that what is known can still be judged and
+    /// published. `None` without a deadline.
+    pub fn time_for_plans(&self) -> Option<Duration> {
+        self.time_before(KEPT_FOR_VERDICT)
+    }
+
+    /// Returns whether a command or a model request may begin. Near the deadline only that of a required plan may.
+    pub fn has_time_for(&self, required: bool) -> bool {
+        let kept = if required { KEPT_FOR_VERDICT } else { KEPT_FOR_REQUIRED };
+        self.time_before(kept).is_none_or(|left| !left.is_zero())
+    }
+
+    /// Returns the time until the part of the deadline that is kept begins.
+    fn time_before(&self, (part, longest): (u32, Duration)) -> Option<Duration> {
+        let deadline = self.deadline()?;
+        let kept = (deadline / part).min(longest);
+        Some((deadline - kept).saturating_sub(self.elapsed()))
     }
 
     /// Sets the step that runs when there will be no verdict; `None` when nothing waits for one any more.
@@ -201,5 +242,25 @@ impl Cancellation {
             CloseStep::None => CloseStep::None,
             CloseStep::Pending(_) | CloseStep::Taken => std::mem::replace(&mut close_step, CloseStep::Taken),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_kept_for_required_plans_and_for_the_verdict() {
+        let cancellation = Cancellation::default();
+        assert_eq!((cancellation.time_for_plans(), cancellation.has_time_for(false)), (None, true));
+        for (deadline, for_plans) in [(100, 90), (100_000, 99_970)] {
+            cancellation.set_deadline(Some(Duration::from_secs(deadline)));
+            let left = cancellation.time_for_plans().unwrap();
+            assert!((left + cancellation.elapsed()).as_secs() >= for_plans && left.as_secs() <= for_plans);
+        }
+        cancellation.set_deadline(Some(Duration::from_millis(1)));
+        while cancellation.elapsed() < Duration::from_millis(1) {}
+        assert_eq!(cancellation.time_for_plans(), Some(Duration::ZERO));
+        assert_eq!((cancellation.has_time_for(true), cancellation.has_time_for(false)), (false, false));
     }
 }

@@ -108,18 +108,20 @@ impl CommandRunner<'_> {
         Ok(())
     }
 
-    /// Returns whether a gate is requested, or one that uses its tests.
-    fn is_selected(&self, gate: GateName) -> bool {
-        self.is_requested(gate)
-            || self
-                .policy
-                .gates
-                .iter()
-                .any(|(reader, settings)| self.is_requested(*reader) && settings.tests_of.contains(&gate))
+    /// Returns a gate and those that use its tests.
+    fn readers(&self, gate: GateName) -> impl Iterator<Item = GateName> {
+        let users = self.policy.gates.iter().filter(move |(_, settings)| settings.tests_of.contains(&gate));
+        std::iter::once(gate).chain(users.map(|(user, _)| *user))
     }
 
-    fn is_requested(&self, gate: GateName) -> bool {
-        self.requested.is_none_or(|requested| requested.iter().any(|lens| lens == gate.as_str()))
+    fn is_selected(&self, gate: GateName) -> bool {
+        self.readers(gate)
+            .any(|reader| self.requested.is_none_or(|all| all.iter().any(|lens| lens == reader.as_str())))
+    }
+
+    fn is_required(&self, gate: GateName) -> bool {
+        self.readers(gate)
+            .any(|reader| self.policy.lenses.get(reader.as_str()).is_some_and(|lens| lens.required))
     }
 
     fn commit(&self, side: Side) -> &CommitId {
@@ -138,6 +140,10 @@ impl CommandRunner<'_> {
         let mut attempts = Vec::new();
         for attempt in 1..=ATTEMPTS {
             self.cancellation.check().map_err(AttemptsError::Run)?;
+            if !self.cancellation.has_time_for(self.is_required(command.gate)) {
+                attempts.push(command.without_time(attempt));
+                return Ok(attempts);
+            }
             match self.attempt(command, attempt, budget) {
                 Ok(recorded) => attempts.push(recorded),
                 Err(error) => {
@@ -178,6 +184,9 @@ impl CommandRunner<'_> {
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         if ended.stopped == Some(Stop::Cancelled) {
             return Err(SandboxError::Broken("the run was cancelled".to_owned()));
+        }
+        if ended.stopped == Some(Stop::TimedOut) && !self.cancellation.has_time_for(true) {
+            return Ok(command.without_time(attempt));
         }
         let mut reports = Vec::new();
         for path in report_paths(workspace.as_ref(), template)? {
@@ -251,8 +260,9 @@ impl CommandRunner<'_> {
     fn limits(&self) -> CommandLimits {
         const MEBI: u64 = 1 << 20;
         let bounds = &self.policy.execution.limits;
+        let wall = Duration::from_secs(bounds.timeout_seconds);
         CommandLimits {
-            wall: Duration::from_secs(bounds.timeout_seconds),
+            wall: self.cancellation.time_for_plans().map_or(wall, |left| left.min(wall)),
             stdout_bytes: bounds.max_stdout_bytes,
             stderr_bytes: bounds.max_stderr_bytes,
             disk_bytes: bounds.disk_mib * MEBI,
@@ -317,6 +327,15 @@ impl Command<'_> {
         RecordedCommand {
             code: Some(if missing { Code::GateToolMissing } else { error.code() }),
             problem: Some(sanitize_cut(&format!("failed to {error}"), 1000)),
+            ..self.empty_record(attempt)
+        }
+    }
+
+    /// Returns the record of a command that was not begun or not waited for.
+    fn without_time(&self, attempt: u64) -> RecordedCommand {
+        RecordedCommand {
+            code: Some(Code::RunDeadlineNear),
+            problem: Some("the run's deadline was near".to_owned()),
             ..self.empty_record(attempt)
         }
     }

@@ -18,6 +18,9 @@ use qa_contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply};
 use qa_core::plan::Refusal;
 use qa_core::usage::micro_usd;
 
+/// Problem of a request that was not sent or not waited for.
+const NO_TIME: &str = "the run's deadline was near, so the model was not asked or not waited for";
+
 /// Source of replies, and whether new ones are stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RepliesMode {
@@ -290,6 +293,9 @@ impl ReplyCollector<'_> {
         if let Some(stored) = self.stored_reply(request, sample, &key) {
             return Ok(stored);
         }
+        if !self.cancellation.has_time_for(plan.required) {
+            return Ok(record::refused(request, sample, Code::RunDeadlineNear, NO_TIME));
+        }
         let model_request = ModelRequest {
             provider: request.model.provider,
             binding: &request.model.binding,
@@ -303,6 +309,9 @@ impl ReplyCollector<'_> {
             let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
             let bound = plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples);
             self.store.add_spent(budget.pull_request, request.spent_micro_usd(&reply, bound), &key);
+        }
+        if reply.response.is_none() && !self.cancellation.has_time_for(true) {
+            return Ok(record::refused(request, sample, Code::RunDeadlineNear, NO_TIME));
         }
         // A failure is not stored: the next run may succeed.
         if self.mode.writes_store() && seals(request, &key) && request.parse_reply(&reply).is_ok() {
