@@ -1,4 +1,4 @@
-//! Check runs: reuses existing ones, and completes them without duplicate annotations.
+//! Check runs: completes those that the run claimed, without duplicate annotations.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,20 @@ use octocrab::params::checks::{
 use serde::{Deserialize, Serialize};
 
 use super::GitHub;
-use super::client::{Operation, encoded};
+use super::client::Operation;
 use super::error::{AttemptError, Permission, PublishError};
+use super::lease::Lease;
 use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
-use qa_contracts::ids::CommitId;
 use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
 use qa_run::http::Method;
 
 /// GitHub's limit of annotations in one request.
 const PER_REQUEST: usize = 50;
 
-const START: Operation = Operation { what: "start the check run", needs: Permission::Checks };
 const TITLE: Operation = Operation { what: "show the progress of the check run", needs: Permission::Checks };
 const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::Checks };
 const CLOSE: Operation = Operation { what: "close the check run", needs: Permission::Checks };
 const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
-
-/// Identity of a check run: the same name, head and external id always mean the same check run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WantedCheck<'a> {
-    /// The head of the pull request, never the merge commit.
-    pub(crate) head: &'a CommitId,
-    /// Name, different from that of any job.
-    pub(crate) name: &'a str,
-    /// The execution key.
-    pub(crate) external_id: &'a str,
-    /// Target of the "Details" link.
-    pub(crate) details_url: Option<&'a str>,
-    /// Slug of the token's app. Check runs of other apps are never changed.
-    pub(crate) app: &'a str,
-}
 
 /// A check run of the token's app.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -48,27 +32,32 @@ pub(crate) struct CheckRun {
     #[serde(default)]
     pub(crate) html_url: Option<String>,
     #[serde(default)]
-    external_id: Option<String>,
+    pub(super) external_id: Option<String>,
     #[serde(default)]
-    name: Option<String>,
+    pub(super) name: Option<String>,
     #[serde(default)]
     app: Option<App>,
     #[serde(default)]
     status: Option<String>,
     /// RFC 3339 in UTC; times compare as texts.
     #[serde(default)]
-    started_at: Option<String>,
+    pub(super) started_at: Option<String>,
+}
+
+impl CheckRun {
+    pub(super) fn is_open(&self) -> bool {
+        self.status.as_deref() != Some("completed")
+    }
+
+    pub(super) fn is_by(&self, app: &str) -> bool {
+        self.app.as_ref().and_then(|app| app.slug.as_deref()) == Some(app)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct App {
     #[serde(default)]
     slug: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct CheckRunPage {
-    check_runs: Vec<CheckRun>,
 }
 
 /// The body of a request that changes a check run.
@@ -82,89 +71,34 @@ struct Change {
 }
 
 impl GitHub {
-    /// Returns the check run of an identity, and starts it if it does not exist.
-    pub(crate) fn start_check(&self, wanted: &WantedCheck<'_>) -> Result<CheckRun, PublishError> {
-        let mut body = serde_json::json!({
-            "name": wanted.name,
-            "head_sha": wanted.head.as_str(),
-            "external_id": wanted.external_id,
-            "status": CheckRunStatus::InProgress,
-        });
-        if let Some(url) = wanted.details_url {
-            body["details_url"] = url.into();
-        }
-        self.client.with_retries(START, || match self.find_check(wanted)? {
-            Some(check) => Ok(check),
-            None => self.client.request_json(START, Method::Post, "/check-runs", Some(&body)),
-        })
-    }
-
-    /// Returns the newest check run of an identity, which is the one that GitHub shows.
-    fn find_check(&self, wanted: &WantedCheck<'_>) -> Result<Option<CheckRun>, AttemptError> {
-        let ours = self.own_checks(START, wanted)?.into_iter();
-        let ours = ours.filter(|run| run.external_id.as_deref() == Some(wanted.external_id));
-        Ok(ours.max_by_key(|run| run.id))
-    }
-
-    /// Returns the check runs of this name and head by the token's app.
-    fn own_checks(
-        &self,
-        operation: Operation,
-        wanted: &WantedCheck<'_>,
-    ) -> Result<Vec<CheckRun>, AttemptError> {
-        let (head, name) = (wanted.head.as_str(), encoded(wanted.name));
-        let route = format!("/commits/{head}/check-runs?check_name={name}&filter=all");
-        let mut runs = self.client.list(operation, &route, |page: CheckRunPage| page.check_runs)?;
-        runs.retain(|run| {
-            let slug = run.app.as_ref().and_then(|app| app.slug.as_deref());
-            slug == Some(wanted.app) && run.name.as_deref() == Some(wanted.name)
-        });
-        Ok(runs)
-    }
-
-    /// Closes own check runs that started before a time and did not finish, since their processes ended. Returns their number.
-    pub(crate) fn close_stale(
-        &self,
-        wanted: &WantedCheck<'_>,
-        current: &CheckRun,
-        before: &str,
-    ) -> Result<usize, PublishError> {
-        self.client.with_retries(CLOSE, || {
-            let mut closed = 0;
-            for run in self.own_checks(CLOSE, wanted)? {
-                let is_old = matches!(run.started_at.as_deref(), Some(started) if started < before);
-                if run.id == current.id || run.status.as_deref() == Some("completed") || !is_old {
-                    continue;
-                }
-                self.conclude(CLOSE, &run, CheckRunConclusion::TimedOut)?;
-                closed += 1;
-            }
-            Ok(closed)
-        })
-    }
-
     /// Completes a check run with its conclusion only, which GitHub accepts if it refused the texts.
     pub(crate) fn conclude_check(
         &self,
-        run: &CheckRun,
+        lease: &Lease,
         conclusion: CheckConclusion,
     ) -> Result<(), PublishError> {
-        self.client.with_retries(CLOSE, || self.conclude(CLOSE, run, wire(conclusion)))
+        self.client.with_retries(CLOSE, || {
+            self.hold_if_known(CLOSE, lease)?;
+            self.conclude(CLOSE, &lease.check, wire(conclusion), None)
+        })
     }
 
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         operation: Operation,
         run: &CheckRun,
         conclusion: CheckRunConclusion,
+        output: Option<&Output>,
     ) -> Result<(), AttemptError> {
-        let change = Change { status: CheckRunStatus::Completed, conclusion: Some(conclusion), output: None };
-        self.change(operation, run, &change)
+        let output = output.map(|output| output.with(&[]));
+        let change = Change { status: CheckRunStatus::Completed, conclusion: Some(conclusion), output };
+        self.change(operation, run, &change).map(|_| ())
     }
 
     /// Completes a check run. The conclusion is sent with the last annotations, so it never appears without its reasons.
     /// GitHub cannot remove annotations, so each attempt lists the existing ones and sends only the others.
-    pub(crate) fn finish_check(&self, run: &CheckRun, report: &CheckReport) -> Result<(), PublishError> {
+    pub(crate) fn finish_check(&self, lease: &Lease, report: &CheckReport) -> Result<(), PublishError> {
+        let run = &lease.check;
         let wanted: Vec<Mark> = report.annotations.iter().map(Mark::new).collect();
         let output = Output {
             title: limits::plain(&report.title, MAX_TITLE),
@@ -172,6 +106,7 @@ impl GitHub {
             text: report.text.as_deref().map(limits::markdown),
         };
         self.client.with_retries(FINISH, || {
+            self.hold(FINISH, lease)?;
             let missing = missing(&wanted, self.annotations(run)?);
             let mut batches: Vec<&[&Mark]> = missing.chunks(PER_REQUEST).collect();
             let last = batches.pop().unwrap_or_default();
@@ -188,25 +123,27 @@ impl GitHub {
     }
 
     /// Shows a title on a check run that goes on. One attempt, and nothing else of the check run changes.
-    pub(crate) fn show_title(&self, run: &CheckRun, title: &str) -> Result<(), PublishError> {
+    pub(crate) fn show_title(&self, lease: &Lease, title: &str) -> Result<(), PublishError> {
         let body = serde_json::json!({"output": {
             "title": limits::plain(title, MAX_TITLE),
             "summary": "The verdict follows.",
         }});
-        let route = format!("/check-runs/{}", run.id);
-        let sent = self.client.send(TITLE, Method::Patch, &route, Some(&body));
-        sent.map(|_| ()).map_err(|error| self.client.failure(TITLE, error))
+        let route = format!("/check-runs/{}", lease.check.id);
+        let sent = self.client.request_json(TITLE, Method::Patch, &route, Some(&body));
+        lease.confirm(TITLE.what, &sent.map_err(|error| self.client.failure(TITLE, error))?)
     }
 
     /// Completes the check run of a cancelled run. Needs a client that is not cancelled itself.
-    pub(crate) fn cancel_check(&self, run: &CheckRun, reason: &str) -> Result<(), PublishError> {
+    pub(crate) fn cancel_check(&self, lease: &Lease, reason: &str) -> Result<(), PublishError> {
         let output = Output {
             title: "Cancelled".to_owned(),
             summary: limits::markdown(&qa_core::escape::markdown(reason)),
             text: None,
         };
-        self.client
-            .with_retries(CANCEL, || self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[]))
+        self.client.with_retries(CANCEL, || {
+            self.hold_if_known(CANCEL, lease)?;
+            self.conclude(CANCEL, &lease.check, CheckRunConclusion::Cancelled, Some(&output))
+        })
     }
 
     fn complete(
@@ -254,10 +191,10 @@ fn wire(conclusion: CheckConclusion) -> CheckRunConclusion {
 }
 
 /// Texts of a check run, cut to GitHub's limits.
-struct Output {
-    title: String,
-    summary: String,
-    text: Option<String>,
+pub(super) struct Output {
+    pub(super) title: String,
+    pub(super) summary: String,
+    pub(super) text: Option<String>,
 }
 
 impl Output {

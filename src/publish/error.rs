@@ -59,6 +59,9 @@ pub(crate) enum PublishError {
     /// The run was cancelled.
     #[error("{what}: the run was cancelled")]
     Cancelled { what: &'static str },
+    /// A run that began later judges the same head.
+    #[error("{what}: {by} began later and judges the same commit")]
+    Superseded { what: &'static str, by: String },
 }
 
 fn wait_text(seconds: &Option<u64>) -> String {
@@ -77,6 +80,7 @@ impl PublishError {
             Self::Refused { .. } | Self::TooLarge { .. } => Code::PublishRefused,
             Self::Settings(_) | Self::Redirected { .. } | Self::Unavailable { .. } => Code::PublishFailed,
             Self::Cancelled { .. } => Code::Cancelled,
+            Self::Superseded { .. } => Code::RunSuperseded,
         }
     }
 
@@ -97,8 +101,14 @@ impl PublishError {
             Self::RateLimited { .. }
             | Self::Refused { .. }
             | Self::Unavailable { .. }
-            | Self::Cancelled { .. } => self.code().hint().to_owned(),
+            | Self::Cancelled { .. }
+            | Self::Superseded { .. } => self.code().hint().to_owned(),
         }
+    }
+
+    /// Returns whether the run ends here, so that its result goes to no other surface either.
+    pub(crate) fn ends_run(&self) -> bool {
+        matches!(self, Self::Cancelled { .. } | Self::Superseded { .. })
     }
 
     /// Returns whether the token lacks a permission, as for every pull request from a fork. Then the next surface is used.

@@ -11,6 +11,7 @@ mod client;
 mod code_scanning;
 mod conversation;
 mod error;
+mod lease;
 mod limits;
 mod service;
 #[cfg(test)]
@@ -18,11 +19,11 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(crate) use checks::{CheckRun, WantedCheck};
 pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use error::PublishError;
+pub(crate) use lease::{Claim, Lease, WantedCheck};
 
 use client::Client;
 use qa_run::http::Http;

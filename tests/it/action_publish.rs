@@ -38,6 +38,7 @@ impl Scene {
         step.program()
             .env("GITHUB_API_URL", self.github.api_url(&self.api))
             .env("GITHUB_RUN_ID", "31337")
+            .env("GITHUB_RUN_ATTEMPT", "1")
             .env("INPUT_PUBLISH-TIMEOUT", "8")
     }
 
@@ -97,7 +98,8 @@ fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
     let state = scene.github.state();
     let check = &state.checks[0];
     assert_eq!((check.name.as_str(), &check.head_sha), ("qa-skill verdict", &scene.origin.head.to_string()));
-    assert_eq!(check.external_id.as_deref(), step.run_dir().json("trace.json")["executionKey"].as_str());
+    let key = step.run_dir().json("trace.json")["executionKey"].as_str().unwrap().to_owned();
+    assert_eq!(check.external_id, Some(format!("{key}/31337/1")));
     assert!(check.details_url.as_ref().unwrap().ends_with("/acme/widget/actions/runs/31337"));
     assert_eq!((step.output("published-to"), step.output("verdict")), ("check-run".into(), "fail".into()));
     assert!(!outcome.text().contains("::error"), "annotations stand once: {}", outcome.text());
@@ -366,8 +368,37 @@ fn check_runs_that_were_abandoned_are_closed_by_the_next_run_and_no_others() {
     let state = scene.github.state();
     let conclusion = |id: u64| state.checks.iter().find(|check| check.id == id).unwrap().conclusion.clone();
     let ended = [901, 902, 903, 904, 905].map(|id| conclusion(id).unwrap_or_default());
-    assert_eq!(ended, ["timed_out", "", "", "", "failure"]);
+    assert_eq!(ended, ["timed_out", "", "", "cancelled", "failure"]);
     assert_eq!(state.checks.iter().filter(|check| check.conclusion.as_deref() == Some("success")).count(), 1);
+}
+
+/// While the first of two runs asks a model, the second begins and ends.
+#[test]
+fn a_run_of_the_same_head_that_began_later_has_the_check_run() {
+    use crate::support::{answers, reviews};
+    let model = Server::start(|_| {
+        reviews::findings(answers::CHAT, &[]).spoilt(Spoilt::Slow(Duration::from_secs(30)))
+    });
+    let scene = Scene::new(&faulty());
+    let repo = &scene.origin.repo;
+    let policy = reviews::reviewing(answers::CHAT, &model.url(), "");
+    let base = Files::from_texts(&[("src/app.py", "value = 1\n"), (".qa-skill/policy.toml", &policy)]);
+    repo.reference("refs/heads/main", repo.commit(repo.tree(&base), &[scene.origin.base]));
+    let (step, second) = (scene.step(), scene.step());
+    let first = scene.program(&step).env("INPUT_BASE", "main").env("OPENAI_API_KEY", reviews::KEY);
+    let first = std::thread::scope(|scope| {
+        let first = scope.spawn(|| first.run().expect(3));
+        while model.requests().is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let later = scene.program(&second).env("INPUT_BASE", "main").env("GITHUB_RUN_ID", "31338");
+        later.env("INPUT_NO-MODEL", "true").run().expect(1);
+        first.join().unwrap()
+    });
+    assert!(first.stderr.contains("error[RUN_SUPERSEDED]: a run that began later"), "{}", first.stderr);
+    let checks = scene.github.state().checks.clone();
+    let ended: Vec<_> = checks.iter().map(|check| check.conclusion.as_deref().unwrap()).collect();
+    assert_eq!(ended, ["cancelled", "failure"]);
 }
 
 /// Another job of the repository, with a token of the same app or of another, says beforehand that all is well.

@@ -108,11 +108,11 @@ fn a_wait_is_a_line_and_stands_in_the_metrics_and_the_last_line() {
     assert!(stderr.contains("answered 503"), "{stderr}");
     let retries = &metrics["machine"]["retries"]["start the check run"];
     assert_eq!((&retries["retries"], &retries["codes"]["PUBLISH_FAILED"]), (&1.into(), &1.into()));
-    assert_eq!(metrics["machine"]["retries"]["close the check run"]["retries"], 2);
+    assert_eq!(metrics["machine"]["retries"]["close other check runs of the head"]["retries"], 2);
     assert!((900..=1100).contains(&retries["waitedMs"].as_u64().unwrap()), "{retries}");
     assert!(metrics["machine"]["phaseMs"]["transient_recovery"].as_u64().unwrap() >= 900, "{metrics}");
     let last = summary.lines().last().unwrap();
-    assert!(last.contains(" s; 2 retries to close the check run, "), "{last}");
+    assert!(last.contains(" s; 2 retries to close other check runs of the head, "), "{last}");
     assert!(last.contains(" s waited; 1 retry to start the check run, "), "{last}");
     assert_eq!(scene.conclusion().as_deref(), Some("success"));
 }

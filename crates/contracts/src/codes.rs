@@ -52,6 +52,13 @@ macro_rules! codes {
                 match self { $($(Code::$variant => $hint,)*)* }
             }
 
+            /// Returns whether the code says that nobody waits for the result any more: the run was cancelled, or another one
+            /// stands in its place.
+            #[must_use]
+            pub fn is_withdrawn(self) -> bool {
+                matches!(self, Code::Cancelled | Code::HeadSuperseded | Code::RunSuperseded)
+            }
+
             /// Returns whether the code is one of the original contract (S003-60…83) and no extension.
             #[must_use]
             pub fn is_original(self) -> bool {
@@ -168,6 +175,7 @@ codes! {
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
         RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";
+        RunSuperseded = "RUN_SUPERSEDED", Transient, "another workflow run or attempt judges the same commit, and its result counts; nothing was published for this one. `concurrency` in the workflow keeps it from starting";
         RunDeadlineNear = "RUN_DEADLINE_NEAR", Degradation, "a command or a model was left out or stopped, so that the rest of the run ends in time, and without its result no run passes; find out what it waited for with --verbose, split the change, or raise limits.deadline-seconds on the base branch";
         RunDeadlineExceeded = "RUN_DEADLINE_EXCEEDED", Transient, "the run was ended and nothing stored; find out what it waited for with --verbose, split the change, or raise limits.deadline-seconds on the base branch";
         ScratchUnavailable = "SCRATCH_UNAVAILABLE", Terminal, "a temporary directory could not be written; free space in /tmp, or set TMPDIR to a directory that can be";

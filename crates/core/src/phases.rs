@@ -157,7 +157,7 @@ pub fn way_out(phase: RunPhase, code: Code) -> &'static [RunEvent] {
     use RunEvent::{
         Continued, Held, Paused, Rejected, ResultsReady, RetriesExhausted, Stopped, TransientFailure,
     };
-    let is_stopped = matches!(code, Code::Cancelled | Code::HeadSuperseded);
+    let is_stopped = code.is_withdrawn();
     let is_transient = code.class() == CodeClass::Transient && !is_stopped;
     let is_paused = code.class() == CodeClass::UserRecoverable;
     match phase {

@@ -79,7 +79,7 @@ fn each_class_of_codes_has_its_end() {
     for code in Code::ALL {
         for phase in RunPhase::ALL {
             let end = follow(*phase, way_out(*phase, *code));
-            let is_stopped = matches!(code, Code::Cancelled | Code::HeadSuperseded);
+            let is_stopped = code.is_withdrawn();
             if running.contains(phase) {
                 let expected = match code.class() {
                     CodeClass::UserRecoverable => RunPhase::PausedManual,

@@ -30,7 +30,7 @@ pub enum CheckConclusion {
 impl CheckConclusion {
     /// Returns the conclusion of a run that a code ends without a verdict.
     pub fn without_verdict(code: Code) -> Self {
-        if matches!(code, Code::Cancelled | Code::HeadSuperseded) {
+        if code.is_withdrawn() {
             return Self::Cancelled;
         }
         Self::ActionRequired

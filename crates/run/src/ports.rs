@@ -100,6 +100,8 @@ pub enum Ending {
     Cancelled,
     /// Its deadline passed.
     DeadlinePassed,
+    /// A run that began later judges the same head.
+    Superseded,
 }
 
 impl Ending {
@@ -107,6 +109,7 @@ impl Ending {
         match self {
             Self::Cancelled => Code::Cancelled,
             Self::DeadlinePassed => Code::RunDeadlineExceeded,
+            Self::Superseded => Code::RunSuperseded,
         }
     }
 
@@ -115,6 +118,7 @@ impl Ending {
         let message = match self {
             Self::Cancelled => "the run was cancelled",
             Self::DeadlinePassed => "the run did not end within its deadline",
+            Self::Superseded => "a run that began later judges the same commit",
         };
         PortError { code: self.code(), message: message.to_owned(), hint: self.code().hint() }
     }

@@ -13,7 +13,7 @@ use crate::app::exit::{Exit, Failure};
 use crate::config::{ActionEnvironment, Surfaces, now};
 use crate::publish::artifact::moment;
 use crate::publish::{
-    CheckRun, GitHub, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
+    Claim, GitHub, Lease, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
 };
 use qa_contracts::ids::{CommitId, ExecutionKey};
 use qa_contracts::secret::Secret;
@@ -22,7 +22,7 @@ use qa_core::event::Change;
 use qa_formats::check_run::{CheckConclusion, CheckReport};
 use qa_formats::contract::Report;
 use qa_formats::sarif;
-use qa_run::ports::{Cancellation, Close, NoVerdict, Objects};
+use qa_run::ports::{Cancellation, Close, Ending, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 pub(crate) const CHECK_NAME: &str = "qa-skill verdict";
@@ -66,29 +66,37 @@ impl Destination {
 
     /// Returns the step that completes a check run without a verdict. It uses a client of its own, since the run's client is
     /// cancelled by then.
-    fn close(self, key: ExecutionKey, check: CheckRun, live: LiveStatus) -> Close {
+    fn close(self, key: ExecutionKey, lease: Lease, live: LiveStatus) -> Close {
         Box::new(move |reason| {
             live.stop();
             let closed = self
                 .github(&key, PARTING, &Arc::default())
-                .and_then(|github| conclude_without_verdict(&github, &check, reason));
-            if let Err(error) = closed {
+                .and_then(|github| conclude_without_verdict(&github, &lease, reason));
+            // The later run has the check run, or closes it.
+            if let Err(error) = closed.or_else(unless_superseded) {
                 annotate("warning", error.code().as_str(), &format!("failed to {error}"));
             }
         })
     }
 }
 
+fn unless_superseded(error: PublishError) -> Result<(), PublishError> {
+    match error {
+        PublishError::Superseded { .. } => Ok(()),
+        error => Err(error),
+    }
+}
+
 fn conclude_without_verdict(
     github: &GitHub,
-    check: &CheckRun,
+    lease: &Lease,
     reason: NoVerdict<'_>,
 ) -> Result<(), PublishError> {
     let NoVerdict { code, message, hint } = reason;
     let conclusion = CheckConclusion::without_verdict(code);
     if conclusion == CheckConclusion::Cancelled {
-        let cancelled = github.cancel_check(check, message);
-        return cancelled.or_else(|_| github.conclude_check(check, conclusion));
+        let cancelled = github.cancel_check(lease, message);
+        return cancelled.or_else(|_| github.conclude_check(lease, conclusion));
     }
     let report = CheckReport {
         conclusion,
@@ -98,7 +106,7 @@ fn conclude_without_verdict(
         annotations: Vec::new(),
     };
     // GitHub may refuse the texts, and an unfinished check run would block the pull request.
-    github.finish_check(check, &report).or_else(|_| github.conclude_check(check, conclusion))
+    github.finish_check(lease, &report).or_else(|_| github.conclude_check(lease, conclusion))
 }
 
 /// The publication of one run.
@@ -108,7 +116,7 @@ pub(crate) struct Publication<'a> {
     head: CommitId,
     cancellation: &'a Arc<Cancellation>,
     /// Check run that waits for the verdict.
-    open_check: RefCell<Option<CheckRun>>,
+    open_check: RefCell<Option<Lease>>,
     /// Titles of that check run.
     live: RefCell<Option<LiveStatus>>,
     /// Counters that the titles show.
@@ -145,39 +153,47 @@ impl<'a> Publication<'a> {
             return;
         }
         let Some(destination) = self.destination() else { return };
-        let github = destination.github(key, self.budget(), self.cancellation);
-        let details = self.run_page();
+        let context = &self.environment.context;
         let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
         let wanted = WantedCheck {
-            head: &self.head,
-            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME),
-            external_id: key.as_str(),
-            details_url: details.as_deref(),
-            app: author.strip_suffix("[bot]").unwrap_or(author),
+            head: self.head.clone(),
+            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME).to_owned(),
+            claim: Claim::new(key, &context.run_id, &context.run_attempt),
+            details_url: self.run_page(),
+            app: author.strip_suffix("[bot]").unwrap_or(author).to_owned(),
         };
-        let started = github.and_then(|github| Ok((github.start_check(&wanted)?, github)));
-        match started {
-            Ok((check, github)) => {
-                let live = self.show_progress(destination.clone(), key, &check);
-                let close = destination.close(key.clone(), check.clone(), live.clone());
+        let github = destination.github(key, self.budget(), self.cancellation);
+        match github.and_then(|github| Ok((github.claim_head(wanted)?, github))) {
+            Ok((lease, github)) => {
+                let live = self.show_progress(destination.clone(), key, &lease);
+                let close = destination.close(key.clone(), lease.clone(), live.clone());
                 *self.live.borrow_mut() = Some(live);
                 self.cancellation.set_close_step(Some(close));
-                let before = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
-                if let Err(error) = github.close_stale(&wanted, &check, &before) {
-                    self.annotate_unpublished(&error);
+                let stale = now().checked_sub(STALE).and_then(moment).unwrap_or_default();
+                match github.close_earlier(&lease, &stale) {
+                    Ok(()) => {}
+                    Err(PublishError::Superseded { .. }) => {
+                        self.cancellation.end(Ending::Superseded);
+                    }
+                    Err(error) => self.annotate_unpublished(&error),
                 }
-                *self.open_check.borrow_mut() = Some(check);
+                *self.open_check.borrow_mut() = Some(lease);
             }
             Err(error) => *self.check_error.borrow_mut() = Some(error),
         }
     }
 
-    /// Starts to show the run's progress on its check run, until GitHub refuses a title.
-    fn show_progress(&self, destination: Destination, key: &ExecutionKey, check: &CheckRun) -> LiveStatus {
-        let (key, check, cancellation) = (key.clone(), check.clone(), Arc::clone(self.cancellation));
+    /// Starts to show the run's progress on its check run, until GitHub refuses a title. Its answers tell first that a later
+    /// run claimed the head.
+    fn show_progress(&self, destination: Destination, key: &ExecutionKey, lease: &Lease) -> LiveStatus {
+        let (key, lease, cancellation) = (key.clone(), lease.clone(), Arc::clone(self.cancellation));
         LiveStatus::start(self.cancellation, self.counter, move |title| {
             let github = destination.github(&key, PARTING, &cancellation);
-            github.and_then(|github| github.show_title(&check, title)).is_ok()
+            let shown = github.and_then(|github| github.show_title(&lease, title));
+            if let Err(PublishError::Superseded { .. }) = &shown {
+                cancellation.end(Ending::Superseded);
+            }
+            shown.is_ok()
         })
     }
 
@@ -233,7 +249,7 @@ impl<'a> Publication<'a> {
         }
         if let Some(check) = self.finish_check(report)? {
             published.surface = "check-run";
-            published.url = check.html_url;
+            published.url = check.page().map(str::to_owned);
         } else {
             published.surface = "commands";
             if let Some(error) = self.check_error.borrow_mut().take() {
@@ -249,7 +265,7 @@ impl<'a> Publication<'a> {
     }
 
     /// Completes the check run and returns it, or `None` if there is none or GitHub refuses it.
-    fn finish_check(&self, report: &Report<'_>) -> Result<Option<CheckRun>, Failure> {
+    fn finish_check(&self, report: &Report<'_>) -> Result<Option<Lease>, Failure> {
         let open_check = self.open_check.borrow();
         let Some(check) = open_check.as_ref() else { return Ok(None) };
         let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
@@ -260,7 +276,7 @@ impl<'a> Publication<'a> {
                 self.cancellation.set_close_step(None);
                 Ok(Some(check.clone()))
             }
-            Err(error @ PublishError::Cancelled { .. }) => Err(error.into()),
+            Err(error) if error.ends_run() => Err(error.into()),
             Err(error) => {
                 *self.check_error.borrow_mut() = Some(error);
                 self.conclude_alone(check, report.conclusion);
@@ -270,13 +286,13 @@ impl<'a> Publication<'a> {
     }
 
     /// Sets the conclusion of a check run whose result goes to another surface, within a time limit of its own.
-    fn conclude_alone(&self, check: &CheckRun, conclusion: CheckConclusion) {
+    fn conclude_alone(&self, lease: &Lease, conclusion: CheckConclusion) {
         let Some(destination) = self.destination() else { return };
         // Only seeds the retry jitter.
         let key = ExecutionKey::from(qa_core::canonical::sha256(b"conclude"));
         let concluded = destination
             .github(&key, PARTING, self.cancellation)
-            .and_then(|github| github.conclude_check(check, conclusion));
+            .and_then(|github| github.conclude_check(lease, conclusion));
         match concluded {
             Ok(()) => self.cancellation.set_close_step(None),
             Err(error) => self.annotate_unpublished(&error),
@@ -313,7 +329,7 @@ impl<'a> Publication<'a> {
             results.push(self.upload_sarif(&github, report, objects));
         }
         for error in results.into_iter().filter_map(Result::err) {
-            if matches!(error, PublishError::Cancelled { .. }) {
+            if error.ends_run() {
                 return Err(error.into());
             }
             self.annotate_unpublished(&error);

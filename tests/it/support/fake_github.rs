@@ -178,7 +178,8 @@ struct Routed {
 
 impl State {
     fn id(&mut self) -> u64 {
-        self.last_id += 1;
+        let newest = self.checks.iter().map(|check| check.id).max().unwrap_or_default();
+        self.last_id = self.last_id.max(newest) + 1;
         self.last_id
     }
 }
