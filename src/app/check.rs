@@ -1,10 +1,11 @@
 //! The main job: from a request to a stored verdict, one call per step of the flow.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::ask_models::collect_replies;
+use super::console::write_stderr;
 use super::exit::Failure;
 use super::finished::Finished;
 use super::input_document::confirm;
@@ -13,6 +14,7 @@ use super::prepare::{Prepared, committed_file, prepare};
 use super::shard::join_parts;
 use super::skill_input::skill_input;
 use super::store_run::{RunRecord, store};
+use crate::store::{ArtifactRoot, RunLock};
 use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{MachineCounters, RecordedReplies, RecordedTest, Side};
 use qa_core::calendar;
@@ -20,10 +22,14 @@ use qa_core::phases::RunEvent;
 use qa_run::control::Journal;
 use qa_run::derive::{derive, gate_evidence};
 use qa_run::gates::{CommandRunner, has_commands, record_idle_tests};
+use qa_run::http::pause_unless_cancelled;
 use qa_run::inputs::{Inputs, Ports};
 use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Objects, Progress};
 use qa_run::sweep::ShardResults;
+
+/// Time between two attempts at the lock of a run.
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Judges a change and stores the proof. `keyed` is called with the execution key before any plan runs. With directories of
 /// `parts`, no plan runs here and the results of shards are joined.
@@ -51,6 +57,8 @@ pub(crate) fn check_opened(
         Some(directories) => Some(join_parts(&key.key, &change_set.files, directories)?),
         None => None,
     };
+    let artifact_root = artifact_root(request, &opened.repository.root);
+    let _lock = lock(&artifact_root, &key.key, cancellation)?;
     keyed(&key.key);
     journal.take(RunEvent::PlanSubmitted)?;
     journal.take(RunEvent::Approved)?;
@@ -77,7 +85,7 @@ pub(crate) fn check_opened(
         base_codes: &opened.resolved.codes,
         // The results of commands and models differ from run to run, so such a run is stored as another attempt.
         refresh: request.refresh || has_commands(policy) || inputs.replies != RecordedReplies::default(),
-        artifact_root: &artifact_root(request, &opened.repository.root),
+        artifact_root: &artifact_root,
         cancellation,
     };
     let stored = store(&record, texts, policy.max_concurrency)?;
@@ -85,6 +93,19 @@ pub(crate) fn check_opened(
     cancellation.set_deadline(None);
     log_step(journal, started, "stored", if stored.replayed { "an earlier run agrees" } else { "a new run" });
     Ok(Finished { skill_input, inputs, outcome, stored, opened })
+}
+
+/// Waits until no other process judges the same change into the same directory.
+fn lock(artifact_root: &Path, key: &ExecutionKey, cancellation: &Cancellation) -> Result<RunLock, Failure> {
+    let mut is_told = false;
+    ArtifactRoot::prepare(artifact_root)?.lock(key, &mut || {
+        if !std::mem::replace(&mut is_told, true) {
+            write_stderr("another process judges this change; waiting for it to end\n");
+        }
+        cancellation.check()?;
+        pause_unless_cancelled(LOCK_INTERVAL, cancellation);
+        Ok(())
+    })
 }
 
 /// Finds the tests of steps that check nothing, by their source at head.

@@ -22,6 +22,7 @@ mod github_shapes;
 #[allow(dead_code, unreachable_pub, clippy::disallowed_methods, reason = "other tests use the rest")]
 mod server;
 
+#[path = "lease_tests.rs"]
 mod lease;
 
 use lease::{claim, external_id};

@@ -1,6 +1,7 @@
 //! The artifact root: run directories, written completely or not at all, and verified when they are read.
 
 mod archive;
+mod lock;
 mod part;
 mod read;
 mod replies;
@@ -9,6 +10,7 @@ pub(crate) mod rubrics;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
+pub(crate) use lock::RunLock;
 pub(crate) use part::{read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use replies::Replies;

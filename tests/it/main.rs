@@ -56,6 +56,7 @@ mod lookups;
 mod members;
 mod models;
 mod options;
+mod overlap;
 mod phases;
 mod planted;
 mod policy;

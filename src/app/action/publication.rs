@@ -72,18 +72,12 @@ impl Destination {
             let closed = self
                 .github(&key, PARTING, &Arc::default())
                 .and_then(|github| conclude_without_verdict(&github, &lease, reason));
-            // The later run has the check run, or closes it.
-            if let Err(error) = closed.or_else(unless_superseded) {
-                annotate("warning", error.code().as_str(), &format!("failed to {error}"));
+            match closed {
+                // A later run judges the head, and the check run is closed.
+                Ok(()) | Err(PublishError::Superseded { .. }) => {}
+                Err(error) => annotate("warning", error.code().as_str(), &format!("failed to {error}")),
             }
         })
-    }
-}
-
-fn unless_superseded(error: PublishError) -> Result<(), PublishError> {
-    match error {
-        PublishError::Superseded { .. } => Ok(()),
-        error => Err(error),
     }
 }
 

@@ -49,8 +49,7 @@ impl Judge {
     fn calls(self) -> usize {
         let fake = fake();
         self.run(&github(&fake)).unwrap();
-        let calls = fake.state().calls.len();
-        calls
+        fake.state().calls.len()
     }
 }
 
