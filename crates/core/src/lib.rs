@@ -3,6 +3,7 @@
 pub mod calendar;
 pub mod canonical;
 pub mod classify;
+pub mod commands;
 pub mod coverage;
 pub mod crosscheck;
 pub mod diff;

@@ -1,0 +1,228 @@
+//! Commands in comments on pull requests: the grammar of a first line, and who may give which (S001-43…47).
+//!
+//! Nothing here reads more of a comment than its first line, and no answer repeats it: a subject is an id, and a reason is
+//! only checked for being there.
+
+use serde_json::Value;
+
+use crate::event::EventError;
+
+/// Longest first line that is parsed, in bytes. A longer one gets help.
+const MAX_LINE: usize = 400;
+/// First word of every command.
+const PREFIX: &str = "/qa";
+
+/// A request of a person to the gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Phase and verdict of the run.
+    Status,
+    /// Plans of the run, and the next step.
+    Plan,
+    /// A rule, a lens, or a finding by the first digits of its id.
+    Explain(String),
+    /// Fixes as a block for a coding agent.
+    Report,
+    Help,
+    /// Runs all jobs again.
+    Rerun,
+    /// Runs all jobs again: every run is in full and cross-checked.
+    Crosscheck,
+    /// Cancels the run that goes on.
+    Stop,
+    /// Like [`Command::Resume`], if the run still has this execution key.
+    Approve(String),
+    /// Runs the failed jobs of a paused run again.
+    Resume,
+    /// Prints a waiver for a finding.
+    Waive {
+        finding: String,
+        reason: String,
+    },
+}
+
+/// Right that a command takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// The pull request's author, or the role triage.
+    Read,
+    /// The role write.
+    Act,
+}
+
+/// Role of a person in a repository, as far as commands need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Reads, or has no access.
+    Reader,
+    Triage,
+    /// Writes, maintains or administers.
+    Write,
+}
+
+/// Reason why a comment is no command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignored {
+    NotCreated,
+    NotAPullRequest,
+    Bot,
+    Edited,
+    NoCommand,
+    Deleted,
+    NotAllowed,
+    Answered,
+}
+
+impl Ignored {
+    /// Returns the reason as a sentence without its full stop.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotCreated => "only a new comment is a command",
+            Self::NotAPullRequest => "the comment is not on a pull request",
+            Self::Bot => "a bot gives no commands",
+            Self::Edited => "the comment was edited",
+            Self::NoCommand => "the first line of the comment does not begin with `/qa`",
+            Self::Deleted => "the comment was deleted",
+            Self::NotAllowed => {
+                "commands are for the author of the pull request and for people with the role triage"
+            }
+            Self::Answered => "the comment has its answer",
+        }
+    }
+}
+
+/// A comment, from the event or the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comment<'a> {
+    pub body: &'a str,
+    pub is_on_pull_request: bool,
+    pub is_by_bot: bool,
+    pub is_edited: bool,
+}
+
+/// The event `issue_comment`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentEvent {
+    pub number: u64,
+    pub comment: u64,
+}
+
+/// Returns the comment that an event is about, or the reason why it is no command. The API has the last word: the payload only
+/// spares it requests about comments that are none.
+pub fn comment_event(payload: &Value) -> Result<Result<CommentEvent, Ignored>, EventError> {
+    let number = payload.pointer("/issue/number").and_then(Value::as_u64);
+    let id = payload.pointer("/comment/id").and_then(Value::as_u64);
+    let body = payload.pointer("/comment/body").and_then(Value::as_str);
+    let (Some(number), Some(id), Some(body)) = (number, id, body) else {
+        return Err(EventError::Malformed("it has no comment".to_owned()));
+    };
+    if payload.pointer("/action").and_then(Value::as_str) != Some("created") {
+        return Ok(Err(Ignored::NotCreated));
+    }
+    let comment = Comment {
+        body,
+        is_on_pull_request: payload.pointer("/issue/pull_request").is_some_and(Value::is_object),
+        is_by_bot: payload.pointer("/comment/user/type").and_then(Value::as_str) == Some("Bot"),
+        is_edited: false,
+    };
+    Ok(route(comment).map(|_| CommentEvent { number, comment: id }))
+}
+
+/// Returns the command of a comment. Text after `/qa` that is no command is a request for help.
+pub fn route(comment: Comment<'_>) -> Result<Command, Ignored> {
+    if !comment.is_on_pull_request {
+        return Err(Ignored::NotAPullRequest);
+    }
+    if comment.is_by_bot {
+        return Err(Ignored::Bot);
+    }
+    if comment.is_edited {
+        return Err(Ignored::Edited);
+    }
+    parse(comment.body).ok_or(Ignored::NoCommand)
+}
+
+/// Parses the first line of a text; `None` if it does not begin with `/qa`. A quote, a code block and an indented line begin
+/// with something else.
+pub fn parse(text: &str) -> Option<Command> {
+    let line = text.split(['\n', '\r']).next().unwrap_or_default();
+    let prefix = line.get(..PREFIX.len())?;
+    let rest = &line[PREFIX.len()..];
+    let is_word = prefix.eq_ignore_ascii_case(PREFIX) && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    if !is_word {
+        return None;
+    }
+    if line.len() > MAX_LINE {
+        return Some(Command::Help);
+    }
+    Some(parse_words(rest).unwrap_or(Command::Help))
+}
+
+fn parse_words(text: &str) -> Option<Command> {
+    let lower = text.to_ascii_lowercase();
+    let words: Vec<&str> = lower.split_ascii_whitespace().collect();
+    let simple = match &*words {
+        ["status"] | ["where", "am", "i"] => Command::Status,
+        ["plan" | "next"] => Command::Plan,
+        ["report"] => Command::Report,
+        ["rerun"] => Command::Rerun,
+        ["crosscheck"] => Command::Crosscheck,
+        ["stop" | "abort"] => Command::Stop,
+        ["resume"] => Command::Resume,
+        ["explain", subject] if is_subject(subject) => Command::Explain((*subject).to_owned()),
+        ["approve", key] if is_digits(key, 8) => Command::Approve((*key).to_owned()),
+        ["waive", finding, _, ..] if is_digits(finding, 6) => {
+            // The reason keeps its case.
+            let reason: Vec<&str> = text.split_ascii_whitespace().skip(2).collect();
+            Command::Waive { finding: (*finding).to_owned(), reason: reason.join(" ") }
+        }
+        _ => return None,
+    };
+    Some(simple)
+}
+
+/// Returns whether a word may be the id of a rule, a lens or a finding.
+fn is_subject(word: &str) -> bool {
+    word.len() <= 80 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-/".contains(&byte))
+}
+
+fn is_digits(word: &str, least: usize) -> bool {
+    (least..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl Command {
+    pub fn access(&self) -> Access {
+        match self {
+            Self::Status | Self::Plan | Self::Explain(_) | Self::Report | Self::Help => Access::Read,
+            Self::Rerun
+            | Self::Crosscheck
+            | Self::Stop
+            | Self::Approve(_)
+            | Self::Resume
+            | Self::Waive { .. } => Access::Act,
+        }
+    }
+}
+
+impl Role {
+    /// Returns the role that the API's answer about a person gives. `permission` is the base of a custom role, whose own name
+    /// is ignored; only the predefined role `triage` tells triage from read.
+    pub fn from_permission(permission: &str, role_name: &str) -> Self {
+        match (permission, role_name) {
+            ("admin" | "write", _) => Self::Write,
+            ("read", "triage") => Self::Triage,
+            _ => Self::Reader,
+        }
+    }
+
+    pub fn may(self, access: Access, is_author: bool) -> bool {
+        match access {
+            Access::Read => is_author || self >= Self::Triage,
+            Access::Act => self >= Self::Write,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "commands_tests.rs"]
+mod tests;
