@@ -84,6 +84,8 @@ enum Command {
     ConsistencyApprove(super::consistency_approve::ApproveArgs),
     /// Check that a commit still keeps the conventions of the rubric in force
     ConsistencyCheck(super::consistency_check::CheckArgs),
+    /// Answer a command of pull requests, such as `/qa status`, from a local run
+    Route(super::route_command::RouteArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
     /// Show how often each rule would have blocked the changes merged last
@@ -370,6 +372,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::Explain(_)
         | Command::Plan(_)
         | Command::PolicyCheck(_)
+        | Command::Route(_)
         | Command::Run(_)
         | Command::Schema { .. }
         | Command::Upload(_)
@@ -432,6 +435,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             let document = policy_check::policy_check(&request, file.as_deref())?;
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
+        Command::Route(arguments) => super::route_command::route(&arguments, cancellation),
         Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),

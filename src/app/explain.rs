@@ -25,7 +25,7 @@ pub(crate) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<Vec
 }
 
 /// Returns the artifact root of runs without `--out`, from anywhere inside the checkout.
-fn default_root() -> PathBuf {
+pub(crate) fn default_root() -> PathBuf {
     let checkout = OpenRepository::discover(Path::new(".")).map(|repository| repository.root);
     checkout.unwrap_or_default().join(".qa-skill")
 }
@@ -55,7 +55,8 @@ fn suggestion(subject: &str) -> String {
     }
 }
 
-fn rule_page(subject: &str) -> Option<String> {
+/// Returns the page of a rule, a lens, a gate or a review.
+pub(crate) fn rule_page(subject: &str) -> Option<String> {
     if let Some(text) = gate_page(subject).or_else(|| review_page(subject)) {
         return Some(text);
     }

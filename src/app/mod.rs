@@ -1,6 +1,7 @@
 //! The composition root: commands, the wiring of ports, and what the process says and returns.
 
 mod action;
+mod answers;
 mod artifact_commands;
 mod ask_models;
 mod calibrate;
@@ -24,6 +25,7 @@ mod feature_update;
 mod finished;
 mod input_document;
 mod inputs;
+mod judged_run;
 mod log;
 mod option_values;
 mod plan_command;
@@ -32,6 +34,7 @@ mod prepare;
 mod progress;
 mod pull_request;
 mod record_command;
+mod route_command;
 #[cfg(target_os = "linux")]
 mod sandbox_command;
 mod schema_command;

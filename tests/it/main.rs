@@ -67,6 +67,7 @@ mod release;
 mod replay;
 mod reviews;
 mod reviews_live;
+mod route_command;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod sandbox_bounds;

@@ -1,5 +1,6 @@
 //! The output formats: each a file here and an entry in [`ALL`].
 
+pub mod answers;
 pub mod check_run;
 mod common;
 pub mod contract;
