@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route};
+use crate::support::fake_github::{Artifact, Comment, FakeGitHub, Fault, LATER, Permission, Route, Run};
 use crate::support::server::{Server, Spoilt};
 
 const TOKEN: &str = "token-of-the-test";
@@ -157,4 +157,49 @@ fn a_download_leads_to_another_host_where_no_token_belongs() {
     assert_eq!(exchange(&server, "GET", "/blobs/4", "").unwrap().0, 400, "with a token");
     fake.state().artifacts[0].expired = true;
     assert_eq!(ask(&server, "GET", "/actions/artifacts/4/zip", &Value::Null).0, 410);
+}
+
+#[test]
+fn a_run_is_run_again_or_cancelled_as_github_allows() {
+    let fake = FakeGitHub::new("owner/name", TOKEN);
+    let server = fake.serve();
+    let head = "a1".repeat(20);
+    fake.state().runs.push(Run {
+        id: 11,
+        head_sha: head.clone(),
+        status: "in_progress".to_owned(),
+        head_repository_id: 7,
+        ..Run::default()
+    });
+    let post = |route: &str| ask(&server, "POST", route, &Value::Null).0;
+    assert_eq!(post("/actions/runs/11/rerun"), 403, "it goes on");
+    assert_eq!((post("/actions/runs/11/cancel"), post("/actions/runs/11/cancel")), (202, 409));
+    assert_eq!((post("/actions/runs/11/rerun-failed-jobs"), post("/actions/runs/12/cancel")), (201, 404));
+    let list = |workflow: &str| format!("/actions/workflows/{workflow}/runs?head_sha={head}");
+    let (_, _, runs) = ask(&server, "GET", &list("qa.yml"), &Value::Null);
+    assert_eq!((&runs["total_count"], &runs["workflow_runs"][0]["status"]), (&json!(1), &json!("queued")));
+    assert_eq!(ask(&server, "GET", &list("deploy.yml"), &Value::Null).0, 404);
+    let counts = fake.state().runs.iter().map(|run| [run.reruns, run.reruns_of_failed, run.cancels]).next();
+    assert_eq!(counts, Some([0, 1, 1]));
+}
+
+#[test]
+fn a_reaction_is_kept_once_and_everybody_reads_unless_a_role_says_more() {
+    let fake = FakeGitHub::new("owner/name", TOKEN);
+    let server = fake.serve();
+    fake.state().comments.push(Comment { id: 5, number: 7, author: "kim".to_owned(), body: "hi".to_owned() });
+    let react =
+        |content: &str| ask(&server, "POST", "/issues/comments/5/reactions", &json!({"content": content})).0;
+    assert_eq!([react("eyes"), react("eyes"), react("wave")], [201, 200, 422]);
+    assert_eq!(fake.state().reactions[&5].len(), 1);
+    let triage = Permission { permission: "read".to_owned(), role_name: "triage".to_owned() };
+    fake.state().roles.insert("kim".to_owned(), triage);
+    let role = |login: &str| {
+        let (_, _, shown) = ask(&server, "GET", &format!("/collaborators/{login}/permission"), &Value::Null);
+        shown["role_name"].clone()
+    };
+    assert_eq!((role("kim"), role("eve")), (json!("triage"), json!("read")));
+    fake.state().edited.insert(5);
+    let (_, _, comment) = ask(&server, "GET", "/issues/comments/5", &Value::Null);
+    assert_ne!(comment["created_at"], comment["updated_at"]);
 }

@@ -1,5 +1,8 @@
 //! A fake of GitHub's API: state, limits, permissions and faults. It answers in memory, or on loopback.
 
+#[path = "fake_commands.rs"]
+mod commands;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,11 +11,14 @@ use std::sync::{Arc, Condvar, Mutex};
 use base64::Engine;
 use serde_json::{Value, json};
 
+pub(crate) use self::commands::{Permission, Run};
 use super::github_shapes::Names;
 use super::server::{Request, Response, Server, Spoilt};
 
 /// A date in the future.
 pub(crate) const LATER: &str = "2999-01-01T00:00:00Z";
+/// A date after that of every comment.
+pub(crate) const AFTER_COMMENTS: &str = "2026-01-02T03:30:00Z";
 
 /// Account of the token.
 pub(crate) const BOT: &str = "github-actions[bot]";
@@ -26,6 +32,14 @@ pub(crate) enum Route {
     ListChecks,
     ListAnnotations,
     GetPull,
+    GetComment,
+    AddReaction,
+    GetPermission,
+    ListRuns,
+    ListRunArtifacts,
+    Rerun,
+    RerunFailed,
+    CancelRun,
     ListComments,
     CreateComment,
     UpdateComment,
@@ -41,7 +55,11 @@ pub(crate) enum Route {
 }
 
 /// Routes that change state.
-const WRITES: [Route; 8] = [
+const WRITES: [Route; 12] = [
+    Route::AddReaction,
+    Route::Rerun,
+    Route::RerunFailed,
+    Route::CancelRun,
     Route::CreateCheck,
     Route::UpdateCheck,
     Route::CreateComment,
@@ -137,6 +155,13 @@ pub(crate) struct Artifact {
     pub(crate) head_repository_id: u64,
 }
 
+impl Artifact {
+    /// Id of the workflow run that stored it.
+    pub(crate) fn run_id(&self) -> u64 {
+        10 + self.id
+    }
+}
+
 /// State of the fake, for tests to arrange and inspect.
 #[derive(Default)]
 pub(crate) struct State {
@@ -147,6 +172,13 @@ pub(crate) struct State {
     pub(crate) pulls: BTreeMap<u64, String>,
     pub(crate) sarifs: Vec<Sarif>,
     pub(crate) artifacts: Vec<Artifact>,
+    pub(crate) runs: Vec<Run>,
+    /// Roles by login.
+    pub(crate) roles: BTreeMap<String, Permission>,
+    /// Reactions of the token's account by comment.
+    pub(crate) reactions: BTreeMap<u64, BTreeSet<String>>,
+    /// Comments that were edited.
+    pub(crate) edited: BTreeSet<u64>,
     /// Calls that the token has no permission for.
     pub(crate) denied: BTreeSet<Route>,
     /// Every call that was understood, in order.
@@ -327,6 +359,14 @@ impl FakeGitHub {
             ("GET", ["check-runs", id, "annotations"]) => (Route::ListAnnotations, &[id]),
             ("GET", ["commits", head, "check-runs"]) => (Route::ListChecks, &[head]),
             ("GET", ["pulls", number]) => (Route::GetPull, &[number]),
+            ("GET", ["issues", "comments", id]) => (Route::GetComment, &[id]),
+            ("POST", ["issues", "comments", id, "reactions"]) => (Route::AddReaction, &[id]),
+            ("GET", ["collaborators", login, "permission"]) => (Route::GetPermission, &[login]),
+            ("GET", ["actions", "workflows", file, "runs"]) => (Route::ListRuns, &[file]),
+            ("GET", ["actions", "runs", id, "artifacts"]) => (Route::ListRunArtifacts, &[id]),
+            ("POST", ["actions", "runs", id, "rerun"]) => (Route::Rerun, &[id]),
+            ("POST", ["actions", "runs", id, "rerun-failed-jobs"]) => (Route::RerunFailed, &[id]),
+            ("POST", ["actions", "runs", id, "cancel"]) => (Route::CancelRun, &[id]),
             ("GET", ["issues", number, "comments"]) => (Route::ListComments, &[number]),
             ("POST", ["issues", number, "comments"]) => (Route::CreateComment, &[number]),
             ("PATCH", ["issues", "comments", id]) => (Route::UpdateComment, &[id]),
@@ -356,7 +396,8 @@ impl FakeGitHub {
         let host = request.header("host").unwrap_or("127.0.0.1");
         let names =
             Names { api: format!("http://{host}{}", self.prefix), repository: self.repository.clone() };
-        if WRITES.contains(&route) && route != Route::DeleteComment && !request.json().is_object() {
+        let has_body = !request.body.is_empty();
+        if WRITES.contains(&route) && has_body && !request.json().is_object() {
             return problem(400, "Problems parsing JSON", &[]);
         }
         let mut call = Call { state: &mut state, names, request, body: request.json() };
@@ -368,6 +409,14 @@ impl FakeGitHub {
             Route::ListChecks => call.list_checks(&parts[0]),
             Route::ListAnnotations => call.list_annotations(number),
             Route::GetPull => call.get_pull(number),
+            Route::GetComment => call.get_comment(number),
+            Route::AddReaction => call.add_reaction(number),
+            Route::GetPermission => call.get_permission(&parts[0]),
+            Route::ListRuns => call.list_runs(&parts[0]),
+            Route::ListRunArtifacts => call.list_run_artifacts(number),
+            Route::Rerun => call.rerun(number, false),
+            Route::RerunFailed => call.rerun(number, true),
+            Route::CancelRun => call.cancel_run(number),
             Route::ListComments => call.list_comments(number),
             Route::CreateComment => call.create_comment(number),
             Route::UpdateComment => call.update_comment(number),

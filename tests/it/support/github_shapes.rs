@@ -24,8 +24,9 @@ impl Names {
     pub(crate) fn user(&self, login: &str) -> Value {
         let bot = login.ends_with("[bot]");
         let at = format!("{}/users/{login}", self.api).replace('[', "%5B").replace(']', "%5D");
+        let id: u64 = login.bytes().fold(7, |id, byte| (id * 31 + u64::from(byte)) % 1_000_003);
         let mut user = json!({
-            "login": login, "id": 41, "node_id": "U_41", "gravatar_id": "", "type": if bot { "Bot" } else { "User" },
+            "login": login, "id": id, "node_id": "U_41", "gravatar_id": "", "type": if bot { "Bot" } else { "User" },
             "site_admin": false, "url": at,
         });
         for name in ["avatar", "html", "followers", "following", "gists", "starred", "subscriptions"] {
@@ -183,10 +184,28 @@ impl Names {
             "expires_at": super::fake_github::LATER,
             "digest": artifact.digest,
             "workflow_run": {
-                "id": 10 + artifact.id, "repository_id": 7, "head_repository_id": artifact.head_repository_id,
+                "id": artifact.run_id(), "repository_id": 7, "head_repository_id": artifact.head_repository_id,
                 "head_branch": "topic", "head_sha": artifact.head_sha,
             },
         })
+    }
+
+    pub(crate) fn workflow_run(&self, run: &super::fake_github::Run) -> Value {
+        let url = format!("{}/actions/runs/{}", self.repo_url(), run.id);
+        let mut head_repository = self.repo();
+        head_repository["id"] = run.head_repository_id.into();
+        let mut shown = json!({
+            "id": run.id, "node_id": format!("WFR_{}", run.id), "name": "qa", "head_branch": "topic",
+            "head_sha": run.head_sha, "path": ".github/workflows/qa.yml", "display_title": "A change",
+            "run_number": 1, "run_attempt": 1, "event": "pull_request", "status": run.status,
+            "conclusion": run.conclusion, "workflow_id": 3, "url": url, "html_url": url, "pull_requests": [],
+            "created_at": TIME, "updated_at": TIME, "run_started_at": run.started_at, "head_commit": null,
+            "repository": self.repo(), "head_repository": head_repository,
+        });
+        for name in ["jobs", "logs", "check_suite", "artifacts", "cancel", "rerun", "workflow"] {
+            shown[format!("{name}_url")] = format!("{url}/{name}").into();
+        }
+        shown
     }
 
     pub(crate) fn sarif_receipt(&self, id: &str) -> Value {

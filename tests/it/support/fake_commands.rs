@@ -1,0 +1,120 @@
+//! What commands in comments need: comments one by one, reactions, roles, and workflow runs that can be run again.
+
+use serde_json::json;
+
+use super::{AFTER_COMMENTS, Artifact, Call, Response, problem};
+
+/// A workflow run, with counts of what was done to it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) id: u64,
+    pub(crate) head_sha: String,
+    pub(crate) status: String,
+    pub(crate) conclusion: Option<String>,
+    /// Start of the last attempt.
+    pub(crate) started_at: String,
+    /// 7 is the repository itself.
+    pub(crate) head_repository_id: u64,
+    pub(crate) reruns: usize,
+    pub(crate) reruns_of_failed: usize,
+    pub(crate) cancels: usize,
+}
+
+/// Permission and name of a role, as the API has them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Permission {
+    pub(crate) permission: String,
+    pub(crate) role_name: String,
+}
+
+impl Call<'_> {
+    pub(super) fn get_comment(&self, id: u64) -> Response {
+        let Some(comment) = self.state.comments.iter().find(|comment| comment.id == id) else {
+            return problem(404, "Not Found", &[]);
+        };
+        let mut shown = self.names.comment(comment);
+        if self.state.edited.contains(&id) {
+            shown["updated_at"] = AFTER_COMMENTS.into();
+        }
+        Response::json(200, &shown)
+    }
+
+    pub(super) fn add_reaction(&mut self, id: u64) -> Response {
+        let content = self.text("content").unwrap_or_default();
+        if !self.state.comments.iter().any(|comment| comment.id == id) {
+            return problem(404, "Not Found", &[]);
+        }
+        if !["+1", "-1", "laugh", "confused", "heart", "hooray", "rocket", "eyes"].contains(&&*content) {
+            return Self::invalid(&["content is not one of the list".to_owned()]);
+        }
+        let is_new = self.state.reactions.entry(id).or_default().insert(content.clone());
+        let user = self.names.user(super::BOT);
+        let shown = json!({
+            "id": id, "node_id": "R_1", "user": user, "content": content, "created_at": AFTER_COMMENTS,
+        });
+        Response::json(if is_new { 201 } else { 200 }, &shown)
+    }
+
+    pub(super) fn get_permission(&self, login: &str) -> Response {
+        // Everybody may read a public repository.
+        let read = Permission { permission: "read".to_owned(), role_name: "read".to_owned() };
+        let Permission { permission, role_name } = self.state.roles.get(login).unwrap_or(&read);
+        let user = self.names.user(login);
+        Response::json(200, &json!({"permission": permission, "role_name": role_name, "user": user}))
+    }
+
+    pub(super) fn list_runs(&self, workflow: &str) -> Response {
+        if workflow != "qa.yml" {
+            return problem(404, "Not Found", &[]);
+        }
+        let head = self.request.query("head_sha").unwrap_or_default();
+        let mut found: Vec<&Run> = self.state.runs.iter().filter(|run| run.head_sha == head).collect();
+        found.sort_by_key(|run| std::cmp::Reverse(run.id));
+        let shown: Vec<_> = found.iter().map(|run| self.names.workflow_run(run)).collect();
+        self.page(&shown, |page| json!({ "total_count": shown.len(), "workflow_runs": page }))
+    }
+
+    fn run(&mut self, id: u64) -> Option<&mut Run> {
+        self.state.runs.iter_mut().find(|run| run.id == id)
+    }
+
+    /// Begins another attempt, which GitHub refuses while one goes on.
+    pub(super) fn rerun(&mut self, id: u64, only_failed: bool) -> Response {
+        let Some(run) = self.run(id) else { return problem(404, "Not Found", &[]) };
+        if run.status != "completed" {
+            return problem(403, "This workflow is already running", &[]);
+        }
+        if only_failed && run.conclusion.as_deref() == Some("success") {
+            return problem(403, "This workflow run has no failed jobs", &[]);
+        }
+        if only_failed {
+            run.reruns_of_failed += 1
+        } else {
+            run.reruns += 1
+        }
+        run.status = "queued".to_owned();
+        run.conclusion = None;
+        run.started_at = AFTER_COMMENTS.to_owned();
+        Response::json(201, &json!({}))
+    }
+
+    pub(super) fn cancel_run(&mut self, id: u64) -> Response {
+        let Some(run) = self.run(id) else { return problem(404, "Not Found", &[]) };
+        if run.status == "completed" {
+            return problem(409, "Cannot cancel a workflow run that is completed.", &[]);
+        }
+        run.cancels += 1;
+        run.status = "completed".to_owned();
+        run.conclusion = Some("cancelled".to_owned());
+        Response::json(202, &json!({}))
+    }
+
+    pub(super) fn list_run_artifacts(&self, run: u64) -> Response {
+        let name = self.request.query("name");
+        let mut found: Vec<&Artifact> = self.state.artifacts.iter().collect();
+        found.retain(|artifact| artifact.run_id() == run);
+        found.retain(|artifact| *name.as_ref().unwrap_or(&artifact.name) == artifact.name);
+        let shown: Vec<_> = found.iter().map(|artifact| self.names.artifact(artifact)).collect();
+        self.page(&shown, |page| json!({ "total_count": shown.len(), "artifacts": page }))
+    }
+}
