@@ -37,7 +37,7 @@ const fn input(name: &'static str, description: &'static str) -> Input {
 const INPUTS: &[Input] = &[
     input(
         "command",
-        "`check`, `drift-check`, `plan`, `aggregate` or `features`; empty: `drift-check` on `schedule`, else `check`",
+        "`check`, `drift-check`, `plan`, `aggregate`, `features` or `route`; empty: `drift-check` on `schedule`, else `check`",
     ),
     input("mode", "`strict` or `best_effort`; empty: as in the policy"),
     input("preset", "`default`, `guarded` or `advisory`; empty: as in the policy"),
@@ -98,6 +98,10 @@ const INPUTS: &[Input] = &[
         "live",
         "drift-check: `true`: send the requests of stored reviews again, three times each, and report how the answers changed; empty: send none",
     ),
+    input(
+        "workflow",
+        "route: file name of the workflow that judges pull requests, such as `qa.yml`; its runs are answered from, run again and stopped",
+    ),
     input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];
 
@@ -137,6 +141,8 @@ pub(crate) enum ActionCommand {
     Aggregate,
     /// Update the feature list after a merge.
     Features,
+    /// Answer a command in a comment.
+    Route,
 }
 
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
@@ -169,6 +175,7 @@ pub(crate) struct Inputs {
     pub(crate) shard: Option<Shard>,
     pub(crate) shards: Option<u64>,
     pub(crate) parts: Option<PathBuf>,
+    pub(crate) workflow: Option<String>,
     pub(crate) publish_timeout: u64,
     pub(crate) replies: RepliesMode,
     pub(crate) no_model: bool,
@@ -200,6 +207,7 @@ impl Inputs {
             ("plan", ActionCommand::Plan),
             ("aggregate", ActionCommand::Aggregate),
             ("features", ActionCommand::Features),
+            ("route", ActionCommand::Route),
         ];
         let objects = [("checkout", ObjectSource::Checkout), ("server", ObjectSource::Server)];
         let surfaces =
@@ -233,6 +241,7 @@ impl Inputs {
             shard: parser.shard("shard")?,
             shards: parser.number("shards", 1, MAX_SHARDS)?,
             parts: parser.text("parts").map(PathBuf::from),
+            workflow: parser.text("workflow"),
             publish_timeout: parser.number("publish-timeout", 5, 3600)?.unwrap_or(PUBLISH_TIMEOUT_SECONDS),
             replies: parser
                 .word("replies", &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?

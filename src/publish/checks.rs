@@ -146,6 +146,31 @@ impl GitHub {
         })
     }
 
+    /// Completes own check runs that began until a time and go on, as cancelled. Returns their number.
+    pub(crate) fn cancel_unfinished(
+        &self,
+        wanted: &WantedCheck<'_>,
+        until: &str,
+    ) -> Result<usize, PublishError> {
+        let output = Output {
+            title: "Cancelled".to_owned(),
+            summary: "A person stopped the run with `/qa stop`. `/qa rerun` judges this head again."
+                .to_owned(),
+            text: None,
+        };
+        self.client.with_retries(CANCEL, || {
+            let mut unfinished = self.own_checks(CANCEL, wanted)?;
+            unfinished.retain(|run| {
+                let has_begun = matches!(run.started_at.as_deref(), Some(started) if started <= until);
+                has_begun && run.status.as_deref() != Some("completed")
+            });
+            for run in &unfinished {
+                self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[])?;
+            }
+            Ok(unfinished.len())
+        })
+    }
+
     fn complete(
         &self,
         operation: Operation,

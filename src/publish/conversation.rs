@@ -151,6 +151,12 @@ impl GitHub {
         })
     }
 
+    /// Returns whether a pull request has an owned comment.
+    pub(crate) fn has_comment(&self, number: u64, ownership: Ownership<'_>) -> Result<bool, PublishError> {
+        let list = format!("/issues/{number}/comments");
+        self.client.with_retries(COMMENT, || Ok(!self.owned(COMMENT, &list, ownership)?.is_empty()))
+    }
+
     /// Opens or updates the issue. Problems of a closed issue do not open another one; new problems do.
     pub(crate) fn drift_issue(&self, issue: &DriftIssue<'_>) -> Result<Posted, PublishError> {
         let title = limits::plain(issue.title, MAX_TITLE);

@@ -12,9 +12,12 @@ const LIMITED: Duration = Duration::from_secs(60);
 /// Permission that a token needs for an operation, as in a workflow's `permissions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
+    Actions,
     Checks,
     Contents,
     Issues,
+    /// Every token has it, so a refusal means that the repository or the person is out of reach.
+    Metadata,
     PullRequests,
     SecurityEvents,
 }
@@ -23,9 +26,11 @@ impl Permission {
     /// Returns the line for a workflow.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
+            Self::Actions => "actions: write",
             Self::Checks => "checks: write",
             Self::Contents => "contents: read",
             Self::Issues => "issues: write",
+            Self::Metadata => "metadata: read",
             Self::PullRequests => "pull-requests: write",
             Self::SecurityEvents => "security-events: write",
         }

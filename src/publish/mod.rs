@@ -9,6 +9,7 @@ mod branch_rules;
 mod checks;
 mod client;
 mod code_scanning;
+mod commands;
 mod conversation;
 mod error;
 mod lease;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 
 pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
+pub(crate) use commands::{Asked, PullRequest, Restarted, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use error::PublishError;
 pub(crate) use lease::{Claim, Lease, WantedCheck};

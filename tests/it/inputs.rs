@@ -248,6 +248,10 @@ fn every_input_changes_what_a_step_does() {
     let ran = Ran::with(&clean(), &[("publish-timeout", "60")]);
     assert_eq!(ran.setting("publish-timeout"), "60");
 
+    of(&["workflow"]);
+    let ran = Ran::with(&clean(), &[("workflow", "qa.yml")]);
+    assert_eq!(ran.setting("workflow"), "qa.yml");
+
     assert_eq!(tried, declared("inputs"));
 }
 

@@ -25,6 +25,7 @@ mod callers;
 mod canaries;
 mod canaries_beside;
 mod cli;
+mod commands;
 mod consistency;
 mod delta;
 mod determinism;

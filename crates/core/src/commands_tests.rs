@@ -1,3 +1,5 @@
+//! Each form of a comment, and each role.
+
 use serde_json::json;
 
 use super::*;

@@ -179,8 +179,8 @@ pub fn finding(finding: &Finding) -> String {
         ("Fix", markdown(&visible_cut(&finding.fix, MAX_SUMMARY))),
     ];
     let mut text = format!(
-        "**{}**: {}\n\n",
-        markdown(&finding.rule_id),
+        "{}: {}\n\n",
+        markdown_code(&finding.rule_id),
         markdown(&visible_cut(&finding.summary, MAX_SUMMARY))
     );
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
@@ -215,6 +215,12 @@ mod tests {
     fn judged(sample: &sample::Sample) -> Judged<'_> {
         let report = sample.report(false);
         Judged { result: report.result, change_set: report.change_set, phase: RunPhase::Idle }
+    }
+
+    #[test]
+    fn help_is_the_table_of_the_documentation() {
+        let (_, table) = HELP.split_once("\n\n").unwrap();
+        assert!(include_str!("../../../docs/commands.md").contains(table));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod last_line;
 mod live_status;
 mod next_agent;
 mod publication;
+mod route;
 mod surfaces;
 
 use std::io::Read;
@@ -114,8 +115,14 @@ fn perform(
     runner: &Runner,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
-    if environment.inputs.command == ActionCommand::Features {
-        return features::features(environment, runner, cancellation);
+    match environment.inputs.command {
+        ActionCommand::Features => return features::features(environment, runner, cancellation),
+        ActionCommand::Route => return route::route(environment, runner, cancellation),
+        ActionCommand::ByEvent
+        | ActionCommand::Check
+        | ActionCommand::DriftCheck
+        | ActionCommand::Plan
+        | ActionCommand::Aggregate => {}
     }
     match task(environment)? {
         Task::Check(change) => check_change(environment, runner, change, cancellation),
@@ -216,7 +223,8 @@ fn check_change(
             | ActionCommand::Check
             | ActionCommand::DriftCheck
             | ActionCommand::Plan
-            | ActionCommand::Features,
+            | ActionCommand::Features
+            | ActionCommand::Route,
             _,
         ) => None,
     };

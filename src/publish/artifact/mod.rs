@@ -2,6 +2,7 @@
 
 mod exchange;
 mod merged;
+mod of_run;
 mod repository;
 mod service;
 mod upload;

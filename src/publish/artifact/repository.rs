@@ -83,8 +83,8 @@ pub(crate) struct Listing {
 }
 
 #[derive(Deserialize)]
-struct Page {
-    artifacts: Vec<ListedArtifact>,
+pub(super) struct Page {
+    pub(super) artifacts: Vec<ListedArtifact>,
 }
 
 impl Repository<'_> {

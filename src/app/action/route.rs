@@ -1,0 +1,323 @@
+//! The command `route`: answers a comment on a pull request.
+//!
+//! Every step begins with the state on GitHub, so that a job that is killed and run again does nothing twice: an answered
+//! comment is done, a run that began after the comment is its effect, and only what began before it is stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::publication::{CHECK_NAME, COMMENT_AUTHOR};
+use super::surfaces::{Outputs, Runner, annotate};
+use crate::app::answers;
+use crate::app::client::client;
+use crate::app::drift_check::{runs_below, temporary_archive};
+use crate::app::exit::{Exit, Failure};
+use crate::app::judged_run::JudgedRun;
+use crate::config::{ActionEnvironment, now};
+use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
+use crate::publish::{
+    Asked, GitHub, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WantedCheck,
+    WorkflowRun,
+};
+use crate::store::{Caps, unpack};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_contracts::v1::RunPhase;
+use qa_core::commands::{Access, Command, CommentEvent, Ignored, comment_event, route as route_comment};
+use qa_core::event::EventError;
+use qa_core::phases::{RunEvent, next};
+use qa_run::ports::Cancellation;
+
+/// Time limit of all requests together.
+const BUDGET: Duration = Duration::from_secs(300);
+/// Maximum number of workflow runs of a head whose artifacts are looked for, the newest first.
+const MOST_RUNS: usize = 10;
+
+const ALL_JOBS: &str = "rerun";
+const FAILED_JOBS: &str = "rerun-failed-jobs";
+
+const NEEDS_WRITE: &str = "This command needs the role write.\n";
+const CLOSED: &str = "The pull request is closed, so its runs stay as they are.\n";
+const NO_ARTIFACT: &str =
+    "This head has no run with an artifact yet. `/qa rerun` judges it again; a push starts a new run.\n";
+const STARTED: &str =
+    "This head is judged again, in full and with its cross-check. The check run has the result.\n";
+const RESUMED: &str = "The run goes on: its failed jobs run again. That grants nothing: what the run waited for has to \
+                       be there by now, and what it may do is in the policy of the base.\n";
+const GOES_ON: &str = "A run of this head goes on already. `/qa stop` cancels it.\n";
+const NO_RUN: &str = "The workflow has no run of this head. A push starts one.\n";
+const NOTHING_TO_STOP: &str = "No run of this head that began before the comment goes on.\n";
+const STOPPED: &str =
+    "The run of this head is cancelled, and its check run with it. `/qa rerun` judges this head again.\n";
+const NOT_PAUSED: &str =
+    "The run of this head is not paused, so there is nothing to resume. `/qa status` shows it.\n";
+const VOID: &str = "No run of this head has this execution key: a push or another base makes another one. \
+                    `/qa status` shows the key in force.\n";
+const FOREIGN: &str =
+    "\nThe run is that of a fork, whose author may have changed the workflow that stored it.\n";
+
+/// Answers the comment of the event, or logs why it is no command.
+pub(crate) fn route(
+    environment: &ActionEnvironment,
+    runner: &Runner,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    let context = &environment.context;
+    if context.event_name != "issue_comment" {
+        let reason = "commands are comments on pull requests";
+        return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());
+    }
+    let answered = match comment_event(&super::read_event(&context.event_path)?)? {
+        Ok(event) => answer_comment(environment, &event, cancellation)?,
+        Err(ignored) => Err(ignored),
+    };
+    if let Err(ignored) = answered {
+        annotate("notice", "qa-skill", &format!("nothing to do: {}", ignored.as_str()));
+    }
+    runner.write_outputs(&Outputs::default().set("verdict", "none"))?;
+    Ok(Exit::Pass)
+}
+
+fn answer_comment(
+    environment: &ActionEnvironment,
+    event: &CommentEvent,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Result<(), Ignored>, Failure> {
+    let github = github(environment, cancellation)?;
+    let Some(asked) = github.comment(event.comment)? else { return Ok(Err(Ignored::Deleted)) };
+    if !asked.is_on(event.number) {
+        return Ok(Err(Ignored::NotAPullRequest));
+    }
+    let command = match route_comment(asked.comment()) {
+        Ok(command) => command,
+        Err(ignored) => return Ok(Err(ignored)),
+    };
+    let pull = github.pull_request(event.number)?;
+    let (role, is_author) = (github.role_of(&asked)?, asked.is_by_author_of(&pull));
+    // Strangers get no answer, so that they cannot make the bot write.
+    if !role.may(Access::Read, is_author) {
+        return Ok(Err(Ignored::NotAllowed));
+    }
+    let marker = format!("<!-- qa-skill answer {} -->", asked.id);
+    let author_login = environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+    let ownership = Ownership { marker: &marker, author_login };
+    if github.has_comment(event.number, ownership)? {
+        return Ok(Err(Ignored::Answered));
+    }
+    github.acknowledge(&asked)?;
+    let body = if !role.may(command.access(), is_author) {
+        NEEDS_WRITE.to_owned()
+    } else {
+        Request::new(environment, &github, &asked, &pull, cancellation)?.answer(&command)?
+    };
+    github.sticky_comment(&StickyComment { number: event.number, ownership, body: &body })?;
+    Ok(Ok(()))
+}
+
+fn github(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> Result<GitHub, Failure> {
+    let context = &environment.context;
+    let Some(token) = environment.inputs.token.clone() else {
+        return Err(PublishError::Settings("the input `token` is not set".to_owned()).into());
+    };
+    let target = Target {
+        api_url: &context.api_url,
+        repository: &context.repository,
+        token,
+        seed: environment.artifacts.seed(),
+    };
+    Ok(GitHub::new(Arc::new(client(BUDGET, cancellation)?), target)?)
+}
+
+/// A command that may be carried out.
+struct Request<'a> {
+    environment: &'a ActionEnvironment,
+    github: &'a GitHub,
+    asked: &'a Asked,
+    pull: &'a PullRequest,
+    head: CommitId,
+    workflow: &'a str,
+    cancellation: &'a Arc<Cancellation>,
+}
+
+/// The newest stored run of a head.
+enum Stored {
+    Judged(Box<JudgedRun>),
+    /// Why the artifact is not believed.
+    Refused(Code),
+    Missing,
+}
+
+impl<'a> Request<'a> {
+    fn new(
+        environment: &'a ActionEnvironment,
+        github: &'a GitHub,
+        asked: &'a Asked,
+        pull: &'a PullRequest,
+        cancellation: &'a Arc<Cancellation>,
+    ) -> Result<Self, Failure> {
+        let Some(workflow) = environment.inputs.workflow.as_deref() else {
+            let message =
+                "route needs the input `workflow`: the file name of the workflow that judges pull requests";
+            return Err(Failure { exit: Exit::Usage, ..Failure::with_code(Code::InputInvalid, message) });
+        };
+        let head = pull.head().ok_or_else(|| {
+            Failure::with_code(Code::PublishFailed, "failed to read the pull request: its head is no commit")
+        })?;
+        Ok(Self { environment, github, asked, pull, head, workflow, cancellation })
+    }
+
+    fn answer(&self, command: &Command) -> Result<String, Failure> {
+        if command.access() == Access::Act && !self.pull.is_open() {
+            return Ok(CLOSED.to_owned());
+        }
+        match command {
+            Command::Help => Ok(answers::help()),
+            Command::Rerun | Command::Crosscheck => self.restart(ALL_JOBS, STARTED),
+            Command::Stop => self.stop(),
+            Command::Resume => self.resume(None),
+            Command::Approve(key) => self.resume(Some(key)),
+            Command::Status
+            | Command::Plan
+            | Command::Report
+            | Command::Explain(_)
+            | Command::Waive { .. } => self.read(command),
+        }
+    }
+
+    fn read(&self, command: &Command) -> Result<String, Failure> {
+        let runs = self.runs()?;
+        let stored = self.stored(&runs)?;
+        let judged = match &stored {
+            Stored::Judged(run) => Some(run.judged()),
+            Stored::Refused(_) | Stored::Missing => None,
+        };
+        let mut text = match (command, judged) {
+            (Command::Explain(subject), judged) => answers::explain(subject, judged),
+            (Command::Plan, Some(judged)) => judged.plan(),
+            (Command::Report, Some(judged)) => judged.report(),
+            // A link stands for the reason, so that no text of the comment is repeated.
+            (Command::Waive { finding, .. }, Some(judged)) => {
+                let owner = format!("@{}", self.asked.login());
+                answers::waive(finding, judged, &owner, &self.asked.html_url, now())
+            }
+            (_, Some(judged)) => judged.status(),
+            (_, None) => without_run(&stored),
+        };
+        let newest = runs.first();
+        if matches!(command, Command::Status | Command::Plan) && newest.is_some_and(|run| !run.is_completed())
+        {
+            text.push_str("\nA run of this head goes on.\n");
+        }
+        if newest.is_some_and(WorkflowRun::is_foreign) {
+            text.push_str(FOREIGN);
+        }
+        Ok(text)
+    }
+
+    fn restart(&self, jobs: &'static str, started: &str) -> Result<String, Failure> {
+        let since = &self.asked.created_at;
+        Ok(match self.github.restart(self.workflow, &self.head, since, jobs)? {
+            Restarted::Started => started.to_owned(),
+            Restarted::GoesOn => GOES_ON.to_owned(),
+            Restarted::NoRun => NO_RUN.to_owned(),
+        })
+    }
+
+    /// Continues a paused run. It grants nothing: what the run waits for has to be there, by the base's policy.
+    fn resume(&self, key: Option<&str>) -> Result<String, Failure> {
+        let runs = self.runs()?;
+        let Some(newest) = runs.first() else { return Ok(NO_RUN.to_owned()) };
+        if newest.began_since(&self.asked.created_at) {
+            return Ok(RESUMED.to_owned());
+        }
+        if !newest.is_completed() {
+            return Ok(GOES_ON.to_owned());
+        }
+        let stored = self.stored(std::slice::from_ref(newest))?;
+        let phase = match (&stored, key) {
+            (Stored::Judged(run), Some(key))
+                if !run.judged().result.execution_key.as_str().starts_with(key) =>
+            {
+                return Ok(VOID.to_owned());
+            }
+            (Stored::Judged(run), _) => run.judged().phase,
+            (Stored::Refused(_) | Stored::Missing, Some(_)) => return Ok(without_run(&stored)),
+            (Stored::Refused(_) | Stored::Missing, None) if newest.is_success() => RunPhase::Idle,
+            // A run that ended before it stored anything.
+            (Stored::Refused(_) | Stored::Missing, None) => RunPhase::PausedManual,
+        };
+        match next(phase, RunEvent::Resumed) {
+            Ok(_) => self.restart(FAILED_JOBS, RESUMED),
+            Err(_) => Ok(NOT_PAUSED.to_owned()),
+        }
+    }
+
+    fn stop(&self) -> Result<String, Failure> {
+        let until = &self.asked.created_at;
+        let runs = self.github.cancel_runs(self.workflow, &self.head, until)?;
+        let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+        let wanted = WantedCheck {
+            head: &self.head,
+            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME),
+            external_id: "",
+            details_url: None,
+            app: author.strip_suffix("[bot]").unwrap_or(author),
+        };
+        let checks = self.github.cancel_unfinished(&wanted, until)?;
+        Ok(if runs + checks > 0 { STOPPED } else { NOTHING_TO_STOP }.to_owned())
+    }
+
+    fn runs(&self) -> Result<Vec<WorkflowRun>, Failure> {
+        Ok(self.github.runs_of_head(self.workflow, &self.head)?)
+    }
+
+    /// Returns the newest stored run of this head among workflow runs, verified.
+    fn stored(&self, runs: &[WorkflowRun]) -> Result<Stored, Failure> {
+        let (inputs, variables) = (&self.environment.inputs, &self.environment.artifacts);
+        let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
+        let http = client(BUDGET, self.cancellation)?;
+        let repository = Repository {
+            http: &http,
+            api: variables.api().unwrap_or_default().to_owned(),
+            name: self.environment.context.repository.clone(),
+            token: inputs.token.clone(),
+        };
+        for run in runs.iter().take(MOST_RUNS) {
+            if let Some(artifact) = repository.artifact_of_run(&name, run.id)? {
+                return self.verified(&repository, &artifact);
+            }
+        }
+        Ok(Stored::Missing)
+    }
+
+    fn verified(&self, repository: &Repository<'_>, artifact: &ListedArtifact) -> Result<Stored, Failure> {
+        let scratch = self.environment.artifacts.scratch();
+        let mut archive = temporary_archive(&scratch)?;
+        repository.download(artifact, Caps::DEFAULT.archive_bytes, archive.as_file_mut())?;
+        let directory = match unpack(archive.path(), Caps::DEFAULT, &scratch) {
+            Ok(directory) => directory,
+            Err(error) => return Ok(Stored::Refused(error.code())),
+        };
+        // The last attempt of a key is the last by name.
+        let Some(path) = runs_below(directory.path()).pop() else {
+            return Ok(Stored::Refused(Code::RecordingMissing));
+        };
+        match JudgedRun::open(&path, self.cancellation) {
+            Ok(run) if run.judged().change_set.head_sha == self.head => Ok(Stored::Judged(Box::new(run))),
+            Ok(_) => Ok(Stored::Refused(Code::HeadSuperseded)),
+            Err(failure) => {
+                self.cancellation.check()?;
+                Ok(Stored::Refused(failure.code.unwrap_or(Code::InternalError)))
+            }
+        }
+    }
+}
+
+fn without_run(stored: &Stored) -> String {
+    match stored {
+        Stored::Refused(code) => {
+            format!("The stored run of this head cannot be verified: `{code}`. {}.\n", code.hint())
+        }
+        Stored::Missing | Stored::Judged(_) => NO_ARTIFACT.to_owned(),
+    }
+}

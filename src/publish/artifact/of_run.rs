@@ -1,0 +1,19 @@
+//! Finds the artifact of a workflow run by its name.
+
+use super::exchange::in_query;
+use super::repository::{ListedArtifact, Page, Repository};
+use super::{ArtifactError, ArtifactName};
+
+impl Repository<'_> {
+    /// Returns the newest artifact of a name that a workflow run has, unless it expired.
+    pub(crate) fn artifact_of_run(
+        &self,
+        name: &ArtifactName,
+        run: u64,
+    ) -> Result<Option<ListedArtifact>, ArtifactError> {
+        let route = format!("actions/runs/{run}/artifacts?name={}&per_page=100", in_query(name.as_str()));
+        let found = self.fetch_json::<Page>("list the artifacts of a run", &route)?.artifacts;
+        let usable = found.into_iter().filter(|artifact| artifact.name == name.as_str() && !artifact.expired);
+        Ok(usable.max_by_key(|artifact| artifact.id))
+    }
+}

@@ -1,0 +1,284 @@
+//! What commands in comments need of the API: the comment, its pull request, the role of its author, and workflow runs.
+//!
+//! A run that began after the comment is the effect of the command, or makes it needless: so an attempt that follows a lost
+//! response, also of an earlier process, does nothing twice. Times are GitHub's own.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::GitHub;
+use super::client::{Operation, encoded};
+use super::error::{AttemptError, Permission, PublishError};
+use qa_contracts::ids::CommitId;
+use qa_core::commands::{Comment, Role};
+use qa_run::http::Method;
+
+const READ_COMMENT: Operation = Operation { what: "read the comment", needs: Permission::PullRequests };
+const READ_PULL: Operation = Operation { what: "read the pull request", needs: Permission::PullRequests };
+const READ_ROLE: Operation = Operation { what: "read a person's role", needs: Permission::Metadata };
+const REACT: Operation = Operation { what: "react to the comment", needs: Permission::PullRequests };
+const LIST_RUNS: Operation = Operation { what: "list the workflow runs", needs: Permission::Actions };
+const RESTART: Operation = Operation { what: "run the workflow again", needs: Permission::Actions };
+const CANCEL: Operation = Operation { what: "cancel the workflow run", needs: Permission::Actions };
+
+/// A comment, as the API has it now.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) id: u64,
+    #[serde(default)]
+    body: Option<String>,
+    /// `None` if the account was deleted.
+    #[serde(default)]
+    user: Option<Account>,
+    pub(crate) created_at: String,
+    updated_at: String,
+    pub(crate) html_url: String,
+    issue_url: String,
+    #[serde(default)]
+    performed_via_github_app: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Account {
+    id: u64,
+    login: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+}
+
+impl Asked {
+    /// Returns what a router has to know.
+    pub(crate) fn comment(&self) -> Comment<'_> {
+        let is_person = matches!(&self.user, Some(user) if user.kind == "User");
+        Comment {
+            body: self.body.as_deref().unwrap_or_default(),
+            is_on_pull_request: true,
+            is_by_bot: !is_person || self.performed_via_github_app.is_some(),
+            is_edited: self.updated_at != self.created_at,
+        }
+    }
+
+    /// Returns whether it is a comment on this pull request or issue.
+    pub(crate) fn is_on(&self, number: u64) -> bool {
+        self.issue_url.rsplit('/').next() == Some(&*number.to_string())
+    }
+
+    pub(crate) fn login(&self) -> &str {
+        match &self.user {
+            Some(user) => &user.login,
+            None => "",
+        }
+    }
+
+    pub(crate) fn is_by_author_of(&self, pull: &PullRequest) -> bool {
+        matches!((&self.user, &pull.user), (Some(user), Some(author)) if user.id == author.id)
+    }
+}
+
+/// A pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct PullRequest {
+    state: String,
+    #[serde(default)]
+    user: Option<Account>,
+    head: Side,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Side {
+    sha: String,
+}
+
+impl PullRequest {
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == "open"
+    }
+
+    pub(crate) fn head(&self) -> Option<CommitId> {
+        CommitId::parse(&self.head.sha).ok()
+    }
+}
+
+#[derive(Deserialize)]
+struct Collaborator {
+    #[serde(default)]
+    permission: String,
+    #[serde(default)]
+    role_name: String,
+    #[serde(default)]
+    user: Option<Account>,
+}
+
+/// A run of the workflow that judges pull requests.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct WorkflowRun {
+    pub(crate) id: u64,
+    head_sha: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    conclusion: Option<String>,
+    /// Start of the last attempt. RFC 3339 in UTC; times compare as texts.
+    #[serde(default)]
+    run_started_at: Option<String>,
+    repository: Identity,
+    #[serde(default)]
+    head_repository: Option<Identity>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Identity {
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct WorkflowRunPage {
+    workflow_runs: Vec<WorkflowRun>,
+}
+
+impl WorkflowRun {
+    pub(crate) fn is_completed(&self) -> bool {
+        self.status.as_deref() == Some("completed")
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        self.conclusion.as_deref() == Some("success")
+    }
+
+    /// Returns whether its workflow may be one of another repository.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.head_repository.as_ref() != Some(&self.repository)
+    }
+
+    pub(crate) fn began_since(&self, time: &str) -> bool {
+        matches!(self.run_started_at.as_deref(), Some(started) if started >= time)
+    }
+
+    fn began_until(&self, time: &str) -> bool {
+        matches!(self.run_started_at.as_deref(), Some(started) if started <= time)
+    }
+}
+
+/// Outcome of a request to run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restarted {
+    /// A run that began after the comment exists, by this request or by another.
+    Started,
+    /// A run that began before the comment goes on.
+    GoesOn,
+    NoRun,
+}
+
+impl GitHub {
+    /// Returns a comment, or `None` if it was deleted.
+    pub(crate) fn comment(&self, id: u64) -> Result<Option<Asked>, PublishError> {
+        let route = format!("/issues/comments/{id}");
+        self.client.with_retries(READ_COMMENT, || {
+            match self.client.request_json(READ_COMMENT, Method::Get, &route, None) {
+                Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => Ok(None),
+                other => other.map(Some),
+            }
+        })
+    }
+
+    pub(crate) fn pull_request(&self, number: u64) -> Result<PullRequest, PublishError> {
+        let route = format!("/pulls/{number}");
+        self.client.with_retries(READ_PULL, || self.client.request_json(READ_PULL, Method::Get, &route, None))
+    }
+
+    /// Returns the role of a comment's author. An account that is not the one that commented has none.
+    pub(crate) fn role_of(&self, asked: &Asked) -> Result<Role, PublishError> {
+        let Some(user) = &asked.user else { return Ok(Role::Reader) };
+        let route = format!("/collaborators/{}/permission", encoded(&user.login));
+        self.client.with_retries(READ_ROLE, || {
+            let answer: Collaborator = match self.client.request_json(READ_ROLE, Method::Get, &route, None) {
+                Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => {
+                    return Ok(Role::Reader);
+                }
+                other => other?,
+            };
+            let is_same = matches!(&answer.user, Some(answered) if answered.id == user.id);
+            Ok(match is_same {
+                true => Role::from_permission(&answer.permission, &answer.role_name),
+                false => Role::Reader,
+            })
+        })
+    }
+
+    /// Adds a reaction as a receipt. GitHub keeps one of a kind for each account.
+    pub(crate) fn acknowledge(&self, asked: &Asked) -> Result<(), PublishError> {
+        let route = format!("/issues/comments/{}/reactions", asked.id);
+        let body = json!({"content": "eyes"});
+        self.client
+            .with_retries(REACT, || self.client.send(REACT, Method::Post, &route, Some(&body)).map(drop))
+    }
+
+    /// Returns the runs of a workflow about a head of pull requests, the newest first.
+    pub(crate) fn runs_of_head(
+        &self,
+        workflow: &str,
+        head: &CommitId,
+    ) -> Result<Vec<WorkflowRun>, PublishError> {
+        self.client.with_retries(LIST_RUNS, || self.list_runs(LIST_RUNS, workflow, head))
+    }
+
+    fn list_runs(
+        &self,
+        operation: Operation,
+        workflow: &str,
+        head: &CommitId,
+    ) -> Result<Vec<WorkflowRun>, AttemptError> {
+        let route = format!("/actions/workflows/{}/runs?head_sha={head}", encoded(workflow));
+        let mut runs = self.client.list(operation, &route, |page: WorkflowRunPage| page.workflow_runs)?;
+        runs.retain(|run| run.head_sha == head.as_str() && run.event.starts_with("pull_request"));
+        runs.sort_by_key(|run| std::cmp::Reverse(run.id));
+        Ok(runs)
+    }
+
+    /// Runs the newest run of a head again, all jobs or those that failed, unless one began since a time.
+    pub(crate) fn restart(
+        &self,
+        workflow: &str,
+        head: &CommitId,
+        since: &str,
+        jobs: &'static str,
+    ) -> Result<Restarted, PublishError> {
+        self.client.with_retries(RESTART, || {
+            let runs = self.list_runs(RESTART, workflow, head)?;
+            let Some(run) = runs.first() else { return Ok(Restarted::NoRun) };
+            if run.began_since(since) {
+                return Ok(Restarted::Started);
+            }
+            if !run.is_completed() {
+                return Ok(Restarted::GoesOn);
+            }
+            let route = format!("/actions/runs/{}/{jobs}", run.id);
+            self.client.send(RESTART, Method::Post, &route, None)?;
+            Ok(Restarted::Started)
+        })
+    }
+
+    /// Cancels the runs of a head that began until a time and go on. Returns their number.
+    pub(crate) fn cancel_runs(
+        &self,
+        workflow: &str,
+        head: &CommitId,
+        until: &str,
+    ) -> Result<usize, PublishError> {
+        self.client.with_retries(CANCEL, || {
+            let mut runs = self.list_runs(CANCEL, workflow, head)?;
+            runs.retain(|run| !run.is_completed() && run.began_until(until));
+            for run in &runs {
+                let route = format!("/actions/runs/{}/cancel", run.id);
+                match self.client.send(CANCEL, Method::Post, &route, None) {
+                    // The run ended meanwhile.
+                    Err(AttemptError::Final(PublishError::Refused { status: 409, .. })) => {}
+                    other => drop(other?),
+                }
+            }
+            Ok(runs.len())
+        })
+    }
+}
