@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route};
+use crate::support::fake_github::{
+    Artifact, Check, Comment, FakeGitHub, Fault, LATER, Permission, Route, Run,
+};
 use crate::support::origin::{NAME, Origin};
 use crate::support::prism::{Prism, forward};
 use crate::support::step::{Step, TOKEN, faulty};
-use crate::support::{Response, Server, archive, repair, sha256, tamper};
+use crate::support::{Outcome, Response, Server, archive, qa_skill, repair, sha256, tamper, temp};
 
 fn check(annotations: usize, conclusion: &str) -> Value {
     let annotation = json!({
@@ -129,4 +131,70 @@ fn what_a_night_reads_and_tells_is_as_github_describes_it() {
 
 fn calls(github: &FakeGitHub, route: Route) -> usize {
     github.state().calls.iter().filter(|known| **known == route).count()
+}
+
+/// A step that answers a comment, through Prism.
+fn answer(prism: &Prism, home: &std::path::Path, body: &str) -> Outcome {
+    let event = json!({
+        "action": "created", "issue": {"number": 7, "pull_request": {}},
+        "comment": {"id": 900, "body": body, "user": {"login": "wes", "type": "User"}},
+    });
+    std::fs::write(home.join("event.json"), event.to_string()).unwrap();
+    qa_skill([""; 0])
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_EVENT_NAME", "issue_comment")
+        .env("GITHUB_EVENT_PATH", home.join("event.json"))
+        .env("GITHUB_REPOSITORY", NAME)
+        .env("GITHUB_API_URL", format!("http://{}", prism.address))
+        .env("GITHUB_OUTPUT", home.join("output"))
+        .env("RUNNER_TEMP", home)
+        .env("INPUT_TOKEN", TOKEN)
+        .env("INPUT_COMMAND", "route")
+        .env("INPUT_WORKFLOW", "qa.yml")
+        .run()
+}
+
+#[test]
+fn what_commands_send_and_what_the_fake_answers_are_as_github_describes_them() {
+    let github = FakeGitHub::new(NAME, TOKEN);
+    let api = github.serve();
+    let Some(prism) = Prism::start(&api) else { return };
+    let (head, home) = ("1".repeat(40), temp());
+    let before = "2026-01-02T03:00:00Z".to_owned();
+    let write = Permission { permission: "write".to_owned(), role_name: "write".to_owned() };
+    for (body, status, words) in [
+        ("/qa status", "completed", "no run with an artifact"),
+        ("/qa rerun", "completed", "judged again"),
+        ("/qa resume", "completed", "The run goes on"),
+        ("/qa stop", "in_progress", "is cancelled"),
+    ] {
+        let mut state = github.state();
+        state.pulls.insert(7, head.clone());
+        state.roles.insert("wes".to_owned(), write.clone());
+        let conclusion = (status == "completed").then(|| "failure".to_owned());
+        state.runs = vec![Run {
+            id: 11,
+            head_sha: head.clone(),
+            status: status.to_owned(),
+            conclusion,
+            started_at: before.clone(),
+            head_repository_id: 7,
+            ..Run::default()
+        }];
+        state.checks = vec![Check {
+            id: 800,
+            name: "qa-skill verdict".to_owned(),
+            head_sha: head.clone(),
+            status: "in_progress".to_owned(),
+            started_at: Some(before.clone()),
+            ..Check::default()
+        }];
+        let (author, body) = ("wes".to_owned(), body.to_owned());
+        state.comments = vec![Comment { id: 900, number: 7, author, body: body.clone() }];
+        drop(state);
+        let outcome = answer(&prism, home.path(), &body).expect(0);
+        let state = github.state();
+        let answers = state.comments.iter().filter(|one| one.body.contains(words)).count();
+        assert_eq!(answers, 1, "{body}: {} {:?}", outcome.text(), state.comments);
+    }
 }

@@ -117,6 +117,33 @@ fn every_example_of_an_event_is_judged_or_refused_as_what_it_is() {
 }
 
 #[test]
+fn every_example_of_a_comment_is_routed_and_none_is_a_command() {
+    let Some(examples) = examples() else { return };
+    let origin = origin();
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 2);
+    let examples = &examples["issue_comment"];
+    assert!(!examples.is_empty());
+    for (number, example) in examples.iter().enumerate() {
+        let before = server.requests().len();
+        std::fs::remove_file(origin.repo.beside("output")).ok();
+        let (event, checkout) = (example.clone(), step.checkout.clone());
+        let step = Step {
+            origin: &origin,
+            server: &server,
+            checkout,
+            name: "issue_comment",
+            git_ref: "refs/heads/master",
+            event,
+        };
+        let outcome = step.program().env("INPUT_COMMAND", "route").env("INPUT_WORKFLOW", "qa.yml").run();
+        assert_eq!((outcome.exit, &*step.output("verdict")), (0, "none"), "{number}: {}", outcome.stderr);
+        assert!(outcome.text().contains("nothing to do: "), "{}", outcome.text());
+        assert_eq!(server.requests().len(), before, "a comment that is no command needs no request");
+    }
+}
+
+#[test]
 fn an_event_about_commits_that_nobody_has_is_an_error_and_no_verdict() {
     let Some(examples) = examples() else { return };
     let origin = origin();

@@ -171,7 +171,7 @@ fn a_run_is_run_again_or_cancelled_as_github_allows() {
         head_repository_id: 7,
         ..Run::default()
     });
-    let post = |route: &str| ask(&server, "POST", route, &Value::Null).0;
+    let post = |route: &str| ask(&server, "POST", route, &json!({})).0;
     assert_eq!(post("/actions/runs/11/rerun"), 403, "it goes on");
     assert_eq!((post("/actions/runs/11/cancel"), post("/actions/runs/11/cancel")), (202, 409));
     assert_eq!((post("/actions/runs/11/rerun-failed-jobs"), post("/actions/runs/12/cancel")), (201, 404));

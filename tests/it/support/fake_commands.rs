@@ -59,7 +59,8 @@ impl Call<'_> {
         // Everybody may read a public repository.
         let read = Permission { permission: "read".to_owned(), role_name: "read".to_owned() };
         let Permission { permission, role_name } = self.state.roles.get(login).unwrap_or(&read);
-        let user = self.names.user(login);
+        let mut user = self.names.user(login);
+        user["role_name"] = role_name.as_str().into();
         Response::json(200, &json!({"permission": permission, "role_name": role_name, "user": user}))
     }
 
