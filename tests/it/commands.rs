@@ -2,6 +2,7 @@
 //! twice. Everything is asked of the stand-in for GitHub, which counts what was done.
 
 use std::path::PathBuf;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -11,7 +12,7 @@ use crate::support::fake_github::{
 };
 use crate::support::origin::NAME;
 use crate::support::step::TOKEN;
-use crate::support::{Outcome, Program, Repo, RunDir, Server, change, judged, qa_skill, temp};
+use crate::support::{Outcome, Program, Random, Repo, RunDir, Server, change, judged, qa_skill, temp};
 
 /// Number of the pull request, whose author is kim.
 const NUMBER: u64 = 7;
@@ -344,4 +345,131 @@ fn route_is_for_comments_and_needs_the_workflow_that_judges() {
     desk.program().env("INPUT_WORKFLOW", "").run().expect_code(2, "INPUT_INVALID");
     desk.program().env("INPUT_TOKEN", "").run().expect_code(3, "PUBLISH_FAILED");
     assert_eq!(desk.effects().reruns, 0);
+}
+
+/// A made-up comment, and what it may do.
+struct Case {
+    login: &'static str,
+    body: String,
+    is_command: bool,
+    is_edited: bool,
+    goes_on: bool,
+    is_paused: bool,
+    /// The call in which the job is killed, and whether it had its effect.
+    killed_at: usize,
+    acts: bool,
+}
+
+const PEOPLE: [&str; 5] = ["ada", "wes", "tri", "kim", "eve"];
+
+impl Case {
+    fn draw(random: &mut Random, finding: &str, key: &str) -> Self {
+        let commands = [
+            "/qa status",
+            "/qa next",
+            &format!("/qa explain {}", &finding[..8]),
+            "/qa report",
+            "/qa help",
+            "/qa rerun",
+            "/qa crosscheck",
+            "/qa stop",
+            "/qa resume",
+            &format!("/qa approve {}", &key[..12]),
+            &format!("/qa waive {} {ECHO}", &finding[..8]),
+            &format!("/qa {ECHO} rerun"),
+        ];
+        let command = (*random.pick(&commands)).to_owned();
+        let (body, is_command) = match random.below(10) {
+            0 => (format!("> {command}"), false),
+            1 => (format!("```\n{command}\n```"), false),
+            2 => (format!("Dear gate,\n{command}"), false),
+            3 => (format!("{}\r\n{ECHO}\n/qa stop", command.to_uppercase()), true),
+            _ => (command, true),
+        };
+        Self {
+            login: random.pick::<&str>(&PEOPLE),
+            body,
+            is_command,
+            is_edited: random.below(12) == 0,
+            goes_on: random.below(3) == 0,
+            is_paused: random.below(2) == 0,
+            killed_at: 1 + random.below(11),
+            acts: random.below(2) == 0,
+        }
+    }
+
+    /// The oracle: written from the table of the documentation, and not from the program.
+    fn expected(&self) -> Effects {
+        let is_writer = ["ada", "wes"].contains(&self.login);
+        let may_read = is_writer || ["tri", "kim"].contains(&self.login);
+        let mut effects = Effects::default();
+        if !self.is_command || self.is_edited || !may_read {
+            return effects;
+        }
+        (effects.answers, effects.reactions) = (1, 1);
+        let first = self.body.lines().next().unwrap().to_lowercase();
+        let word = first.split(' ').nth(1).unwrap();
+        match word {
+            "rerun" | "crosscheck" if is_writer && !self.goes_on => effects.reruns = 1,
+            "stop" if is_writer && self.goes_on => (effects.cancels, effects.cancelled_checks) = (1, 1),
+            "resume" | "approve" if is_writer && !self.goes_on && self.is_paused => {
+                effects.reruns_of_failed = 1
+            }
+            _ => {}
+        }
+        effects
+    }
+}
+
+/// Kills the job in a call, if it comes that far.
+fn kill_in_call(desk: &Desk, case: &Case) -> bool {
+    let reached = desk.github.hold(case.killed_at, case.acts);
+    let mut child =
+        desk.program().bare_command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut was_reached = false;
+    loop {
+        if reached.recv_timeout(std::time::Duration::from_millis(2)).is_ok() {
+            was_reached = true;
+            child.kill().unwrap();
+        }
+        if was_reached || child.try_wait().unwrap().is_some() {
+            break;
+        }
+    }
+    child.wait().unwrap();
+    desk.github.release();
+    was_reached
+}
+
+/// `QA_SKILL_COMMANDS=1000` draws more cases, from the same seed.
+#[test]
+fn a_job_that_is_killed_in_any_call_and_run_again_does_nothing_twice_and_nothing_that_the_role_may_not() {
+    let (failed, paused) = (Judged::failed(), Judged::paused());
+    let amount = std::env::var("QA_SKILL_COMMANDS").map_or(60, |text| text.parse().unwrap());
+    let mut random = Random(20_260_101);
+    let mut killed = 0;
+    for number in 0..amount {
+        let mut case = Case::draw(&mut random, &failed.finding()[0], &paused.key());
+        let judged = if case.is_paused { &paused } else { &failed };
+        if case.login == "eve" && number % 2 == 0 {
+            case.login = "robot[bot]";
+        }
+        let mut desk = Desk::new(judged, case.login, &case.body);
+        if case.goes_on {
+            desk = desk.in_progress(&judged.head());
+        }
+        if case.is_edited {
+            desk.github.state().edited.insert(COMMENT);
+        }
+        killed += usize::from(kill_in_call(&desk, &case));
+        let place = format!("case {number}: {} {:?} call {}", case.login, case.body, case.killed_at);
+        for _ in 0..2 {
+            let outcome = desk.run();
+            assert_eq!(outcome.exit, 0, "{place}: {}", outcome.stderr);
+            assert_eq!(desk.effects(), case.expected(), "{place}: {:?}", desk.answers());
+            let quoted = desk.answers().iter().any(|answer| answer.contains(ECHO));
+            assert!(!quoted && !outcome.text().contains(ECHO), "{place}: {:?}", desk.answers());
+        }
+    }
+    assert!(killed >= amount / 4, "only {killed} of {amount} jobs were killed");
 }
