@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use crate::drift::packed;
 use crate::support::fake_github::{
-    AFTER_COMMENTS, Artifact, BOT, Check, Comment, FakeGitHub, LATER, Permission, Run,
+    AFTER_COMMENTS, Artifact, BOT, Check, Comment, FakeGitHub, Fault, LATER, Permission, Route, Run,
 };
 use crate::support::origin::NAME;
 use crate::support::step::TOKEN;
-use crate::support::{Outcome, Program, Random, Repo, RunDir, Server, change, judged, qa_skill, temp};
+use crate::support::{
+    Outcome, Program, Random, Repo, Response, RunDir, Server, change, judged, qa_skill, temp,
+};
 
 /// Number of the pull request, whose author is kim.
 const NUMBER: u64 = 7;
@@ -331,7 +333,10 @@ fn a_run_is_started_continued_or_stopped_once() {
     let desk = Desk::new(&failed, "wes", &approve);
     desk.github.state().artifacts.clear();
     acted(&desk, &base, "no run with an artifact");
-    desk.github.state().runs.clear();
+    let desk = Desk::new(&failed, "wes", "/qa rerun");
+    let closed = json!({"state": "closed", "user": null, "head": {"sha": failed.head()}});
+    desk.github.fault(Route::GetPull, 1, Fault::Answer(Response::json(200, &closed)));
+    acted(&desk, &base, "The pull request is closed");
     let desk = Desk::new(&failed, "wes", "/qa rerun");
     desk.github.state().runs.clear();
     acted(&desk, &base, "no run of this head");

@@ -12,6 +12,7 @@ use crate::app::answers;
 use crate::app::client::client;
 use crate::app::drift_check::{runs_below, temporary_archive};
 use crate::app::exit::{Exit, Failure};
+use crate::app::explain::rule_page;
 use crate::app::judged_run::JudgedRun;
 use crate::config::{ActionEnvironment, now};
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
@@ -37,7 +38,7 @@ const ALL_JOBS: &str = "rerun";
 const FAILED_JOBS: &str = "rerun-failed-jobs";
 
 const NEEDS_WRITE: &str = "This command needs the role write.\n";
-const CLOSED: &str = "The pull request is closed, so its runs stay as they are.\n";
+const CLOSED: &str = "The pull request is closed, so this command does nothing.\n";
 const NO_ARTIFACT: &str =
     "This head has no run with an artifact yet. `/qa rerun` judges it again; a push starts a new run.\n";
 const STARTED: &str =
@@ -172,6 +173,7 @@ impl<'a> Request<'a> {
         }
         match command {
             Command::Help => Ok(answers::help()),
+            Command::Explain(subject) if rule_page(subject).is_some() => Ok(answers::explain(subject, None)),
             Command::Rerun | Command::Crosscheck => self.restart(ALL_JOBS, STARTED),
             Command::Stop => self.stop(),
             Command::Resume => self.resume(None),
@@ -192,7 +194,7 @@ impl<'a> Request<'a> {
             Stored::Refused(_) | Stored::Missing => None,
         };
         let mut text = match (command, judged) {
-            (Command::Explain(subject), judged) => answers::explain(subject, judged),
+            (Command::Explain(subject), Some(judged)) => answers::explain(subject, Some(judged)),
             (Command::Plan, Some(judged)) => judged.plan(),
             (Command::Report, Some(judged)) => judged.report(),
             // A link stands for the reason, so that no text of the comment is repeated.
