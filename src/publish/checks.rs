@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::GitHub;
 use super::client::Operation;
 use super::error::{AttemptError, Permission, PublishError};
-use super::lease::Lease;
+use super::lease::{HeadChecks, Lease};
 use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
 use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
 use qa_run::http::Method;
@@ -146,12 +146,8 @@ impl GitHub {
         })
     }
 
-    /// Completes own check runs that began until a time and go on, as cancelled. Returns their number.
-    pub(crate) fn cancel_unfinished(
-        &self,
-        wanted: &WantedCheck<'_>,
-        until: &str,
-    ) -> Result<usize, PublishError> {
+    /// Completes check runs that began until a time and go on, as cancelled. Returns their number.
+    pub(crate) fn cancel_unfinished(&self, of: &HeadChecks, until: &str) -> Result<usize, PublishError> {
         let output = Output {
             title: "Cancelled".to_owned(),
             summary: "A person stopped the run with `/qa stop`. `/qa rerun` judges this head again."
@@ -159,13 +155,13 @@ impl GitHub {
             text: None,
         };
         self.client.with_retries(CANCEL, || {
-            let mut unfinished = self.own_checks(CANCEL, wanted)?;
+            let mut unfinished = self.own_checks(CANCEL, of)?;
             unfinished.retain(|run| {
                 let has_begun = matches!(run.started_at.as_deref(), Some(started) if started <= until);
-                has_begun && run.status.as_deref() != Some("completed")
+                has_begun && run.is_open()
             });
             for run in &unfinished {
-                self.complete(CANCEL, run, CheckConclusion::Cancelled, &output, &[])?;
+                self.conclude(CANCEL, run, CheckRunConclusion::Cancelled, Some(&output))?;
             }
             Ok(unfinished.len())
         })

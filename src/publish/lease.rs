@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::checks::{CheckRun, Output};
-use super::client::Operation;
+use super::client::{Operation, encoded};
 use super::error::{AttemptError, Permission, PublishError};
 use super::{GitHub, limits};
 use octocrab::params::checks::{CheckRunConclusion, CheckRunStatus};
@@ -36,18 +36,24 @@ impl Claim {
     }
 }
 
-/// Check run of a head, and the claim of the run that wants it.
+/// Identity of the check runs of one gate on one head.
 #[derive(Debug, Clone)]
-pub(crate) struct WantedCheck {
+pub(crate) struct HeadChecks {
     /// The head of the pull request, never the merge commit.
     pub(crate) head: CommitId,
     /// Name, different from that of any job.
     pub(crate) name: String,
+    /// Slug of the token's app. Check runs of other apps are never changed.
+    pub(crate) app: String,
+}
+
+/// Check run that a run wants.
+#[derive(Debug, Clone)]
+pub(crate) struct WantedCheck {
+    pub(crate) of: HeadChecks,
     pub(crate) claim: Claim,
     /// Target of the "Details" link.
     pub(crate) details_url: Option<String>,
-    /// Slug of the token's app. Check runs of other apps are never changed.
-    pub(crate) app: String,
 }
 
 /// Check run that a run claimed.
@@ -88,7 +94,7 @@ impl GitHub {
             body["details_url"] = url.as_str().into();
         }
         let check = self.client.with_retries(START, || {
-            let newest = self.own_checks(START, &wanted)?.into_iter().max_by_key(|run| run.id);
+            let newest = self.own_checks(START, &wanted.of)?.into_iter().max_by_key(|run| run.id);
             match newest {
                 // An attempt without a response started it.
                 Some(check) if wanted.claim.is_of(&check) => Ok(check),
@@ -98,8 +104,8 @@ impl GitHub {
                 }
                 Some(_) | None => {
                     let mut body = body.clone();
-                    body["name"] = wanted.name.as_str().into();
-                    body["head_sha"] = wanted.head.as_str().into();
+                    body["name"] = wanted.of.name.as_str().into();
+                    body["head_sha"] = wanted.of.head.as_str().into();
                     body["status"] = json!(CheckRunStatus::InProgress);
                     self.client.request_json(START, Method::Post, "/check-runs", Some(&body))
                 }
@@ -112,7 +118,7 @@ impl GitHub {
     /// ended. Fails if a later run has claimed the head meanwhile.
     pub(crate) fn close_earlier(&self, lease: &Lease, stale: &str) -> Result<(), PublishError> {
         self.client.with_retries(CLOSE, || {
-            let runs = self.own_checks(CLOSE, &lease.wanted)?;
+            let runs = self.own_checks(CLOSE, &lease.wanted.of)?;
             for run in runs.iter().filter(|run| run.id < lease.check.id && run.is_open()) {
                 if matches!(run.started_at.as_deref(), Some(started) if started < stale) {
                     self.conclude(CLOSE, run, CheckRunConclusion::TimedOut, None)?;
@@ -126,7 +132,7 @@ impl GitHub {
 
     /// Fails if a later run has claimed the head.
     pub(super) fn hold(&self, operation: Operation, lease: &Lease) -> Result<(), AttemptError> {
-        let runs = self.own_checks(operation, &lease.wanted)?;
+        let runs = self.own_checks(operation, &lease.wanted.of)?;
         self.hold_among(operation, lease, &runs)
     }
 
@@ -158,12 +164,15 @@ impl GitHub {
         self.conclude(CLOSE, run, CheckRunConclusion::Cancelled, Some(&output))
     }
 
-    /// Returns the check runs of this name and head by the token's app.
-    fn own_checks(&self, operation: Operation, wanted: &WantedCheck) -> Result<Vec<CheckRun>, AttemptError> {
-        let (head, name) = (wanted.head.as_str(), super::client::encoded(&wanted.name));
-        let route = format!("/commits/{head}/check-runs?check_name={name}&filter=all");
+    pub(super) fn own_checks(
+        &self,
+        operation: Operation,
+        of: &HeadChecks,
+    ) -> Result<Vec<CheckRun>, AttemptError> {
+        let HeadChecks { head, name, app } = of;
+        let route = format!("/commits/{head}/check-runs?check_name={}&filter=all", encoded(name));
         let mut runs = self.client.list(operation, &route, |page: CheckRunPage| page.check_runs)?;
-        runs.retain(|run| run.is_by(&wanted.app) && run.name.as_deref() == Some(&*wanted.name));
+        runs.retain(|run| run.is_by(app) && run.name.as_ref() == Some(name));
         Ok(runs)
     }
 }

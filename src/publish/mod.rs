@@ -25,7 +25,7 @@ pub(crate) use code_scanning::SarifUpload;
 pub(crate) use commands::{Asked, PullRequest, Restarted, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use error::PublishError;
-pub(crate) use lease::{Claim, Lease, WantedCheck};
+pub(crate) use lease::{Claim, HeadChecks, Lease, WantedCheck};
 
 use client::Client;
 use qa_run::http::Http;

@@ -10,10 +10,11 @@ use super::surfaces::{Runner, annotate};
 use crate::app::client::client;
 use crate::app::console;
 use crate::app::exit::{Exit, Failure};
-use crate::config::{ActionEnvironment, Surfaces, now};
+use crate::config::{ActionEnvironment, Inputs, Surfaces, now};
 use crate::publish::artifact::moment;
 use crate::publish::{
-    Claim, GitHub, Lease, Ownership, PublishError, SarifUpload, StickyComment, Target, WantedCheck,
+    Claim, GitHub, HeadChecks, Lease, Ownership, PublishError, SarifUpload, StickyComment, Target,
+    WantedCheck,
 };
 use qa_contracts::ids::{CommitId, ExecutionKey};
 use qa_contracts::secret::Secret;
@@ -32,6 +33,16 @@ pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 const STALE: Duration = Duration::from_secs(2 * 60 * 60);
 /// Time that a cancelled run has to finish publishing: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);
+
+/// Returns the check runs of a head that are this step's by its inputs.
+pub(super) fn head_checks(inputs: &Inputs, head: &CommitId) -> HeadChecks {
+    let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+    HeadChecks {
+        head: head.clone(),
+        name: inputs.check_name.as_deref().unwrap_or(CHECK_NAME).to_owned(),
+        app: author.strip_suffix("[bot]").unwrap_or(author).to_owned(),
+    }
+}
 
 /// Outcome of publishing.
 pub(crate) struct Published {
@@ -148,13 +159,10 @@ impl<'a> Publication<'a> {
         }
         let Some(destination) = self.destination() else { return };
         let context = &self.environment.context;
-        let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
         let wanted = WantedCheck {
-            head: self.head.clone(),
-            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME).to_owned(),
+            of: head_checks(&self.environment.inputs, &self.head),
             claim: Claim::new(key, &context.run_id, &context.run_attempt),
             details_url: self.run_page(),
-            app: author.strip_suffix("[bot]").unwrap_or(author).to_owned(),
         };
         let github = destination.github(key, self.budget(), self.cancellation);
         match github.and_then(|github| Ok((github.claim_head(wanted)?, github))) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::publication::{CHECK_NAME, COMMENT_AUTHOR};
+use super::publication::{COMMENT_AUTHOR, head_checks};
 use super::surfaces::{Outputs, Runner, annotate};
 use crate::app::answers;
 use crate::app::client::client;
@@ -17,8 +17,7 @@ use crate::app::judged_run::JudgedRun;
 use crate::config::{ActionEnvironment, now};
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
 use crate::publish::{
-    Asked, GitHub, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WantedCheck,
-    WorkflowRun,
+    Asked, GitHub, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
 };
 use crate::store::{Caps, unpack};
 use qa_contracts::codes::Code;
@@ -257,15 +256,8 @@ impl<'a> Request<'a> {
     fn stop(&self) -> Result<String, Failure> {
         let until = &self.asked.created_at;
         let runs = self.github.cancel_runs(self.workflow, &self.head, until)?;
-        let author = self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
-        let wanted = WantedCheck {
-            head: &self.head,
-            name: self.environment.inputs.check_name.as_deref().unwrap_or(CHECK_NAME),
-            external_id: "",
-            details_url: None,
-            app: author.strip_suffix("[bot]").unwrap_or(author),
-        };
-        let checks = self.github.cancel_unfinished(&wanted, until)?;
+        let of = head_checks(&self.environment.inputs, &self.head);
+        let checks = self.github.cancel_unfinished(&of, until)?;
         Ok(if runs + checks > 0 { STOPPED } else { NOTHING_TO_STOP }.to_owned())
     }
 
