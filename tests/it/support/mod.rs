@@ -6,6 +6,7 @@ pub(crate) mod fake_github;
 #[cfg(target_os = "linux")]
 pub(crate) mod fence;
 mod forge;
+pub(crate) mod git_http;
 pub(crate) mod github_shapes;
 pub(crate) mod hub;
 pub(crate) mod injections;
