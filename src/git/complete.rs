@@ -170,14 +170,7 @@ impl OpenRepository {
         if !wants.is_empty() {
             let present = needed.iter().copied().chain(clone_head).filter(|id| self.has_tree(*id));
             let haves: Vec<String> = present.map(|id| id.to_string()).collect();
-            let request = FetchRequest {
-                wants: &wants,
-                haves: &haves,
-                shallow: &clone_shallow,
-                depth: 1,
-                commits_only: false,
-            };
-            session.fetch(&request, &self.store)?;
+            session.fetch_trees(&wants, &haves, clone_shallow, &self.store)?;
             self.reopen()?;
         }
         if let Some(id) = self.missing(&needed).first() {
@@ -194,9 +187,7 @@ impl OpenRepository {
     fn fetch_merge(&mut self, session: &Session<'_>, merge: Oid, parents: [Oid; 2]) -> Result<(), GitError> {
         let (wants, haves) = ([merge.to_string()], parents.map(|id| id.to_string()));
         let shallow = shallow_commits(self.objects())?;
-        let request =
-            FetchRequest { wants: &wants, haves: &haves, shallow: &shallow, depth: 1, commits_only: false };
-        session.fetch(&request, &self.store)?;
+        session.fetch_trees(&wants, &haves, shallow, &self.store)?;
         self.reopen()
     }
 
@@ -292,6 +283,22 @@ impl<'a> Session<'a> {
         let indexer = answer.finish().map_err(|error| self.broken(&error))?;
         indexer.commit().map_err(|error| self.broken(&reason(&error)))?;
         Ok(shallow)
+    }
+
+    /// Fetches commits with their trees. The trees of `haves` are present and those of their ancestors may not be, so the
+    /// haves are declared shallow: else the server leaves out what it takes for present.
+    fn fetch_trees(
+        &self,
+        wants: &[String],
+        haves: &[String],
+        mut shallow: Vec<String>,
+        store: &Store,
+    ) -> Result<(), GitError> {
+        shallow.extend_from_slice(haves);
+        shallow.sort();
+        shallow.dedup();
+        let request = FetchRequest { wants, haves, shallow: &shallow, depth: 1, commits_only: false };
+        self.fetch(&request, store).map(drop)
     }
 
     fn broken(&self, reason: &str) -> GitError {

@@ -43,6 +43,18 @@ fn every_depth_of_checkout_gives_the_run_a_laptop_gives() {
 }
 
 #[test]
+fn a_pull_request_on_the_tip_of_its_base_is_judged_at_every_depth() {
+    let origin = Origin::up_to_date(&faulty());
+    let server = origin.serve();
+    for depth in [1, 2, 0] {
+        let step = Step::on_pull_request(&origin, &server, depth);
+        step.run().expect(1);
+        let changes = step.run_dir().json("change-set.json");
+        assert_eq!(changes["mergeBaseSha"], origin.base.to_string(), "depth {depth}");
+    }
+}
+
+#[test]
 fn the_runner_is_told_the_verdict_and_where_everything_is() {
     let origin = Origin::with_topic(&faulty());
     let server = origin.serve();

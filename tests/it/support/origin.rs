@@ -57,6 +57,17 @@ impl Origin {
         Self::opened(Rc::new(repo), 7, base, fork_point, topic)
     }
 
+    /// A pull request on the tip of `main`, so that its head and its merge have one tree.
+    pub(crate) fn up_to_date(topic: &Files) -> Self {
+        let Self { repo, base, .. } = Self::with_topic(topic);
+        let head = commit_after(&repo, topic, &[base], 40);
+        let merge = commit_after(&repo, topic, &[base, head], 41);
+        let merge_ref = "refs/pull/8/merge".to_owned();
+        repo.reference("refs/pull/8/head", head);
+        repo.reference(&merge_ref, merge);
+        Self { repo, number: 8, merge_ref, base, fork_point: base, head, merge }
+    }
+
     /// Another pull request of the same origin.
     pub(crate) fn another(&self, number: u64, topic: &Files) -> Self {
         Self::opened(Rc::clone(&self.repo), number, self.base, self.fork_point, topic)
