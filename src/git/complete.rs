@@ -45,7 +45,11 @@ impl Remote<'_> {
         if !reply.is_success() {
             return Err(refused(&shown_url(&self.url), reply.status));
         }
-        Ok(read_tip(&body, name).and_then(|id| CommitId::parse(&id).ok()))
+        let broken = |reason: &str| GitError::Incomplete(format!("{}: {reason}", shown_url(&self.url)));
+        match read_tip(&body, name).map_err(broken)? {
+            Some(id) => CommitId::parse(&id).map(Some).map_err(|error| broken(&error.to_string())),
+            None => Ok(None),
+        }
     }
 
     /// Sends a request until it is answered or no wait is left.

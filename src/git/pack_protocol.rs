@@ -54,21 +54,28 @@ pub(super) fn encode_tips(names: &[&str]) -> Vec<u8> {
 }
 
 /// Returns the commit of a ref in the response to [`encode_tips`], or the one that an annotated tag names. The response may
-/// list more refs, since names match as prefixes.
-pub(super) fn read_tip(answer: &[u8], name: &str) -> Option<String> {
+/// list more refs, since names match as prefixes. `None` means that the server has no such ref, so a response that is not
+/// whole is an error.
+pub(super) fn read_tip(answer: &[u8], name: &str) -> Result<Option<String>, &'static str> {
+    const FLUSH: &[u8] = b"0000";
     let mut rest = answer;
-    while let Some(packet) = next_packet(rest) {
+    let mut tip = None;
+    while rest != FLUSH {
+        let packet = next_packet(rest).ok_or("the answer is not a whole list of refs")?;
         rest = packet.rest;
+        if packet.data.starts_with(b"ERR ") {
+            return Err("the server refused to list refs");
+        }
         let text = String::from_utf8_lossy(packet.data);
         let mut words = text.trim_end().split(' ');
         if let (Some(id), Some(listed)) = (words.next(), words.next())
             && listed == name
         {
             let peeled = words.find_map(|attribute| attribute.strip_prefix("peeled:"));
-            return Some(peeled.unwrap_or(id).to_owned());
+            tip = Some(peeled.unwrap_or(id).to_owned());
         }
     }
-    None
+    Ok(tip)
 }
 
 fn command(name: &str) -> Vec<u8> {
@@ -304,8 +311,13 @@ mod tests {
     #[test]
     fn a_tip_is_that_of_the_very_ref_and_not_of_a_longer_name() {
         let answer = packets(&[b"aaaa refs/heads/main-2\n", b"bbbb refs/heads/main\n", b"."]);
-        assert_eq!(read_tip(&answer, "refs/heads/main"), Some("bbbb".into()));
-        assert_eq!(read_tip(&answer, "refs/heads/mai"), None);
+        assert_eq!(read_tip(&answer, "refs/heads/main"), Ok(Some("bbbb".into())));
+        assert_eq!(read_tip(&answer, "refs/heads/mai"), Ok(None));
+        assert_eq!(read_tip(b"0000", "HEAD"), Ok(None));
+        for broken in [&b""[..], b"<html>", b"{}", &answer[..20], &answer[..answer.len() - 4]] {
+            assert!(read_tip(broken, "refs/heads/main").is_err(), "{}", String::from_utf8_lossy(broken));
+        }
+        assert!(read_tip(&packets(&[b"ERR access denied", b"."]), "HEAD").is_err());
     }
 
     #[test]

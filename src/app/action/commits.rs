@@ -62,7 +62,8 @@ impl Sources<'_> {
                 self.tip(&format!("refs/heads/{name}"))
             }
             BaseRule::Replaced { commit, git_ref } => {
-                let is_default = self.tip("HEAD")? == self.tip(git_ref)?;
+                let default = self.tip("HEAD")?;
+                let is_default = default.is_some() && default == self.tip(git_ref)?;
                 Ok(Some(commit.clone()).filter(|_| is_default))
             }
             BaseRule::DefaultBranch => match self.tip("HEAD")? {
