@@ -213,7 +213,8 @@ impl Calls<'_> {
             self.http.fetch(request.body(body.to_vec()))
         });
         let response = response.map_err(|error| ArtifactError::upload(what, error))?;
-        if response.reply.is_success() {
+        // The store answers each write with 201; another success is something in between, which stored nothing.
+        if response.reply.status == 201 {
             return Ok(());
         }
         Err(self.refused(what, &response))

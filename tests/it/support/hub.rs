@@ -56,14 +56,23 @@ impl Hub {
                     None => {
                         let list = String::from_utf8(request.body.clone()).unwrap();
                         let ids = list.split("<Latest>").skip(1).map(|part| part.split('<').next().unwrap());
-                        state.joined = ids.flat_map(|id| state.blocks[id].clone()).collect();
+                        let blocks: Option<Vec<_>> = ids.map(|id| state.blocks.get(id).cloned()).collect();
+                        let Some(blocks) = blocks else {
+                            return Response::new(400, "<Error><Code>InvalidBlockList</Code></Error>");
+                        };
+                        state.joined = blocks.concat();
                     }
                 }
                 Response::new(201, "")
             }
             "FinalizeArtifact" => {
                 let joined = std::mem::take(&mut state.joined);
-                assert_eq!(body["hash"], format!("sha256:{}", sha256(&joined)));
+                if body["hash"] != format!("sha256:{}", sha256(&joined)) {
+                    return Response::json(
+                        400,
+                        &json!({"code": "invalid_argument", "msg": "another digest"}),
+                    );
+                }
                 state.blobs.insert(name, joined);
                 Response::json(200, &json!({"ok": true, "artifact_id": "7"}))
             }
