@@ -28,7 +28,7 @@ if [ ! -e "$socket" ]; then
 fi
 
 variables=()
-for name in $(compgen -e | grep -iE '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_|TZ$|.*_API_KEY$|https?_proxy$|no_proxy$)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
+for name in $(compgen -e | grep -iE '^(GITHUB_|INPUT_|ACTIONS_|RUNNER_|QA_FAULTS$|TZ$|.*_API_KEY$|https?_proxy$|no_proxy$)' || true) $(env | sed -n 's/^\(INPUT_[A-Z]*-[A-Z-]*\)=.*/\1/p'); do
     value=$(printenv "$name")
     for index in "${!from[@]}"; do
         [[ $value != "${from[$index]}"* ]] || value="${to[$index]}${value#"${from[$index]}"}"

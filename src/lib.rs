@@ -4,6 +4,11 @@ mod app;
 pub(crate) mod config;
 #[cfg(target_os = "linux")]
 pub(crate) mod exec;
+#[cfg(feature = "dev-faults")]
+pub(crate) mod faults;
+#[cfg(not(feature = "dev-faults"))]
+#[path = "faults/none.rs"]
+pub(crate) mod faults;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub(crate) mod git;

@@ -17,7 +17,6 @@ use super::progress::TerminalProgress;
 use super::upload::{Storing, store_artifact};
 use crate::config::{ArtifactEnvironment, now};
 use crate::git::Remote;
-use crate::net::NetClient;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, Repository, RunService};
 use qa_contracts::codes::Code;
 use qa_contracts::schema;
@@ -307,7 +306,7 @@ pub(crate) fn upload(arguments: &UploadArgs, cancellation: &Arc<Cancellation>) -
     console::write_stdout(format!("{line}\n").as_bytes()).map(|()| Exit::Pass)
 }
 
-fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, Failure> {
+fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<super::client::Client, Failure> {
     super::client::client(budget, cancellation).map_err(|error: HttpError| {
         Failure::with_code(error.code(), format!("failed to prepare requests: {error}"))
     })

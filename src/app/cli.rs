@@ -318,6 +318,10 @@ pub fn main_with(
         handle.end(Ending::Cancelled);
     }));
     super::watchdog::watch(&cancellation);
+    if let Err(message) = crate::faults::begin(&cancellation) {
+        console::print_failure(&Failure::usage(message, ""));
+        return Exit::Usage.into();
+    }
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     // A step of GitHub Actions has no arguments; its environment selects the command.
     if arguments.len() <= 1 && crate::config::in_actions() {
@@ -384,7 +388,10 @@ fn deadline(command: &Command) -> Duration {
 /// is completed without one.
 fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
     let failure = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
-        Ok(Ok(exit)) => return exit.into(),
+        Ok(Ok(exit)) => match crate::faults::unmet() {
+            Some(message) => Failure::usage(message, ""),
+            None => return exit.into(),
+        },
         Ok(Err(failure)) => failure.or_ending(cancellation),
         Err(_) => Failure::with_code(Code::InternalError, "qa-skill ended unexpectedly"),
     };

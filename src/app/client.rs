@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::console::write_stderr;
 use crate::config::in_actions;
+use crate::faults;
 use crate::net::{NetClient, Notices};
 use qa_core::escape::{without_runner_commands, workflow_message, workflow_property};
 use qa_core::masking::sanitize_cut;
@@ -13,13 +14,16 @@ use qa_run::control::Wait;
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 
+/// The client, with faults on purpose in builds that have them.
+pub(crate) type Client = faults::Around<NetClient>;
+
 /// Endpoints whose retirement was logged; a run has several clients.
 static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Returns a client; `budget` is the time limit of all its requests together.
-pub(crate) fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<NetClient, HttpError> {
+pub(crate) fn client(budget: Duration, cancellation: &Arc<Cancellation>) -> Result<Client, HttpError> {
     let notices = Notices { retiring: warn_once, waiting: announce };
-    NetClient::new(budget, Arc::clone(cancellation), notices)
+    NetClient::new(budget, Arc::clone(cancellation), notices).map(faults::around)
 }
 
 /// Warns on standard error, which the runner reads commands from as well; standard output may be a document.

@@ -104,6 +104,9 @@ impl CommandWorkspace for FencedWorkspace<'_> {
         directory: &str,
         limits: &CommandLimits,
     ) -> Result<CommandOutcome, SandboxError> {
+        if let Some(outcome) = crate::faults::command() {
+            return Ok(outcome);
+        }
         self.command_sandbox.fence.run(&Order {
             argv,
             cwd: directory,

@@ -43,6 +43,9 @@ pub(super) fn read_header(odb: &Odb<'_>, id: Oid) -> Result<Header, GitError> {
 
 /// Reads the header of an object, whatever size it claims.
 pub(super) fn claimed_header(odb: &Odb<'_>, id: Oid) -> Result<Header, GitError> {
+    if let Some(reason) = crate::faults::object() {
+        return Err(GitError::ObjectMissing { id: id.to_string(), reason: reason.to_owned() });
+    }
     let (bytes, kind) = odb.read_header(id).map_err(|error| GitError::object(id, &error))?;
     Ok(Header { kind, bytes: bytes as u64 })
 }

@@ -117,6 +117,7 @@ impl Client {
         body: Option<&Value>,
     ) -> Result<Vec<u8>, AttemptError> {
         let what = operation.what;
+        self.http.begin(what);
         let route = format!("{}{route}", self.root);
         let call = async {
             let response = match method {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ArtifactRoot, STAGING_PREFIX, StoreError};
+use crate::faults;
 use crate::scratch::{Readers, ScratchDirectory};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{ExecutionKey, Sha256Hex};
@@ -186,7 +186,8 @@ impl<'a> RunWriter<'a> {
             root,
             key: key.clone(),
             // Later steps of a job read it as another user.
-            staging: ScratchDirectory::create(directory, &prefix, Readers::Everybody)
+            staging: faults::storage("store-create")
+                .and_then(|()| ScratchDirectory::create(directory, &prefix, Readers::Everybody))
                 .map_err(|error| StoreError::not_written(directory, error))?,
             files: Vec::new(),
             unsynced: Vec::new(),
@@ -256,7 +257,8 @@ impl<'a> RunWriter<'a> {
     }
 
     fn rename(&mut self, target: &Path) -> Result<bool, StoreError> {
-        let renamed = self.staging.rename(target).map_err(|error| StoreError::not_written(target, error))?;
+        let renamed = faults::storage("store-rename").and_then(|()| self.staging.rename(target));
+        let renamed = renamed.map_err(|error| StoreError::not_written(target, error))?;
         if renamed {
             sync_directory(self.root.directory())?;
         }
@@ -271,7 +273,8 @@ impl<'a> RunWriter<'a> {
             fs::create_dir(directory).map_err(|error| StoreError::not_written(directory, error))?;
         }
         let written = OpenOptions::new().write(true).create_new(true).open(&full).and_then(|mut file| {
-            entry.pieces.iter().try_for_each(|piece| file.write_all(piece))?;
+            let mut pieces = entry.pieces.iter();
+            pieces.try_for_each(|piece| faults::write_all(&mut file, "store-write", piece))?;
             Ok(file)
         });
         let file = written.map_err(|error| StoreError::not_written(&full, error))?;
@@ -306,7 +309,7 @@ fn sync_next(files: &[UnsyncedFile], next: &AtomicUsize) -> BTreeMap<usize, std:
     loop {
         let position = next.fetch_add(1, Ordering::Relaxed);
         let Some(unsynced) = files.get(position) else { return failures };
-        if let Err(error) = unsynced.file.sync_data() {
+        if let Err(error) = faults::storage("store-sync").and_then(|()| unsynced.file.sync_data()) {
             failures.insert(position, error);
         }
     }

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::origin::{NAME, Origin, git_answer};
 use crate::support::server::{Request, Response, Server};
 use crate::support::step::{Step, TOKEN, clean, faulty, listing};
-use crate::support::{RunDir, git, qa_skill};
+use crate::support::{RunDir, git, in_another_programs_place, qa_skill};
 
 #[test]
 fn every_depth_of_checkout_gives_the_run_a_laptop_gives() {
@@ -52,6 +52,36 @@ fn a_pull_request_on_the_tip_of_its_base_is_judged_at_every_depth() {
         let changes = step.run_dir().json("change-set.json");
         assert_eq!(changes["mergeBaseSha"], origin.base.to_string(), "depth {depth}");
     }
+}
+
+#[test]
+fn a_list_of_refs_that_is_not_one_makes_no_branch_the_default() {
+    let origin = Origin::with_topic(&clean());
+    for answer in ["", "<html>", "{}", "0000"] {
+        let server = Server::start(move |_| Response::new(200, answer));
+        let checkout = origin.checkout_at(origin.repo.beside("checkout"), &origin.serve(), 0);
+        let mut step = Step::on_pull_request_in(checkout, &origin, &server);
+        step.name = "push";
+        step.git_ref = "refs/heads/topic";
+        step.event = json!({
+            "ref": "refs/heads/topic", "before": origin.head.to_string(), "after": origin.head.to_string(),
+            "repository": {"default_branch": "topic"},
+        });
+        step.run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
+        std::fs::remove_dir_all(&step.checkout).unwrap();
+    }
+}
+
+/// In the image, the variable means nothing.
+#[test]
+fn faults_on_purpose_are_announced_or_unknown() {
+    let origin = Origin::with_topic(&clean());
+    let server = origin.serve();
+    let step = Step::on_pull_request(&origin, &server, 2);
+    let is_released = in_another_programs_place().is_some();
+    let outcome = step.program().env("QA_FAULTS", "enospc:store").run();
+    assert_eq!(outcome.stderr.contains("QA_FAULTS"), !is_released, "{}", outcome.stderr);
+    assert_eq!(outcome.exit, if is_released { 0 } else { 3 }, "{}", outcome.stderr);
 }
 
 #[test]

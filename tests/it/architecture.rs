@@ -14,8 +14,11 @@ const CRATES: &[(u8, &[&str])] = &[
 ];
 
 /// Modules of the binary by rank. Modules of one rank do not import each other.
-const MODULES: &[(u8, &[&str])] =
-    &[(4, &["paths", "scratch"]), (5, &["config", "git", "net", "exec", "store", "publish"]), (6, &["app"])];
+const MODULES: &[(u8, &[&str])] = &[
+    (4, &["faults", "paths", "scratch"]),
+    (5, &["config", "git", "net", "exec", "store", "publish"]),
+    (6, &["app"]),
+];
 
 /// Files that may name a third-party crate, by the beginning of their path. A crate that is not listed may not be used.
 const OWNERS: &[(&str, &[&str])] = &[

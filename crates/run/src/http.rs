@@ -196,6 +196,9 @@ pub trait Http: Send + Sync {
     /// and does neither, if the wait does not fit the time that is left for requests.
     fn wait(&self, wait: &Wait<'_>) -> bool;
 
+    /// Names the operation of this thread's next requests, for a port that tells operations apart. Called before each attempt.
+    fn begin(&self, _operation: &str) {}
+
     /// Sends a request and keeps the response's body in memory.
     fn fetch(&self, request: HttpRequest) -> Result<(HttpReply, Vec<u8>), HttpError> {
         let mut body = Vec::new();

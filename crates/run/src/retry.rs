@@ -106,6 +106,7 @@ pub fn with_retries<R>(
 ) -> R {
     let mut waits = policy.waits.iter().zip(1..);
     loop {
+        http.begin(policy.operation);
         let Attempted { result, transient } = attempt();
         let Some(Transient { code, reason, hint }) = transient else { return result };
         let hint = hint.unwrap_or_default();

@@ -1,11 +1,12 @@
 //! Outputs, job summary and annotations of a step, and printed text that the runner takes no commands from.
 
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use crate::app::console;
 use crate::app::exit::Failure;
+use crate::faults;
 use qa_contracts::codes::Code;
 use qa_core::escape::{visible, workflow_message, workflow_property};
 use qa_core::secrets;
@@ -40,7 +41,7 @@ impl Runner {
 
     /// Writes outputs of the step.
     pub(crate) fn write_outputs(&self, outputs: &Outputs) -> Result<(), Failure> {
-        append(&self.output, outputs.lines.as_bytes())
+        append("output", &self.output, outputs.lines.as_bytes())
     }
 
     /// Appends to the job summary, or appends a note if GitHub would drop the summary for its size.
@@ -50,18 +51,23 @@ impl Runner {
             Err(_) => 0,
         };
         if size + markdown.len() as u64 >= MAX_SUMMARY_BYTES {
-            return append(&self.summary, b"\nThe summary would be over 1 MiB; it is in the run artifact.\n");
+            return append(
+                "summary",
+                &self.summary,
+                b"\nThe summary would be over 1 MiB; it is in the run artifact.\n",
+            );
         }
-        append(&self.summary, markdown)
+        append("summary", &self.summary, markdown)
     }
 }
 
-fn append(path: &str, bytes: &[u8]) -> Result<(), Failure> {
+/// Appends to a file of the runner; `name` is its purpose.
+fn append(name: &str, path: &str, bytes: &[u8]) -> Result<(), Failure> {
     if path.is_empty() {
         return Ok(());
     }
     let written = OpenOptions::new().append(true).create(true).open(Path::new(path));
-    written.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
+    written.and_then(|mut file| faults::write_all(&mut file, name, bytes)).map_err(|error| {
         let path = qa_core::escape::visible(path);
         Failure::with_code(Code::ArtifactWriteFailed, format!("failed to write {path}: {error}"))
     })

@@ -7,12 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::client::client;
+use super::super::client::{Client, client};
 use super::super::exit::Failure;
 use super::super::verify::with_recording;
 use crate::config::{provider_key, provider_keys};
 use crate::git::{GitObjects, OpenRepository};
-use crate::net::NetClient;
 use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
@@ -32,7 +31,7 @@ const BUDGET: Duration = Duration::from_secs(2 * 3600);
 
 /// Inputs of a live comparison.
 pub(crate) struct Live {
-    http: NetClient,
+    http: Client,
     /// The checkout's own policy. Anybody may have made a stored run, so its policy does not decide where a key is sent or
     /// how much is spent.
     trusted: Policy,
