@@ -17,12 +17,14 @@ BENCH_MODELS ?=
 # How much `torture` does, and the seed that it draws from; any seed when empty.
 AMOUNTS ?= full
 SEED ?=
+# Whose policy `rehearse` takes.
+REPOSITORY ?= .
 # How long `fuzz` runs each target.
 SECONDS_EACH ?= 60
 
 export CARGO CARGO_FLAGS QA_SKILL AMOUNTS SEED SECONDS_EACH
 
-.PHONY: help demo check test bench quality recall evaluate registry image image-full container sandbox-container test-full engine torture fuzz
+.PHONY: help demo check test bench quality recall evaluate registry image image-full container sandbox-container test-full engine torture rehearse fuzz
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +59,9 @@ engine: ## Ask a real engine with made-up weights in every dialect; not a part o
 torture: ## Thousands of runs, flipped bits and kills, drawn from SEED; AMOUNTS="runs=300 kills=20" does less; best as root
 	QA_SKILL_TORTURE="$$AMOUNTS seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}" \
 	    $(CARGO) test $(CARGO_FLAGS) --locked --test it torture:: -- --nocapture --test-threads=1
+
+rehearse: ## Strike every operation of a run with every fault, by the policy of REPOSITORY; no fault may make a pass
+	$(CARGO) run $(CARGO_FLAGS) --locked --quiet --features dev-faults -- rehearse --repository "$(REPOSITORY)"
 
 fuzz: ## Run every fuzz target for SECONDS_EACH seconds; needs a nightly toolchain, and installs cargo-fuzz
 	scripts/fuzz.sh

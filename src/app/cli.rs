@@ -98,6 +98,10 @@ enum Command {
     Workflow(WorkflowArgs),
     /// Run the command that writes a gate's report, and record how it ended beside the report
     Record(super::record_command::RecordArgs),
+    /// Strike every operation of a run with every fault, against stand-ins of the servers, and show the conclusions
+    #[cfg(feature = "dev-faults")]
+    #[command(hide = true)]
+    Rehearse(super::rehearse::RehearseArgs),
     /// Run a command in the sandbox of gates, and show the sandbox and the outcome
     #[cfg(target_os = "linux")]
     #[command(after_help = SANDBOX_EXAMPLES)]
@@ -365,6 +369,8 @@ fn deadline(command: &Command) -> Duration {
         Command::Calibrate(_) | Command::DriftCheck(_) | Command::Record(_) | Command::Verify(_) => {
             LONG_DEADLINE
         }
+        #[cfg(feature = "dev-faults")]
+        Command::Rehearse(_) => LONG_DEADLINE,
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => DEFAULT_DEADLINE.saturating_add(arguments.longest()),
         Command::Aggregate(_)
@@ -446,6 +452,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),
+        #[cfg(feature = "dev-faults")]
+        Command::Rehearse(arguments) => super::rehearse::rehearse(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
         Command::Schema { name } => {

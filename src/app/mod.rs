@@ -34,6 +34,8 @@ mod prepare;
 mod progress;
 mod pull_request;
 mod record_command;
+#[cfg(feature = "dev-faults")]
+mod rehearse;
 mod route_command;
 #[cfg(target_os = "linux")]
 mod sandbox_command;

@@ -63,6 +63,7 @@ mod planted;
 mod policy;
 mod proofs;
 mod rehearsal;
+mod rehearse;
 #[cfg(target_os = "linux")]
 mod release;
 mod replay;
