@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::WEAKENED;
 use super::compared::{Compared, Pair};
+use super::{APPROXIMATED, WEAKENED};
 use crate::contract::Draft;
 use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
 
@@ -12,6 +12,7 @@ const HANDLES: &[&str] = &[
     "throw", "raise", "fail", "assert", "Assert", "expect", "should", "done(", "reject", "skip", "must",
     "t.", "return",
 ];
+const APPROXIMATES: &str = "exact comparison of a number allows a difference";
 /// Letters of an assertion by which it is recognized in a comment.
 const SHORTEST: usize = 12;
 
@@ -42,7 +43,8 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     added
         .filter_map(|check| {
             let summary = weakness(base, head, check)?;
-            compared.at_head(WEAKENED, check.span, summary)
+            let rule = if summary == APPROXIMATES { APPROXIMATED } else { WEAKENED };
+            compared.at_head(rule, check.span, summary)
         })
         .collect()
 }
@@ -60,13 +62,15 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
         return Some("assertion holds whatever the code does");
     }
     let about = gone.into_iter().filter(|check| shares(check, new));
-    let mut about: Vec<&Check> = about.filter(|check| !(check.is_truth && says_true(new))).collect();
+    let mut about: Vec<&Check> = about.filter(|check| !is_as_strong(check, new)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.
         let is_kept =
             head.checks().iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
-        return (!is_kept).then_some("assertion demands less than before");
+        let summary =
+            if approximates(strongest, new) { APPROXIMATES } else { "assertion demands less than before" };
+        return (!is_kept).then_some(summary);
     }
     let tolerance = new.tolerance.as_ref()?;
     let before = about
@@ -76,6 +80,39 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     before
         .is_some_and(|before| before.parts < tolerance.parts)
         .then_some("tolerance of an assertion is raised")
+}
+
+/// Returns whether a comparison of a number allows a difference now.
+fn approximates(old: &Check, new: &Check) -> bool {
+    const WORDS: &[&str] = &["almost", "approx", "closeto", "delta", "epsilon", "isclose", "within"];
+    let text = new.text.to_lowercase();
+    let is_near = new.tolerance.is_some() || WORDS.iter().any(|word| text.contains(word));
+    old.demand == Demand::Value && new.demand == Demand::Part && is_near
+}
+
+/// Returns whether a new assertion says the same as a comparison with true, false, nothing or something empty.
+fn is_as_strong(old: &Check, new: &Check) -> bool {
+    old.is_truth && says_true(new) || old.is_falsy && (new.is_falsy || says_false(new))
+}
+
+/// Returns whether an assertion demands that something is false, nothing or empty.
+fn says_false(check: &Check) -> bool {
+    const WORDS: &[&str] =
+        &["empty", "falsy", "false", "isnone", "isnull", "null", "nil", "noerror", "undefined"];
+    let text: String = check
+        .text
+        .to_lowercase()
+        .chars()
+        .filter(|sign| sign.is_alphanumeric() || "(!".contains(*sign))
+        .collect();
+    let is_turned = text.contains("(!") || text.starts_with("refute") || text.starts_with("wont");
+    let is_named = WORDS.iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| !text[..at].ends_with("not") && !text[..at].ends_with("notbe"))
+    });
+    // `assert not x`, `assert!(!x)`.
+    let is_negated = ["assertnot", "assert!(!"].iter().any(|begin| text.starts_with(begin))
+        && check.demand == Demand::Exists;
+    is_named && !is_turned || is_negated && !is_named
 }
 
 /// Returns whether an assertion demands that something is true, and not only that it is there or is no null. Linters write

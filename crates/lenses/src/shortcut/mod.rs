@@ -22,6 +22,7 @@ use qa_reading::syntax::Language;
 
 const WEAKENED: &str = "shortcut/assertion-weakened";
 const SWALLOWED: &str = "shortcut/error-swallowed";
+const APPROXIMATED: &str = "shortcut/number-approximated";
 const INSTRUCTS: &str = "shortcut/instructs-reviewer";
 const RETRIED: &str = "shortcut/retried-test";
 const STUBBED: &str = "shortcut/stubbed-function";
@@ -70,6 +71,13 @@ static SPEC: LensSpec = LensSpec {
             "Remove the comment.",
         ),
         text_rule(
+        rule(
+            APPROXIMATED,
+            "Exact comparison of a number allows a difference",
+            Severity::Low,
+            presets(BOTH, BOTH),
+            "Compare with the exact number, or say where the difference comes from.",
+        ),
             RETRIED,
             "Test is run again until it passes",
             Severity::Medium,

@@ -41,6 +41,8 @@ pub struct Check {
     pub is_same: bool,
     /// Set where it compares with true.
     pub is_truth: bool,
+    /// Set where it compares with false, nothing or something empty.
+    pub is_falsy: bool,
 }
 
 /// Subjects with the demand on them.
@@ -57,6 +59,35 @@ struct Operand {
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] =
     &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
+/// Values that count as false in one language or another.
+const FALSY: &[&str] = &[
+    "\"\"",
+    "''",
+    "()",
+    "0",
+    "Collections.emptyList()",
+    "Collections.emptyMap()",
+    "Collections.emptySet()",
+    "False",
+    "List.of()",
+    "Map.of()",
+    "None",
+    "Set.of()",
+    "String::new()",
+    "Vec::new()",
+    "[]",
+    "array()",
+    "dict()",
+    "false",
+    "list()",
+    "nil",
+    "null",
+    "set()",
+    "string.Empty",
+    "undefined",
+    "vec![]",
+    "{}",
+];
 /// Objects whose members are words of an assertion and no assertion by themselves.
 const OBJECTS: &[&str] = &[
     "$this",
@@ -89,6 +120,8 @@ impl Reader<'_> {
                 .operands
                 .iter()
                 .any(|operand| operand.is_constant && ["True", "true"].contains(&operand.text.as_str()));
+        let is_falsy = matches!(claim.demand, Demand::Size | Demand::Value)
+            && claim.operands.iter().any(|operand| FALSY.contains(&operand.text.as_str()));
         let subjects: Vec<Operand> =
             claim.operands.into_iter().filter(|operand| !operand.is_constant).collect();
         let is_same = claim.demand == Demand::Value
@@ -100,6 +133,7 @@ impl Reader<'_> {
             subjects: subjects.into_iter().map(|operand| operand.text).collect(),
             is_same,
             is_truth,
+            is_falsy,
             text,
         })
     }
