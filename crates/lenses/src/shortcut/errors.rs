@@ -5,7 +5,7 @@ use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Line;
-use qa_reading::syntax::{Facts, Handler};
+use qa_reading::syntax::{Facts, Handler, gives_reason};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -45,6 +45,24 @@ static SUCCESS: Pattern = Pattern::new(
     r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*$",
 );
 
+/// Failures that are part of how a function is used: an end, a missing entry. To answer one with a value is a contract.
+static EXPECTED: Pattern = Pattern::new(
+    r"\b(?:EOF|EOFError|EOFException|ENOENT|ErrNoRows|ErrNotExist|ErrNotFound|FileNotFoundError|GeneratorExit|IndexError|IsNotExist|KeyError|KeyNotFoundException|KeyboardInterrupt|LookupError|NoSuchElementException|NotFound|StopAsyncIteration|StopIteration|SystemExit)\b",
+);
+/// Lines above a return that may say which failure it is about.
+const LINES_ABOVE: usize = 2;
+
+/// Returns whether the lines right above say which failure is answered, or why.
+fn is_expected(text: &str, line: &Line<'_>) -> bool {
+    let last = usize::try_from(line.number.saturating_sub(1)).unwrap_or(usize::MAX);
+    let above: Vec<&str> = text.lines().take(last).collect();
+    let mut above = above.iter().rev().take(LINES_ABOVE);
+    above.any(|line| {
+        let comment = ["//", "#"].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
+        EXPECTED.is_match(line) || comment.is_some_and(gives_reason)
+    })
+}
+
 /// Reports a return that stands in the place of a failure.
 fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let Compared { base, head, packet, .. } = compared;
@@ -64,7 +82,8 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
             continue;
         };
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
-        if failure[1] == success[1] && is_inside {
+        let is_contract = EXPECTED.is_match(&all) || is_expected(head.text, new);
+        if failure[1] == success[1] && is_inside && !is_contract {
             let start = success[1].len();
             let columns = start..new.text.trim_end().len();
             drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, "failure is turned into success"));
@@ -77,7 +96,8 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 fn swallowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let handlers = pair.head.facts().handlers.iter();
     let handlers = handlers.filter(|handler| handler.drops && !handler.is_explained);
-    let worse = handlers.filter_map(|handler| Some((handler, loss(pair.base.facts(), handler)?)));
+    let worse =
+        handlers.filter_map(|handler| Some((handler, loss(pair.base.facts(), handler, compared.head.text)?)));
     worse
         .filter_map(|(handler, summary)| {
             let draft = compared.at_head(SWALLOWED, handler.span, summary);
@@ -90,10 +110,16 @@ fn swallowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 }
 
 /// Returns what became of a failure that a handler forgets, where the base did more about it.
-fn loss(base: &Facts, handler: &Handler) -> Option<&'static str> {
+fn loss(base: &Facts, handler: &Handler, text: &str) -> Option<&'static str> {
     let before: Vec<&Handler> = base.handlers.iter().filter(|before| shares(before, handler)).collect();
     let alike: Vec<&&Handler> = before.iter().filter(|before| before.caught == handler.caught).collect();
     if alike.iter().any(|before| before.drops) {
+        return None;
+    }
+    // What is asked for and is not there has a value of its own.
+    let gives_value = handler.whole.of(text).contains("return");
+    let is_contract = EXPECTED.is_match(&handler.caught) && !handler.is_broad && gives_value;
+    if is_contract {
         return None;
     }
     if !alike.is_empty() {

@@ -9,7 +9,7 @@ use crate::contract::Draft;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Scope;
 use qa_core::packet::Packet;
-use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span};
+use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, gives_reason};
 
 /// Fewer deeds are no behaviour that is missed.
 const BEHAVIOUR: usize = 3;
@@ -17,6 +17,15 @@ const BEHAVIOUR: usize = 3;
 /// Words of comments and documentation by which people say that doing nothing is meant.
 static MEANT: Pattern = Pattern::new(
     r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|not needed|not supported|obsolete|removed|subclass\w*|unsupported)\b",
+);
+
+/// Words of comments that give no reason for doing nothing: the work is left out, and not needless.
+static UNDONE: Pattern = Pattern::new(
+    r"(?i)\b(?:dummy|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
+);
+/// A type whose methods are declarations, or do nothing by design.
+static IDLE: Pattern = Pattern::new(
+    r"\b(?:class|interface|struct|trait|protocol)\s+(?:\w*(?:Noop|NoOp|Null|Nop|Dummy)\w*|\w+\s*\((?:[^)]*\b)?(?:ABC|Protocol)\b)|\b(?:class|struct)\s+\w+\s*(?:\(|:|<|extends|implements)[^{]*\b(?:Noop|NoOp|Null|Nop)\w*",
 );
 
 /// Words by which people say that code is not written yet.
@@ -157,7 +166,28 @@ fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
     let comments = comments(&head.behaviour);
     let start = documented_from(head.text, function.span.start, &comments);
     let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
-    own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)))
+    let is_said = own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
+    is_said || is_explained(head, function) || is_of_idle_type(head.text, function)
+}
+
+/// Returns whether an added comment in the body gives a reason, and not that the work is still to be done.
+fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
+    let words = function
+        .comments
+        .iter()
+        .filter(|comment| head.touches(**comment))
+        .map(|comment| comment.of(head.text));
+    let words: Vec<&str> = words.collect();
+    words.iter().any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
+}
+
+/// Returns whether a method belongs to a type that declares methods for others, or that does nothing on purpose.
+fn is_of_idle_type(text: &str, function: &Function<'_>) -> bool {
+    let Some((owner, _)) = function.path.rsplit_once('.') else { return false };
+    let owner = owner.rsplit('.').next().unwrap_or(owner);
+    let declared = text[..function.span.start].lines().rev();
+    let mut declared = declared.filter(|line| line.contains(owner) && IDLE.is_match(line));
+    declared.next().is_some()
 }
 
 /// Returns the begin of the comments and annotations right above the line that an offset is on.
@@ -199,6 +229,8 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         MEANT.check();
+        UNDONE.check();
+        IDLE.check();
         UNWRITTEN.check();
     }
 

@@ -389,7 +389,7 @@ fn is_broad(caught: &str) -> bool {
 }
 
 /// Returns whether a comment says more than that nothing is done.
-fn gives_reason(comment: &str) -> bool {
+pub fn gives_reason(comment: &str) -> bool {
     const EMPTY: &[&str] = &[
         "all",
         "any",

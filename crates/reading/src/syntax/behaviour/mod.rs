@@ -21,7 +21,7 @@ use crate::nodes::Tabled;
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
-pub use drops::{Fate, Handler};
+pub use drops::{Fate, Handler, gives_reason};
 pub(crate) use names::{Defines, is_function_value};
 pub use tolerance::Tolerance;
 pub use types::Declared;
