@@ -2,8 +2,13 @@
 
 use super::rows::MOCKS;
 use crate::contract::Inspection;
+use crate::pattern::Pattern;
 use qa_core::packet::Packet;
 use qa_reading::syntax::{Language, parse_once};
+
+/// A factory that takes over the module itself, by a parameter of any name, or only watches it.
+static PARTIAL: Pattern =
+    Pattern::new(r"(?:mock|doMock)\([^)]*,\s*(?:async\s*)?\(?\s*\w+\s*(?::[^)]*)?\)?\s*=>|\bspy:\s*true");
 
 /// Returns the mocks of the code that a test file is named after.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
@@ -18,7 +23,8 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let subject = subject_of(&path);
     // A module that is mocked in part is called as a whole elsewhere.
     let is_partial =
-        ["requireActual", "importActual", "importOriginal", "wraps="].iter().any(|word| text.contains(word));
+        ["requireActual", "importActual", "importOriginal", "wraps="].iter().any(|word| text.contains(word))
+            || PARTIAL.is_match(text);
     let outline = parse_once(language, text, None);
     let mut at = 0;
     let starts: Vec<usize> = text

@@ -2,6 +2,7 @@
 
 mod assertions;
 mod compared;
+mod detections;
 mod errors;
 mod mocks;
 mod rows;
@@ -21,8 +22,8 @@ use qa_core::packet::Packet;
 use qa_reading::syntax::Language;
 
 const WEAKENED: &str = "shortcut/assertion-weakened";
-const SWALLOWED: &str = "shortcut/error-swallowed";
 const APPROXIMATED: &str = "shortcut/number-approximated";
+const SWALLOWED: &str = "shortcut/error-swallowed";
 const INSTRUCTS: &str = "shortcut/instructs-reviewer";
 const RETRIED: &str = "shortcut/retried-test";
 const STUBBED: &str = "shortcut/stubbed-function";
@@ -70,7 +71,6 @@ static SPEC: LensSpec = LensSpec {
             CERTAIN_TEST,
             "Remove the comment.",
         ),
-        text_rule(
         rule(
             APPROXIMATED,
             "Exact comparison of a number allows a difference",
@@ -78,6 +78,7 @@ static SPEC: LensSpec = LensSpec {
             presets(BOTH, BOTH),
             "Compare with the exact number, or say where the difference comes from.",
         ),
+        text_rule(
             RETRIED,
             "Test is run again until it passes",
             Severity::Medium,
@@ -155,7 +156,7 @@ impl Lens for Shortcut {
             join(&mut inspection, rows::RETRIES.inspect(packet));
             join(&mut inspection, mocks::inspect(packet));
         } else if !is_setup(&packet.path().to_text()) {
-            join(&mut inspection, rows::DETECTIONS.inspect(packet));
+            join(&mut inspection, detections::inspect(packet));
         }
         if packet.file.kind == ChangeKind::Added {
             inspection.drafts.extend(stubs::inspect_new(packet));

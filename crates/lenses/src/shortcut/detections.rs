@@ -1,0 +1,76 @@
+//! Product code that looks whether it runs under test, but for what is only less noisy there or a mode of its users.
+
+use super::rows::DETECTIONS;
+use crate::contract::Inspection;
+use crate::pattern::Pattern;
+use qa_core::packet::Packet;
+
+/// Statements that write to a log, or set one up.
+static LOGGING: Pattern = Pattern::new(
+    r"^(?:await\s+)?(?:\w+\.)*(?:console\.\w+|log(?:ger)?(?:\.\w+)*|debug|morgan|pino|winston)\s*\(|^\w+\.use\(\s*(?:morgan|logger|pino\w*|\w*[lL]ogg\w*)\b",
+);
+/// A service that has a test mode of its own.
+static SERVICE: Pattern = Pattern::new(r"(?i)\b(?:stripe|paypal|braintree|adyen|livemode|sandbox)");
+/// Variables by which such a mode may be set.
+const MODES: &[&str] = &["IS_TEST", "TEST_MODE", "TESTING"];
+/// Longest branch that is read.
+const LONGEST: usize = 400;
+
+/// Returns the places at which product code looks whether it is tested.
+pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
+    let mut found = DETECTIONS.inspect(packet);
+    let Some(text) = packet.text.full_head.as_deref().filter(|_| !found.drafts.is_empty()) else {
+        return found;
+    };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    found.drafts.retain(|draft| {
+        let first = usize::try_from(draft.start_line.saturating_sub(1)).unwrap_or(usize::MAX);
+        let column = usize::try_from(draft.start_column.saturating_sub(1)).unwrap_or_default();
+        let rest: String = lines.iter().skip(first).take(12).copied().collect();
+        let behind =
+            rest.get(column..).and_then(|rest| rest.strip_prefix(draft.quote.as_str())).unwrap_or_default();
+        let is_mode = MODES.iter().any(|mode| draft.quote.contains(mode)) && SERVICE.is_match(text);
+        !is_mode && !(draft.quote.contains("NODE_ENV") && only_logs(behind))
+    });
+    found
+}
+
+/// Returns whether what a condition guards does nothing but log.
+fn only_logs(behind: &str) -> bool {
+    let short = behind.char_indices().nth(LONGEST).map_or(behind, |(end, _)| &behind[..end]);
+    let rest = short.trim_start();
+    if let Some(guarded) = rest.strip_prefix("&&") {
+        return LOGGING.is_match(guarded.trim_start());
+    }
+    let Some(guarded) = rest.strip_prefix(')').map(str::trim_start) else { return false };
+    let Some(block) = guarded.strip_prefix('{') else { return LOGGING.is_match(guarded) };
+    let Some(end) = block.find('}').filter(|end| !block[end + 1..].trim_start().starts_with("else")) else {
+        return false;
+    };
+    let mut statements =
+        block[..end].split([';', '\n']).map(str::trim).filter(|one| !one.is_empty()).peekable();
+    statements.peek().is_some() && statements.all(|one| LOGGING.is_match(one) || one.starts_with("//"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_that_only_log_are_told_from_others() {
+        LOGGING.check();
+        SERVICE.check();
+        for (behind, expected) in [
+            (") {\n  app.use(morgan('dev'))\n}\n", true),
+            (") app.use(logger('combined'));", true),
+            (" && console.log('started');", true),
+            (") {\n  logger.info('a');\n  console.warn('b');\n}", true),
+            (") {\n  charge(card);\n}", false),
+            (") {\n  console.log('a');\n} else { charge(card); }", false),
+            (") {\n  app.use(authenticate());\n}", false),
+            (" ? 1 : 2", false),
+        ] {
+            assert_eq!(only_logs(behind), expected, "{behind}");
+        }
+    }
+}
