@@ -13,6 +13,8 @@ static LOGGING: Pattern = Pattern::new(
 static SERVICE: Pattern = Pattern::new(r"(?i)\b(?:stripe|paypal|braintree|adyen|livemode|sandbox)");
 /// Variables by which such a mode may be set.
 const MODES: &[&str] = &["IS_TEST", "TEST_MODE", "TESTING"];
+/// Longest call that is read, over its lines.
+const LONGEST_CALL: usize = 80;
 /// Longest branch that is read.
 const LONGEST: usize = 400;
 
@@ -29,8 +31,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         let rest: String = lines.iter().skip(first).take(12).copied().collect();
         let behind =
             rest.get(column..).and_then(|rest| rest.strip_prefix(draft.quote.as_str())).unwrap_or_default();
-        let is_mode = MODES.iter().any(|mode| draft.quote.contains(mode)) && SERVICE.is_match(text);
-        !is_mode && !(draft.quote.contains("NODE_ENV") && only_logs(behind))
+        let call: String = rest.get(column..).unwrap_or_default().chars().take(LONGEST_CALL).collect();
+        let is_mode = MODES.iter().any(|mode| call.contains(mode)) && SERVICE.is_match(text);
+        !(is_mode || draft.quote.contains("NODE_ENV") && only_logs(behind))
     });
     found
 }

@@ -43,7 +43,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "2",
+    version: "3",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

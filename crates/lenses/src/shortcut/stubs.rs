@@ -185,9 +185,14 @@ fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
 fn is_of_idle_type(text: &str, function: &Function<'_>) -> bool {
     let Some((owner, _)) = function.path.rsplit_once('.') else { return false };
     let owner = owner.rsplit('.').next().unwrap_or(owner);
-    let declared = text[..function.span.start].lines().rev();
-    let mut declared = declared.filter(|line| line.contains(owner) && IDLE.is_match(line));
-    declared.next().is_some()
+    let before = &text[..function.span.start];
+    let mut heads = before.match_indices(owner).map(|(at, _)| {
+        let start = line_start(text, at);
+        // The head ends before what it holds.
+        let end = before[at..].find([':', '{']).map_or(before.len(), |end| at + end);
+        &text[start..end]
+    });
+    heads.any(|head| IDLE.is_match(head))
 }
 
 /// Returns the begin of the comments and annotations right above the line that an offset is on.
