@@ -1,6 +1,7 @@
 //! Calls that execute, deserialize, render or trust foreign input: few per language, and only where the line says so.
 
 mod commands;
+mod edited;
 mod loaders;
 mod pages;
 mod paths;
@@ -38,7 +39,7 @@ const ADVISED: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "9",
+    version: "10",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -222,6 +223,7 @@ impl Lens for DangerousCall {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut inspection = CALLS.inspect(packet);
+        edited::leave_out(packet, &mut inspection.drafts);
         shell::inspect(packet, &mut inspection);
         inspection
     }
