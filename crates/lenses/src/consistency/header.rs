@@ -154,8 +154,56 @@ pub(crate) fn fit(form: &str, value: &str) -> Fit {
         && (form == PRESENT || {
             let mut given = value.lines();
             form.lines().all(|wanted| given.next().is_some_and(|given| is_line(wanted, given)))
+                || says_the_same(form, value)
         });
     if keeps { Fit::Keeps } else { Fit::Breaks }
+}
+
+/// Returns whether a notice has the words of a form in lines of another length, or names another holder beside that of the
+/// form, or writes years in another way.
+fn says_the_same(form: &str, value: &str) -> bool {
+    let ((Some(mark), wanted), (Some(own), given)) = (cut(form), cut(value)) else { return false };
+    let is_named = wanted.holders.iter().all(|holder| given.holders.contains(holder));
+    let has_holder = !wanted.has_any || !given.holders.is_empty();
+    is_line(mark, own)
+        && is_named
+        && has_holder
+        && !wanted.words.is_empty()
+        && given.words.starts_with(&wanted.words)
+}
+
+/// A notice apart from its mark: the lines about holders without years, and the words of all others.
+#[derive(Default)]
+struct Parts<'t> {
+    holders: Vec<String>,
+    has_any: bool,
+    words: Vec<&'t str>,
+}
+
+fn cut(notice: &str) -> (Option<&str>, Parts<'_>) {
+    let mut lines = notice.lines();
+    let mark = lines.next();
+    let mut parts = Parts::default();
+    for line in lines {
+        if line == ANY {
+            parts.has_any = true;
+        } else if names_holder(line) {
+            let words = line.split_whitespace().filter(|word| !word.contains(YEAR) && !is_of_year(word));
+            parts.holders.push(words.collect::<Vec<_>>().join(" ").trim_end_matches([',', '.']).to_owned());
+        } else {
+            parts.words.extend(line.split_whitespace());
+        }
+    }
+    (mark, parts)
+}
+
+/// Returns whether a word is part of a form of years, or of a mark before them, and not of a holder.
+fn is_of_year(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    let rest = lower.trim_matches(|sign: char| !sign.is_alphanumeric());
+    rest.is_empty()
+        || matches!(rest, "c" | "now" | "present" | "since")
+        || rest.chars().all(|sign| sign.is_ascii_digit())
 }
 
 fn is_line(wanted: &str, given: &str) -> bool {
@@ -203,4 +251,32 @@ pub(super) fn first_words(form: &str) -> Option<String> {
     const MOST: usize = 80;
     let words = form.lines().skip(1).find(|line| *line != ANY)?;
     Some(words.chars().take(MOST).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_says_the_same_in_other_lines() {
+        let form = "#\nCopyright ‹year› The Shop Authors\nLicensed under the MIT\nlicense.";
+        for (value, expected) in [
+            (
+                "#\nCopyright ‹year› The Shop Authors\nLicensed under the\nMIT license. See LICENSE.",
+                Fit::Keeps,
+            ),
+            ("#\nCopyright ‹year›-24 The Shop Authors\nLicensed under the MIT license.", Fit::Keeps),
+            ("#\nCopyright The Shop Authors.\nLicensed under the MIT license.", Fit::Keeps),
+            (
+                "#\nCopyright ‹year› The Shop Authors\nCopyright ‹year› A. Smith\nLicensed under the MIT license.",
+                Fit::Keeps,
+            ),
+            ("#\nCopyright ‹year› A. Smith\nLicensed under the MIT license.", Fit::Breaks),
+            ("#\nCopyright ‹year› The Shop Authors\nLicensed under the GPL license.", Fit::Breaks),
+            ("//\nCopyright ‹year› The Shop Authors\nLicensed under the\nMIT license.", Fit::Breaks),
+            ("#\nLicensed under the MIT license.", Fit::Breaks),
+        ] {
+            assert_eq!(fit(form, value), expected, "{value}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ const fn rule(
 
 static SPEC: LensSpec = LensSpec {
     id: ID,
-    version: "4",
+    version: "5",
     class: LensClass::Consistency,
     title: "Conventions that the repository keeps and a change does not",
     required_by_default: true,
