@@ -92,12 +92,24 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     let other = head.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
     let before = callers::surface_beside(&path, base, other.as_ref());
     let gone = before.definitions.iter().filter(|each| is_within(removed, each.name.line));
-    let gone =
-        gone.filter(|each| is_called(each) && after.as_ref().is_none_or(|after| !has(after, &path, each)));
+    let gone = gone.filter(|each| {
+        is_called(each)
+            && after.as_ref().is_none_or(|after| !has(after, &path, each) || is_hidden(after, &path, each))
+    });
     change.removed = gone.cloned().collect();
     if let Some(after) = after {
         change.changed = changed(&path, &before, &after);
     }
+}
+
+/// Returns whether a definition of Rust that other modules could name is one for its own module now.
+pub(super) fn is_hidden(after: &ModuleSurface, path: &str, before: &Definition) -> bool {
+    let place = Place::of(path, before);
+    let mut same = after.definitions.iter().filter(|each| Place::of(path, each) == place);
+    before.public
+        && path.ends_with(".rs")
+        && before.owner.is_none()
+        && same.all(|each| !each.public && !each.open)
 }
 
 /// Returns whether a caller may write the name of a definition.
@@ -148,19 +160,23 @@ fn add_uses(packet: &Packet<'_>, members: &BTreeSet<&str>, change: &mut FileChan
     let mut seen = BTreeSet::new();
     for used in callers::uses(&path, head, &words) {
         let is_sure = match kind {
-            MentionKind::Ecma => used.called && !used.imported,
+            MentionKind::Ecma => used.called,
+            MentionKind::Python => used.called || !used.imported,
             MentionKind::Go | MentionKind::Java => used.module.is_some() || used.path.len() > 1,
             MentionKind::C
             | MentionKind::Configuration
             | MentionKind::Lockfile
             | MentionKind::Php
-            | MentionKind::Python
-            | MentionKind::Ruby
-            | MentionKind::Rust => !used.imported,
+            | MentionKind::Ruby => !used.imported,
+            MentionKind::Rust => true,
         };
         if is_sure
             && is_within(&change.added, used.name.line)
-            && seen.insert((used.module.clone(), used.path.clone()))
+            && seen.insert((
+                used.module.clone(),
+                used.path.clone(),
+                used.arguments.as_ref().map(|given| (given.positional, given.named.clone())),
+            ))
         {
             change.uses.push(used);
         }
@@ -182,7 +198,22 @@ fn may_take(line: &str) -> bool {
 
 /// Returns whether an added line may be a parameter on a line of its own.
 fn may_add_parameter(line: &str) -> bool {
-    may_take(line) && line.trim_end().ends_with([',', ')'])
+    const MOST_WORDS: usize = 6;
+    if !may_take(line) {
+        return false;
+    }
+    let code =
+        ["//", "/*", "#"].iter().filter_map(|mark| line.find(mark)).min().map_or(line, |end| &line[..end]);
+    let code = code.trim();
+    let is_word = |sign: char| sign.is_alphanumeric() || " _:<>[]&'*.?|=$@".contains(sign);
+    let is_bare = code.split_whitespace().count() <= MOST_WORDS && code.chars().all(is_word);
+    code.ends_with([',', ')']) || is_bare && !code.contains("==")
+}
+
+/// Returns whether what stands before a name says that it is defined there.
+fn defines(before: &str) -> bool {
+    let word = before.trim_end().rsplit(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
+    matches!(word, "class" | "def" | "fn" | "fun" | "func" | "function" | "new")
 }
 
 /// Returns the names in a line that follow a dot or two colons.
@@ -192,10 +223,16 @@ fn members(line: &str) -> impl Iterator<Item = &str> {
         let at = word.as_ptr() as usize - line.as_ptr() as usize;
         let before = &line[..at];
         let object = before.strip_suffix("::").or_else(|| before.strip_suffix('.'));
+        let after = &line[at + word.len()..];
+        let is_alone = object.is_none() && after.starts_with('(') && !before.ends_with(['"', '\'']);
+        let is_imported = line.trim_start().starts_with("use ") && after.starts_with([';', ',', '}']);
         is_code
             && !word.starts_with(|first: char| first.is_ascii_digit())
-            && object.is_some_and(|object| {
-                object.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ')')
-            })
+            && (is_alone && !defines(before)
+                || is_imported
+                || object.is_some_and(|object| {
+                    let object = object.trim_end_matches('?');
+                    object.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ')')
+                }))
     })
 }

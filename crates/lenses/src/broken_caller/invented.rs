@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::Family;
-use super::MISSING_MEMBER;
 use super::facts::Change;
-use super::place::{Place, is_missing, place};
-use qa_contracts::v1::Side;
+use super::place::{Place, followed, is_missing, place};
+use super::{MISSING_MEMBER, WRONG_ARGUMENTS};
+use qa_contracts::v1::{DefinitionKind, MentionKind, PlacedUse, Side};
 
 /// Maximum number of files of the base that are asked whether it was like that before.
 const MOST_ASKED: usize = 60;
@@ -21,7 +21,17 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         let mut seen = BTreeSet::new();
         for used in &file.uses {
             let place = place(lookups, Side::Head, path, used).filter(|place| place.file != *path);
-            let Some(place) = place.filter(|place| seen.insert(place.clone())) else { continue };
+            if let Some(place) = &place
+                && is_wrong(lookups, place, used)
+            {
+                let summary = "the function does not take these arguments";
+                let draft = change.draft(WRONG_ARGUMENTS, Side::Head, path, &used.name, summary);
+                drafts.extend(draft.map(|draft| draft.with("from", place.file.clone())));
+            }
+            // Names that an import takes out of a module of these are for `unresolved-import`.
+            let is_of_import = matches!(path.parse_family(), Some(MentionKind::Ecma | MentionKind::Python));
+            let is_ours = !used.imported || !is_of_import;
+            let Some(place) = place.filter(|place| is_ours && seen.insert(place.clone())) else { continue };
             if is_missing(lookups, &place) && !was_used_before(lookups, path, &place) {
                 let summary = "module has no member of this name";
                 let draft = change.draft(MISSING_MEMBER, Side::Head, path, &used.name, summary);
@@ -30,6 +40,25 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         }
     }
     drafts
+}
+
+/// Returns whether a call surely passes other arguments than the only definition of its function takes.
+fn is_wrong(lookups: &dyn Lookups, place: &Place, used: &PlacedUse) -> bool {
+    let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return false };
+    // A call of JavaScript may leave out any argument.
+    let is_judged = [".py", ".pyi", ".rs", ".java", ".ts", ".tsx", ".mts", ".cts"]
+        .iter()
+        .any(|ending| place.file.ends_with(ending));
+    let Some(place) = followed(lookups, Side::Head, place.clone()).filter(|_| is_judged) else {
+        return false;
+    };
+    let Some(surface) = lookups.surface(Side::Head, &place.file) else { return false };
+    let mut named =
+        surface.definitions.iter().filter(|each| each.name.name == place.name && each.owner == place.owner);
+    let (Some(only), None) = (named.next(), named.next()) else { return false };
+    !surface.conditional
+        && (!only.open || only.kind != DefinitionKind::Function)
+        && only.signature.as_ref().is_some_and(|signature| !signature.accepts(arguments))
 }
 
 /// Returns whether the base used the name as well and did without a definition.

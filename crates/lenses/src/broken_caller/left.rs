@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{Family, are_too_many};
-use super::code::has;
+use super::super::imports::{Family, are_too_many, join, split};
+use super::code::{has, is_hidden};
 use super::facts::{Change, Changed, is_of_callers};
-use super::place::{Place, followed, is_missing, place};
+use super::place::{Place, followed, hides, is_missing, place};
 use super::{CHANGED_PARAMETERS, REMOVED_NAME};
 use qa_contracts::v1::{Definition, MentionKind, PlacedUse, Side};
 
@@ -56,7 +56,10 @@ pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionK
         let after = if is_replaced { lookups.surface(Side::Head, path) } else { None };
         for definition in &file.removed {
             let definition = definition.clone();
-            if after.as_ref().is_none_or(|after| !has(after, path, &definition)) {
+            if after
+                .as_ref()
+                .is_none_or(|after| !has(after, path, &definition) || is_hidden(after, path, &definition))
+            {
                 let (path, place) = (path.to_owned(), Place::of(path, &definition));
                 taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
             }
@@ -120,6 +123,7 @@ fn note(
         && taken.removed.contains_key(&place)
         && is_ours(path, used)
         && is_same_package(lookups, path, used, &place)
+        && !is_inside(path, &place.file)
     {
         add(missing, place, path, used);
     }
@@ -137,6 +141,16 @@ fn note(
     {
         add(wrong, place, path, used);
     }
+}
+
+/// Returns whether a file of Rust is a module inside of another one, or the same, which sees what that keeps for itself.
+fn is_inside(path: &str, file: &str) -> bool {
+    let (directory, name) = split(file);
+    let stem = name.trim_end_matches(".rs");
+    let module =
+        if matches!(stem, "lib" | "main" | "mod") { directory.to_owned() } else { join(directory, stem) };
+    file.ends_with(".rs")
+        && (path == file || path.strip_prefix(&module).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// Adds a caller of a place.
@@ -229,7 +243,7 @@ fn is_predeclared(name: &str) -> bool {
 }
 
 fn told_missing(change: &Change, lookups: &dyn Lookups, taken: &Taken, callers: Callers) -> Vec<Draft> {
-    let gone = callers.into_iter().filter(|(place, _)| is_missing(lookups, place));
+    let gone = callers.into_iter().filter(|(place, _)| is_missing(lookups, place) || hides(lookups, place));
     let drafts = gone.filter_map(|(place, callers)| {
         let removed = &taken.removed[&place];
         let summary = "a name is removed that other files still use";

@@ -20,6 +20,7 @@ const CHANGED_PARAMETERS: &str = "broken-caller/changed-parameters";
 const MISSING_MEMBER: &str = "broken-caller/missing-member";
 const REMOVED_API: &str = "broken-caller/removed-api";
 const REMOVED_NAME: &str = "broken-caller/removed-name";
+const WRONG_ARGUMENTS: &str = "broken-caller/wrong-arguments";
 
 const DEFAULT: ScopeStrengths = ScopeStrengths {
     product: Strength::Advise,
@@ -64,11 +65,18 @@ const RULES: &[RuleSpec] = &[
         STRENGTHS,
         "Change the files that use it as well, or keep it.",
     ),
+    rule(
+        WRONG_ARGUMENTS,
+        "Added call passes arguments that the function does not take",
+        Severity::High,
+        STRENGTHS,
+        "Pass what the definition asks for.",
+    ),
 ];
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "2",
+    version: "3",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,

@@ -240,6 +240,19 @@ fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
         .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
 }
 
+/// Returns whether a file of head surely defines a name for its own module alone.
+pub(super) fn hides(lookups: &dyn Lookups, place: &Place) -> bool {
+    let (path, name) = (&place.file, &place.name);
+    path.ends_with(".rs")
+        && place.owner.is_none()
+        && lookups.surface(Side::Head, path).is_some_and(|surface| {
+            let mut named = surface.definitions.iter().filter(|each| each.name.name == *name).peekable();
+            !surface.open
+                && named.peek().is_some()
+                && named.all(|each| !each.public && !each.open && each.owner.is_none())
+        })
+}
+
 /// Returns whether a CommonJS module lacks a name.
 fn is_gone_from_exports(lookups: &dyn Lookups, place: &Place) -> bool {
     // To an outline of imports, such a module may have any name.

@@ -40,8 +40,13 @@ pub(crate) fn uses(
     outline: &Outline,
     words: &BTreeSet<&str>,
 ) -> Vec<Used> {
-    let places = occurrences(text, words);
     let all = bindings(language, tree, text, outline);
+    let mut spelled = words.clone();
+    // A name may be used by another one that its import gives it.
+    let aliases =
+        all.iter().filter(|binding| binding.path.last().is_some_and(|last| words.contains(last.as_str())));
+    spelled.extend(aliases.map(|binding| binding.local.as_str()));
+    let places = occurrences(text, &spelled);
     let mut by_local: BTreeMap<&str, Vec<&Binding>> = BTreeMap::new();
     for binding in &all {
         by_local.entry(&binding.local).or_default().push(binding);
@@ -66,8 +71,12 @@ pub(crate) fn uses(
                 "token_tree" | "attribute_item" | "import_statement" | "import_from_statement"
             )
             || matches!(node.word(), "import_declaration" | "use_declaration" | "export_specifier");
-        if !is_left_out && node.child_count() == 0 && node.is_named() && words.contains(span(node).of(text)) {
-            uses.extend(reader.used(node, &above));
+        if !is_left_out && node.child_count() == 0 && node.is_named() && spelled.contains(span(node).of(text))
+        {
+            let used = reader.used(node, &above);
+            uses.extend(
+                used.filter(|used| used.path.last().is_some_and(|last| words.contains(last.as_str()))),
+            );
         }
         if !is_left_out && cursor.goto_first_child() {
             above.push(node);
