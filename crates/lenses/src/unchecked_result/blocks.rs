@@ -150,6 +150,7 @@ fn changing(language: Language) -> &'static [&'static str] {
 /// Finds changes of the collection that a loop runs over, where the loop goes on.
 fn modified(language: Language, statement: &Statement) -> Vec<Finding> {
     let over = statement.over.trim_end_matches("()");
+    let over = over.strip_suffix(".entries").unwrap_or(over);
     let over = over.strip_suffix(".keys").or(over.strip_suffix(".items")).unwrap_or(over);
     let is_name = over.chars().all(|sign| sign.is_alphanumeric() || "_.".contains(sign));
     if statement.kind != StatementKind::Loop || over.is_empty() || !is_name {

@@ -190,6 +190,14 @@ const ROWS: &[Row] = &[
     },
     Row {
         rule: SEARCH,
+        languages: RUBY,
+        callees: &[".detect", ".find"],
+        arguments: 0,
+        argument: Argument::Any,
+        uses: Uses::AnyBut(&["blank?", "inspect", "nil?", "present?", "presence", "to_a", "to_s", "try"]),
+    },
+    Row {
+        rule: SEARCH,
         languages: PHP,
         callees: &[".querySelector", ".getElementById"],
         arguments: 1,

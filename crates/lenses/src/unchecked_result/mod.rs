@@ -45,7 +45,7 @@ const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
 static SPEC: LensSpec = LensSpec {
     id: "unchecked-result",
-    version: "1",
+    version: "2",
     class: LensClass::Style,
     title: "Results, lookups and resources that nothing checks",
     required_by_default: false,

@@ -55,12 +55,27 @@ fn first_use(language: Language, block: &Block, name: &str) -> Option<Span> {
     None
 }
 
+/// Methods of C# that are no extensions.
+const TEXT_METHODS: &[&str] = &[
+    "GetHashCode",
+    "GetType",
+    "IndexOf",
+    "Replace",
+    "Split",
+    "StartsWith",
+    "Substring",
+    "ToLower",
+    "ToUpper",
+    "Trim",
+];
+
 /// Returns whether a use fails for null.
 fn fails(language: Language, event: &Event) -> bool {
     match (&event.act, language) {
         // A method may have a pointer that is null for its receiver, an extension method may take one, and any object of
         // Ruby and Python has some methods.
-        (Act::Member(_, true), Language::Go | Language::CSharp | Language::Kotlin) => false,
+        (Act::Member(name, true), Language::CSharp) => TEXT_METHODS.contains(&name.as_str()),
+        (Act::Member(_, true), Language::Go | Language::Kotlin) => false,
         (Act::Member(name, _), Language::Ruby) => !matches!(
             name.as_str(),
             "blank?" | "class" | "inspect" | "is_a?" | "nil?" | "present?" | "to_a" | "to_s" | "tap" | "then"
@@ -177,6 +192,7 @@ fn callback_error_late(language: Language, body: &Body) -> Option<(&'static str,
 
 /// Returns whether a name is that of an error.
 pub(super) fn is_error(name: &str) -> bool {
+    let name = name.trim_end_matches(|last: char| last.is_ascii_digit());
     let is_flag = ["has", "is"].iter().any(|word| name.starts_with(word));
     matches!(name, "err" | "error" | "e" | "er")
         || !is_flag && (name.ends_with("Err") || name.ends_with("Error"))

@@ -3,7 +3,7 @@
 use super::seen::{Seen, is_one_of, last_name, receiver};
 use super::{CANCEL, LOCK, RESOURCE};
 use qa_reading::syntax::{Language, Span};
-use qa_reading::values::{Act, Bind, Body, Call, Event, Fate};
+use qa_reading::values::{Act, Bind, Body, Call, Event, Fate, Statement, StatementKind};
 
 /// A call that opens something.
 struct Row {
@@ -87,6 +87,7 @@ const ROWS: &[Row] = &[
         part: "",
         noun: "file or connection",
     },
+    Row { languages: &[Language::Php], callees: &["fopen"], releases: &["fclose"], part: "", noun: "file" },
     Row {
         languages: &[Language::CSharp],
         callees: &[
@@ -106,6 +107,23 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// Functions of PHP that leave a file with its owner.
+const PHP_READERS: &[&str] = &[
+    "feof",
+    "fflush",
+    "fgetc",
+    "fgetcsv",
+    "fgets",
+    "flock",
+    "fputcsv",
+    "fputs",
+    "fread",
+    "fseek",
+    "ftell",
+    "fwrite",
+    "rewind",
+    "stream_get_contents",
+];
 const PYTHON_OPENS: &[&str] =
     &["bz2.open", "codecs.open", "gzip.open", "io.open", "lzma.open", "open", "os.fdopen"];
 
@@ -162,7 +180,11 @@ pub(super) fn inspect(seen: &mut Seen<'_>) {
 fn is_open(call: &Call, callees: &[&str]) -> bool {
     callees.iter().any(|name| match name.contains('.') {
         true => is_one_of(&call.callee, &[name]),
-        false => call.callee == *name,
+        // A class may be named with its package.
+        false => {
+            let is_class = name.starts_with(char::is_uppercase);
+            call.callee == *name || is_class && call.callee.rsplit('.').next() == Some(*name)
+        }
     })
 }
 
@@ -195,6 +217,9 @@ impl Row {
                 !self.releases.contains(&name.as_str()) && !CHAINS.contains(&name.as_str())
             }
             Act::Indexed => true,
+            Act::Read if self.releases == ["fclose"] => {
+                event.argument_of.as_deref().is_some_and(|callee| PHP_READERS.contains(&callee))
+            }
             Act::Called | Act::OptionalMember | Act::Read | Act::Written => false,
         }
     }
@@ -246,6 +271,7 @@ const PAIRS: &[Pair] = &[
     Pair { languages: &[Language::CSharp], takes: "EnterReadLock", gives: &["ExitReadLock"] },
     Pair { languages: &[Language::CSharp], takes: "EnterWriteLock", gives: &["ExitWriteLock"] },
     Pair { languages: &[Language::CSharp], takes: "Enter", gives: &["Exit"] },
+    Pair { languages: &[Language::CSharp], takes: "Wait", gives: &["Release"] },
 ];
 
 /// Names of functions that take a lock for their caller.
@@ -253,6 +279,10 @@ const TAKING: &[&str] = &["acquire", "begin", "enter", "lock", "open", "start", 
 
 /// Reports locks that a function takes where nothing in the file gives them back.
 fn locks(seen: &mut Seen<'_>) {
+    let left: Vec<[Span; 2]> = seen.bodies.iter().flat_map(|body| left_locked(seen.language, body)).collect();
+    for places in left {
+        seen.report(LOCK, &places, "the function may return before it releases the lock");
+    }
     let mut found: Vec<Span> = Vec::new();
     for body in seen.bodies.iter().filter(|body| !body.is_module) {
         let name = body.name.to_lowercase();
@@ -277,6 +307,62 @@ fn locks(seen: &mut Seen<'_>) {
     for place in found {
         seen.report(LOCK, &[place], "the lock is taken, and nothing in the file releases it");
     }
+}
+
+/// Finds locks that a block takes and gives back, where a statement between the two leaves the function.
+fn left_locked(language: Language, body: &Body) -> Vec<[Span; 2]> {
+    let mut found = Vec::new();
+    for (block, is_tried) in body.blocks() {
+        for (index, statement) in block.statements.iter().enumerate() {
+            let Some((call, pair)) =
+                only_call(statement).and_then(|call| Some((call, taken_by(language, call)?)))
+            else {
+                continue;
+            };
+            let after = &block.statements[index + 1..];
+            let gives = |later: &&Statement| gives_back(later, receiver(call), pair);
+            let Some(end) = after.iter().position(|later| only_call(later).is_some() && gives(&later)) else {
+                continue;
+            };
+            let between = &after[..end];
+            let leaves = between.iter().find(|later| leaves(later) && !gives(later));
+            let is_safe = is_tried
+                || between
+                    .iter()
+                    .any(|later| matches!(later.kind, StatementKind::Try | StatementKind::Defer));
+            found.extend(leaves.filter(|_| !is_safe).map(|leaving| [call.span, leaving.span]));
+        }
+    }
+    found
+}
+
+fn only_call(statement: &Statement) -> Option<&Call> {
+    let mut calls = statement.calls.iter().filter(|call| call.fate == Fate::Dropped && !call.is_nested);
+    calls.next().filter(|_| statement.kind == StatementKind::Call)
+}
+
+fn taken_by(language: Language, call: &Call) -> Option<&'static Pair> {
+    let name = last_name(&call.callee);
+    PAIRS
+        .iter()
+        .find(|pair| pair.languages.contains(&language) && pair.takes == name && !receiver(call).is_empty())
+}
+
+/// Returns whether a statement, or one inside of it, gives a lock back.
+fn gives_back(statement: &Statement, lock: &str, pair: &Pair) -> bool {
+    let gives = |call: &Call| receiver(call) == lock && pair.gives.contains(&last_name(&call.callee));
+    statement.calls.iter().any(gives)
+        || statement
+            .blocks
+            .iter()
+            .flat_map(|block| &block.statements)
+            .any(|inside| gives_back(inside, lock, pair))
+}
+
+/// Returns whether a statement, or one inside of it, leaves the function.
+fn leaves(statement: &Statement) -> bool {
+    matches!(statement.kind, StatementKind::Return | StatementKind::Throw)
+        || statement.blocks.iter().flat_map(|block| &block.statements).any(leaves)
 }
 
 fn is_lock(name: &str) -> bool {

@@ -8,7 +8,10 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
 const ADVISE_BOTH: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..ADVISE };
 const PRODUCT: PresetStrengths = presets(ADVISE, ADVISE);
-const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
+/// Certain enough to block in `guarded`.
+const CERTAIN: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Block, ..OFF });
+const CERTAIN_BOTH: PresetStrengths =
+    presets(ADVISE_BOTH, ScopeStrengths { product: Strength::Block, ..ADVISE_BOTH });
 const WHEN_ASKED: PresetStrengths = presets(OFF, ADVISE);
 
 pub(super) static RULES: &[RuleSpec] = &[
@@ -16,28 +19,28 @@ pub(super) static RULES: &[RuleSpec] = &[
         NO_RETURN,
         "Callback returns nothing where a value is used",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Return the value, or use a loop.",
     ),
     text_rule(
         CANCEL,
         "Function that ends a context is dropped",
         Severity::Medium,
-        BOTH,
+        CERTAIN_BOTH,
         "Keep the function and defer it.",
     ),
     text_rule(
         CHECKED_LATE,
         "Value is checked for null after it was used",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Check the value before its first use, or drop the check.",
     ),
     text_rule(
         MODIFIED,
         "Collection is changed while a loop runs over it",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Loop over a copy, or gather what is to be changed.",
     ),
     text_rule(
@@ -51,7 +54,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         AS_SUCCESS,
         "Error is returned as success",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Return the error, or say in a comment why it does not matter.",
     ),
     text_rule(
@@ -65,7 +68,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         ERROR_OVERWRITTEN,
         "Error is overwritten before it is checked",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Check the first error before the second call.",
     ),
     text_rule(
@@ -79,7 +82,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         ITERATOR,
         "Iterator is read twice",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Make a list of it, or make the iterator anew.",
     ),
     text_rule(
@@ -93,7 +96,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         LOCK,
         "Lock is never released",
         Severity::High,
-        PRODUCT,
+        CERTAIN,
         "Release the lock on every way out: `defer`, `with`, `finally`.",
     ),
     text_rule(
@@ -107,7 +110,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         NULL_BRANCH,
         "Value is used where it is null",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Turn the condition round, or use another value in the branch.",
     ),
     text_rule(
@@ -121,7 +124,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         OTHER_ERROR,
         "Another error is returned than is checked",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Return the error that the condition is about.",
     ),
     text_rule(
@@ -142,14 +145,14 @@ pub(super) static RULES: &[RuleSpec] = &[
         REALLOC,
         "Pointer is overwritten by the result of realloc",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Keep the result in another pointer until it is checked.",
     ),
     text_rule(
         RESOURCE,
         "Resource is never closed",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Close it on every way out: `with`, `defer`, try-with-resources, `using`.",
     ),
     text_rule(
@@ -163,28 +166,28 @@ pub(super) static RULES: &[RuleSpec] = &[
         STORE,
         "Result of a call is overwritten before it is read",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Read the first value, or drop it with its variable.",
     ),
     text_rule(
         TASK,
         "Task or promise is dropped",
         Severity::Medium,
-        PRODUCT,
+        CERTAIN,
         "Keep the task until it is done, or wait for the promise.",
     ),
     text_rule(
         UNREACHABLE,
         "Code is never reached",
         Severity::Medium,
-        BOTH,
+        CERTAIN_BOTH,
         "Remove the code, or the statement that leaves before it.",
     ),
     text_rule(
         ERROR_LATE,
         "Result is used before its error is checked",
         Severity::High,
-        BOTH,
+        CERTAIN_BOTH,
         "Check the error first.",
     ),
 ];

@@ -16,7 +16,7 @@ pub(super) fn inspect(seen: &mut Seen<'_>) {
             for (index, statement) in block.statements.iter().enumerate() {
                 let after = &block.statements[index + 1..];
                 if !is_tried && !body.is_module {
-                    found.extend(overwritten(body, statement, after));
+                    found.extend(overwritten(body, statement, after, seen.text));
                 }
                 found.extend(read_twice(seen.language, body, statement, after));
                 if matches!(seen.language, Language::C | Language::Cpp) {
@@ -46,9 +46,11 @@ fn only_bind(statement: &Statement) -> Option<(&Bind, &str, Span)> {
 }
 
 /// Finds the result of a call that the next statement to name its variable replaces.
-fn overwritten(body: &Body, statement: &Statement, after: &[Statement]) -> Option<Finding> {
+fn overwritten(body: &Body, statement: &Statement, after: &[Statement], text: &str) -> Option<Finding> {
     let (bind, name, place) = only_bind(statement).filter(|_| statement.kind == StatementKind::Plain)?;
-    if bind.value != Value::Call || is_error(name) || is_conversion(&bind.callee) {
+    let is_computed =
+        bind.value == Value::Call || bind.value == Value::Other && is_computed(bind.value_span.of(text));
+    if !is_computed || is_error(name) || is_conversion(&bind.callee) {
         return None;
     }
     let next = after.iter().find(|later| later.all_events().iter().any(|event| event.name == name))?;
@@ -58,6 +60,13 @@ fn overwritten(body: &Body, statement: &Statement, after: &[Statement]) -> Optio
     let is_lost = again == name && !reads && !is_captured;
     let summary = format!("the value of `{name}` is overwritten before it is read");
     is_lost.then(|| (STORE, vec![place, second], summary))
+}
+
+/// Returns whether a value is worked out from others, and not a first one that a later replaces.
+fn is_computed(value: &str) -> bool {
+    const SIGNS: &[&str] = &[" * ", " + ", " - ", " / "];
+    let is_line = !value.contains('\n') && !value.contains("=>");
+    is_line && value.starts_with(char::is_alphabetic) && SIGNS.iter().any(|sign| value.contains(sign))
 }
 
 /// Returns whether a callee makes an empty value, which a later one replaces on purpose.
