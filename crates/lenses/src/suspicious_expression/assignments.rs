@@ -1,7 +1,7 @@
 //! Assignments that lose a value: to itself, after another, of a call that returns nothing, in another unit.
 
 use super::rules;
-use super::site::{Check, Found, Site, last_name};
+use super::site::{Check, Found, Site, bare, last_name};
 use qa_reading::expressions::{Expression, Form};
 use qa_reading::syntax::Language;
 
@@ -68,7 +68,7 @@ fn to_itself(site: &Site<'_>) -> Found {
 }
 
 /// Returns the target and the value of a statement that assigns one.
-fn assignment<'t>(statement: Expression<'t>) -> Option<(Expression<'t>, Expression<'t>)> {
+pub(super) fn assignment<'t>(statement: Expression<'t>) -> Option<(Expression<'t>, Expression<'t>)> {
     let form = statement.form();
     let inside = if let Form::Statement(inside) = form { inside.form() } else { form };
     let Form::Assign { target, value, is_plain: true } = inside else { return None };
@@ -112,10 +112,10 @@ fn nothing(site: &Site<'_>) -> Found {
 }
 
 /// A dimension with the name of a unit in it.
-type Unit = (&'static str, &'static str);
+pub(super) type Unit = (&'static str, &'static str);
 
 /// Returns the unit that the last word of a name says.
-fn unit_of(name: &str) -> Option<Unit> {
+pub(super) fn unit_of(name: &str) -> Option<Unit> {
     let start = name.rfind(|letter: char| letter == '_' || letter.is_uppercase()).unwrap_or(0);
     let mut word = name[start..].trim_start_matches('_').to_lowercase();
     if !name.chars().any(char::is_lowercase) {
@@ -141,7 +141,7 @@ fn unit_of(name: &str) -> Option<Unit> {
     })
 }
 
-fn differs(one: Option<Unit>, two: Option<Unit>) -> bool {
+pub(super) fn differs(one: Option<Unit>, two: Option<Unit>) -> bool {
     one.zip(two).is_some_and(|(one, two)| one.0 == two.0 && one.1 != two.1)
 }
 
@@ -195,11 +195,6 @@ impl<'t> Copy<'t> {
         let Form::Member { name: target, .. } = target.form() else { return None };
         Some(Self { statement, target: bare(target), value: bare(value) })
     }
-}
-
-/// Returns a name without the marks of fields and variables.
-fn bare(name: &str) -> &str {
-    name.trim_start_matches(['_', '$', '@', '#']).trim_end_matches('_')
 }
 
 fn copied(site: &Site<'_>) -> Found {

@@ -19,7 +19,7 @@ pub(super) const PREDICATE: Check = Check::new(
 .of_calls(&["filter", "some", "every", "find", "findIndex", "findLast", "sort", "toSorted"]);
 pub(super) const FOR_EACH: Check =
     Check::new(rules::ASYNC_FOR_EACH, "`forEach` does not wait for the promises of its callback", for_each)
-        .of_calls(&["forEach"]);
+        .of_calls(&["ForEach", "forEach"]);
 pub(super) const LIST: Check =
     Check::new(rules::AWAITED_LIST, "waiting for a list does not wait for what is in it", list);
 pub(super) const ARGUMENTS: Check = Check::new(
@@ -31,7 +31,9 @@ pub(super) const ARGUMENTS: Check = Check::new(
 
 /// Returns the first argument if it is an asynchronous function.
 fn async_callback<'t>(site: &Site<'t>) -> Option<Expression<'t>> {
-    let first = site.first().filter(|_| site.is_ecma())?;
+    let waits =
+        site.language() == Language::CSharp && matches!(site.form, Form::Call { name: "ForEach", .. });
+    let first = site.first().filter(|_| site.is_ecma() || waits)?;
     (first.is_function() && first.is_async()).then_some(first)
 }
 

@@ -7,6 +7,9 @@ use qa_reading::syntax::Language;
 
 pub(super) const IDENTITY: Check =
     Check::new(rules::LITERAL_IDENTITY, "literal is compared by identity", identity);
+pub(super) const REFERENCE: Check =
+    Check::new(rules::LITERAL_IDENTITY, "literal is compared by identity", reference)
+        .of_calls(&["ReferenceEquals"]);
 pub(super) const FRESH: Check =
     Check::new(rules::FRESH_OBJECT, "new object is never identical to another", fresh);
 pub(super) const NAN: Check = Check::new(rules::NAN_COMPARED, "nothing equals NaN", nan);
@@ -55,6 +58,9 @@ pub(super) const POSITION: Check =
         "findIndex",
         "find",
         "rfind",
+        "stripos",
+        "strpos",
+        "strrpos",
     ]);
 pub(super) const NULL_EQUALS: Check =
     Check::new(rules::EQUALS_NULL, "`equals` is never true of null", equals_null)
@@ -93,6 +99,14 @@ fn identity(site: &Site<'_>) -> Found {
     site.if_true(found)
 }
 
+fn reference(site: &Site<'_>) -> Found {
+    let has_literal = site
+        .arguments()
+        .iter()
+        .any(|given| matches!(given.form(), Form::Text(_) | Form::Number(_) | Form::Template));
+    site.if_true(site.language() == Language::CSharp && has_literal)
+}
+
 fn fresh(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
     let found = [left, right].into_iter().any(|side| {
@@ -115,7 +129,7 @@ fn is_nan(expression: Expression<'_>) -> bool {
         &["Double", "Float", "Number", "double", "f32", "f64", "float", "math", "Math", "np", "numpy"];
     let form = expression.form();
     if let Form::Member { object, name } = form {
-        let is_owner = last_name(object).is_some_and(|owner| OWNERS.contains(&owner));
+        let is_owner = OWNERS.contains(&last_name(object).unwrap_or(object.source()));
         is_owner && name.eq_ignore_ascii_case("nan")
     } else if let Form::Call { object: Some(object), name: "NaN", .. } = form {
         last_name(object) == Some("math")
@@ -178,7 +192,7 @@ pub(super) fn measured<'t>(expression: Expression<'t>) -> Option<Expression<'t>>
             Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java | Language::Ruby,
             Form::Member { object, name: "length" },
         )
-        | (Language::CSharp, Form::Member { object, name: "Length" })
+        | (Language::CSharp, Form::Member { object, name: "Length" | "Count" })
         | (Language::Kotlin, Form::Member { object, name: "size" | "length" }) => Some(object),
         (
             Language::Java | Language::Cpp,
@@ -194,6 +208,14 @@ pub(super) fn measured<'t>(expression: Expression<'t>) -> Option<Expression<'t>>
         }
         _ => None,
     }
+}
+
+/// Returns whether an expression is a position that a call looked for.
+fn is_position(expression: Expression<'_>) -> bool {
+    matches!(
+        expression.form(),
+        Form::Call { object: Some(_), name: "indexOf" | "lastIndexOf" | "findIndex" | "search", .. }
+    )
 }
 
 /// Returns whether an expression is a text that a call made.
@@ -226,7 +248,8 @@ fn other_type(site: &Site<'_>) -> Found {
     let found = [(left, right), (right, left)].into_iter().any(|(value, literal)| {
         let form = literal.form();
         let is_no_text = matches!(form, Form::Number(_) | Form::Truth(_));
-        matches!(form, Form::Text(_)) && is_length(value) || is_no_text && is_text_of_call(value)
+        let is_truth = matches!(form, Form::Truth(_)) && site.is_ecma() && is_position(value);
+        is_truth || matches!(form, Form::Text(_)) && is_length(value) || is_no_text && is_text_of_call(value)
     });
     site.if_true(operator.is_equality() && is_strict && found)
 }
@@ -335,7 +358,8 @@ fn position(site: &Site<'_>) -> Found {
         object.is_some() && matches!(name, "indexOf" | "lastIndexOf" | "findIndex")
     } else {
         let is_python = site.language() == Language::Python;
-        is_python && object.is_some() && matches!(name, "find" | "rfind") && is_text
+        let is_php = site.language() == Language::Php && object.is_none() && name.starts_with("str");
+        is_php || is_python && object.is_some() && matches!(name, "find" | "rfind") && is_text
     };
     // `!x.indexOf(y)` asks for the begin.
     let around = site.expression.ancestors().find(|node| !node.kind().starts_with("parenthesized_"));

@@ -10,6 +10,11 @@ pub(super) const IMPOSSIBLE: Check =
 pub(super) const ALWAYS: Check = Check::new(rules::ALWAYS_TRUE, "condition always holds", always);
 pub(super) const NULL_USED: Check =
     Check::new(rules::NULL_DEREFERENCED, "the value is used exactly where it is missing", null_used);
+pub(super) const NULL_USED_BITS: Check = Check::new(
+    rules::NULL_DEREFERENCED,
+    "both operands are evaluated, so that the value is used where it is missing",
+    null_used_by_bits,
+);
 pub(super) const ALTERNATIVE: Check = Check::new(
     rules::LITERAL_ALTERNATIVE,
     "literal is a condition of its own, which always holds",
@@ -48,7 +53,7 @@ impl<'t> Comparison<'t> {
         if !operator.is_comparison() {
             return None;
         }
-        if right.is_literal() && left.is_pure() && !left.is_literal() {
+        if (right.is_literal() || right.kind() == "simple_symbol") && left.is_pure() && !left.is_literal() {
             return Some(Self { place: left, operator, literal: right });
         }
         let is_mirrored = left.is_literal() && right.is_pure() && !right.is_literal();
@@ -64,6 +69,11 @@ impl<'t> Comparison<'t> {
                 one.is_some() && two.is_some() && one != two
             }
             (Form::Character(one), Form::Character(two)) => one != two,
+            (Form::Other, Form::Other) => {
+                let are_symbols =
+                    self.literal.kind() == "simple_symbol" && other.literal.kind() == "simple_symbol";
+                are_symbols && self.literal.source() != other.literal.source()
+            }
             _ => false,
         };
         is_of_one_type && self.place.is_same(other.place)
@@ -154,6 +164,17 @@ fn null_used(site: &Site<'_>) -> Found {
         }
     }
     Vec::new()
+}
+
+fn null_used_by_bits(site: &Site<'_>) -> Found {
+    let Form::Binary { left, operator: Operator::BitAnd | Operator::BitOr, right } = site.form else {
+        return Vec::new();
+    };
+    let is_judged = site.is_ecma() || matches!(site.language(), Language::CSharp | Language::Java);
+    let Form::Binary { left: place, operator, right: nothing } = left.form() else { return Vec::new() };
+    let asks = operator.is_equality() && nothing.form() == Form::Null && place.is_place();
+    let used = if is_judged && asks { use_of(right, place) } else { None };
+    used.map(|used| vec![used.span(), left.span()]).unwrap_or_default()
 }
 
 /// Returns the expression that is missing where evaluation goes on behind an operand.

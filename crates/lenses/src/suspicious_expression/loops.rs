@@ -17,6 +17,8 @@ pub(super) const PAST_END_CALL: Check =
     ]);
 pub(super) const RUNS_PAST: Check =
     Check::new(rules::INDEX_PAST_END, "the last turn reads one place behind the end", runs_past);
+pub(super) const COUNTS_PAST: Check =
+    Check::new(rules::INDEX_PAST_END, "the last turn reads one place behind the end", counts_past);
 pub(super) const STEP: Check = Check::new(rules::LOOP_STEP, "step of the loop leads away from its end", step);
 pub(super) const DEFER: Check = Check::new(
     rules::DEFER_IN_LOOP,
@@ -50,10 +52,9 @@ fn runs_past(site: &Site<'_>) -> Found {
         return Vec::new();
     };
     let (Form::Name(counter), Some(list)) = (left.form(), measured(right)) else { return Vec::new() };
-    let begins_at_zero = initial
-        .tokens()
-        .windows(3)
-        .any(|tokens| tokens[0] == counter && matches!(tokens[1], "=" | ":=") && tokens[2] == "0");
+    let begin = initial.tokens().concat();
+    let begins_at_zero =
+        [format!("{counter}=0"), format!("{counter}:=0")].iter().any(|zero| begin.ends_with(zero));
     let Some(body) = site.expression.body().filter(|_| begins_at_zero) else { return Vec::new() };
     let (mut reads, mut is_guarded) = (false, false);
     body.descend(&mut |node| {
@@ -66,6 +67,27 @@ fn runs_past(site: &Site<'_>) -> Found {
         true
     });
     if reads && !is_guarded { vec![condition.span()] } else { Vec::new() }
+}
+
+/// Finds a loop of Rust over all positions of a list and the one behind.
+fn counts_past(site: &Site<'_>) -> Found {
+    if site.language() != Language::Rust || site.expression.kind() != "for_expression" {
+        return Vec::new();
+    }
+    let [pattern, range, body] = site.expression.children()[..] else { return Vec::new() };
+    let ([_, end], true) = (&range.children()[..], range.source().contains("..=")) else { return Vec::new() };
+    let (Form::Name(counter), Some(list)) = (pattern.form(), measured(*end)) else { return Vec::new() };
+    let (mut reads, mut is_guarded) = (false, false);
+    body.descend(&mut |node| {
+        let form = node.form();
+        if let Form::Index { object, index } = form {
+            reads |= object.is_same(list) && matches!(index.form(), Form::Name(name) if name == counter);
+        } else if let Form::Binary { left, right, .. } = form {
+            is_guarded |= measured(right).is_some() || measured(left).is_some();
+        }
+        true
+    });
+    if reads && !is_guarded { vec![range.span()] } else { Vec::new() }
 }
 
 /// Returns the variable that a step changes, and whether it grows.
@@ -90,7 +112,7 @@ fn changed<'t>(step: Expression<'t>) -> Option<(&'t str, bool)> {
 }
 
 fn step(site: &Site<'_>) -> Found {
-    let Some((_, condition, step)) = site.expression.counted() else { return Vec::new() };
+    let Some((initial, condition, step)) = site.expression.counted() else { return Vec::new() };
     let Form::Binary { left, operator, .. } = condition.form() else { return Vec::new() };
     let (Form::Name(counter), Some((name, grows))) = (left.form(), changed(step)) else { return Vec::new() };
     if name == counter {
@@ -100,7 +122,9 @@ fn step(site: &Site<'_>) -> Found {
             // Numbers without a sign end such a loop below zero.
             let has_unsigned =
                 matches!(site.language(), Language::C | Language::Cpp | Language::Go | Language::CSharp);
-            matches!(operator, Operator::Less | Operator::LessEqual) && !has_unsigned
+            // `:=` with a number makes a variable with a sign.
+            let has_sign = site.language() == Language::Go && begins_with_number(initial);
+            matches!(operator, Operator::Less | Operator::LessEqual) && (!has_unsigned || has_sign)
         };
         return if is_away { vec![step.span()] } else { Vec::new() };
     }
@@ -109,8 +133,14 @@ fn step(site: &Site<'_>) -> Found {
     if is_other && !is_changed { vec![step.span()] } else { Vec::new() }
 }
 
+/// Returns whether a declaration of Go gives a counter a number.
+fn begins_with_number(initial: Expression<'_>) -> bool {
+    let tokens = initial.tokens();
+    matches!(tokens[..], [_, ":=", number] if number.chars().all(|digit| digit.is_ascii_digit()))
+}
+
 /// Returns whether a body may set a variable.
-fn changes(body: Expression<'_>, variable: &str) -> bool {
+pub(super) fn changes(body: Expression<'_>, variable: &str) -> bool {
     let mut is_changed = false;
     body.descend(&mut |node| {
         let form = node.form();

@@ -10,6 +10,7 @@ mod definitions;
 mod errors;
 #[cfg(test)]
 mod hostile_tests;
+mod ids;
 mod loops;
 mod operands;
 mod results;
@@ -34,7 +35,7 @@ use site::{Check, Site};
 
 static SPEC: LensSpec = LensSpec {
     id: "suspicious-expression",
-    version: "1",
+    version: "2",
     class: LensClass::Style,
     title: "Expressions that are faults by themselves",
     required_by_default: false,

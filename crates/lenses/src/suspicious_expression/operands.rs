@@ -77,9 +77,18 @@ fn is_ordering(operator: Operator) -> bool {
 
 fn chained(site: &Site<'_>) -> Found {
     let Form::Binary { left, operator, .. } = site.form else { return Vec::new() };
-    let is_judged = site.is_ecma() || site.language() == Language::C;
+    let is_cpp = site.language() == Language::Cpp && is_between_numbers(left, site);
+    let is_judged = site.is_ecma() || site.language() == Language::C || is_cpp;
     let is_compared = matches!(left.form(), Form::Binary { operator, .. } if is_ordering(operator));
     site.if_true(is_judged && is_ordering(operator) && is_compared)
+}
+
+/// Returns whether a chain of C++ begins and ends with numbers, so that it is no list of types.
+fn is_between_numbers(left: Expression<'_>, site: &Site<'_>) -> bool {
+    let (Form::Binary { left: low, .. }, Form::Binary { right: high, .. }) = (left.form(), &site.form) else {
+        return false;
+    };
+    number(low).is_some() && number(*high).is_some()
 }
 
 fn masked(site: &Site<'_>) -> Found {
@@ -107,7 +116,17 @@ fn negated(site: &Site<'_>) -> Found {
     let is_c = matches!(site.language(), Language::C | Language::Cpp | Language::Php);
     let asks_for_member = matches!(operator, Operator::In | Operator::InstanceOf) && site.is_ecma();
     let orders = is_ordering(operator) && (site.is_ecma() || is_c) && number(right).is_some();
-    site.if_true(asks_for_member || orders)
+    let is_value = matches!(right.form(), Form::Number(_) | Form::Text(_));
+    let masks =
+        operator == Operator::BitAnd && is_c && (is_value || last_name(right).is_some_and(is_constant));
+    let equals = operator.is_equality() && (site.is_ecma() || is_c) && is_value && !is_flag(right);
+    site.if_true(asks_for_member || orders || masks || equals)
+}
+
+/// Returns whether a literal may stand for a truth value.
+fn is_flag(literal: Expression<'_>) -> bool {
+    matches!(literal.form(), Form::Number("0" | "1"))
+        || literal.text_value().is_some_and(|text| text.is_empty())
 }
 
 fn power(site: &Site<'_>) -> Found {

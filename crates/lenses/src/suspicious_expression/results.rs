@@ -111,6 +111,12 @@ const ROWS: &[Row] = &[
         ],
         takes: Takes::Receiver,
     },
+    Row { languages: &[Language::CSharp], names: &["Replace"], takes: Takes::Literal },
+    Row {
+        languages: &[Language::Rust],
+        names: &["to_lowercase", "to_uppercase", "trim", "trim_end", "trim_start"],
+        takes: Takes::Receiver,
+    },
     Row {
         languages: &[Language::Ruby],
         names: &["strip", "downcase", "upcase", "gsub", "chomp", "squeeze", "capitalize"],

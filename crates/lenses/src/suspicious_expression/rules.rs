@@ -1,5 +1,6 @@
 //! The rules of the lens: what each is called, weighs and advises.
 
+pub(super) use super::ids::*;
 use crate::contract::{RuleSpec, everywhere, presets, text_rule};
 use qa_contracts::v1::{PresetStrengths, ScopeStrengths, Severity, Strength};
 
@@ -8,70 +9,6 @@ const PRODUCT: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OF
 const ADVISED: PresetStrengths = presets(PRODUCT, PRODUCT);
 /// Certain enough to block in `guarded`.
 const CERTAIN: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Block, ..OFF });
-pub(super) const ABSOLUTE_PART: &str = "suspicious-expression/absolute-part-joined";
-pub(super) const ADDRESS_PIECE: &str = "suspicious-expression/address-piece-trusted";
-pub(super) const ALWAYS_TRUE: &str = "suspicious-expression/always-true-condition";
-pub(super) const ASSERTED_TUPLE: &str = "suspicious-expression/asserted-tuple";
-pub(super) const ASSIGNED_CONDITION: &str = "suspicious-expression/assigned-condition";
-pub(super) const ASYNC_EXECUTOR: &str = "suspicious-expression/async-executor";
-pub(super) const ASYNC_FOR_EACH: &str = "suspicious-expression/async-for-each";
-pub(super) const ASYNC_PREDICATE: &str = "suspicious-expression/async-predicate";
-pub(super) const AWAITED_LIST: &str = "suspicious-expression/awaited-list";
-pub(super) const BACKTRACKING: &str = "suspicious-expression/backtracking-regex";
-pub(super) const BARE_DURATION: &str = "suspicious-expression/bare-duration";
-pub(super) const CAUGHT_EITHER: &str = "suspicious-expression/caught-either";
-pub(super) const CHAINED_COMPARISON: &str = "suspicious-expression/chained-comparison";
-pub(super) const CHANGED_IN_PLACE: &str = "suspicious-expression/changed-in-place";
-pub(super) const CONCATENATED_CONDITION: &str = "suspicious-expression/concatenated-condition";
-pub(super) const CONSTANT_OPERAND: &str = "suspicious-expression/constant-operand";
-pub(super) const COPIED_LINE: &str = "suspicious-expression/copied-line";
-pub(super) const DATE_LETTERS: &str = "suspicious-expression/date-letters";
-pub(super) const DEAD_COMPARISON: &str = "suspicious-expression/dead-comparison";
-pub(super) const DEAD_ERROR: &str = "suspicious-expression/dead-error";
-pub(super) const DEAD_RESULT: &str = "suspicious-expression/dead-result";
-pub(super) const DEFER_IN_LOOP: &str = "suspicious-expression/defer-in-loop";
-pub(super) const DUPLICATE_CASE: &str = "suspicious-expression/duplicate-case";
-pub(super) const DUPLICATE_CONDITION: &str = "suspicious-expression/duplicate-condition";
-pub(super) const DUPLICATE_KEY: &str = "suspicious-expression/duplicate-key";
-pub(super) const EQUALS_NULL: &str = "suspicious-expression/equals-null";
-pub(super) const EQUALS_WITHOUT_HASH: &str = "suspicious-expression/equals-without-hash";
-pub(super) const FINALLY_OVERRIDES: &str = "suspicious-expression/finally-overrides";
-pub(super) const FORMAT_ARGUMENTS: &str = "suspicious-expression/format-arguments";
-pub(super) const FRESH_OBJECT: &str = "suspicious-expression/fresh-object-compared";
-pub(super) const IDENTICAL_BRANCHES: &str = "suspicious-expression/identical-branches";
-pub(super) const IMPOSSIBLE_CONDITION: &str = "suspicious-expression/impossible-condition";
-pub(super) const INDEX_PAST_END: &str = "suspicious-expression/index-past-end";
-pub(super) const JOINED_ARGUMENTS: &str = "suspicious-expression/joined-arguments";
-pub(super) const LENGTH_SIGN: &str = "suspicious-expression/length-sign";
-pub(super) const LIST_FOR_TUPLE: &str = "suspicious-expression/list-for-tuple";
-pub(super) const LITERAL_ALTERNATIVE: &str = "suspicious-expression/literal-alternative";
-pub(super) const LITERAL_IDENTITY: &str = "suspicious-expression/literal-identity";
-pub(super) const LOCK_NOT_HELD: &str = "suspicious-expression/lock-not-held";
-pub(super) const LOOP_STEP: &str = "suspicious-expression/loop-step";
-pub(super) const LOST_SWAP: &str = "suspicious-expression/lost-swap";
-pub(super) const MAPPED_HOLES: &str = "suspicious-expression/mapped-holes";
-pub(super) const MAPPED_PARSE_INT: &str = "suspicious-expression/mapped-parse-int";
-pub(super) const MASKED_COMPARISON: &str = "suspicious-expression/masked-comparison";
-pub(super) const METHOD_AS_CONDITION: &str = "suspicious-expression/method-as-condition";
-pub(super) const MISSING_COMMA: &str = "suspicious-expression/missing-comma";
-pub(super) const MISSING_INTERPOLATION: &str = "suspicious-expression/missing-interpolation";
-pub(super) const MUTABLE_DEFAULT: &str = "suspicious-expression/mutable-default";
-pub(super) const NAIVE_DATE: &str = "suspicious-expression/naive-date";
-pub(super) const NAN_COMPARED: &str = "suspicious-expression/nan-compared";
-pub(super) const NEGATED_OPERAND: &str = "suspicious-expression/negated-operand";
-pub(super) const NULL_DEREFERENCED: &str = "suspicious-expression/null-dereferenced";
-pub(super) const OTHER_CASE: &str = "suspicious-expression/other-case";
-pub(super) const OTHER_TYPE: &str = "suspicious-expression/other-type";
-pub(super) const POSITION_AS_TRUTH: &str = "suspicious-expression/position-as-truth";
-pub(super) const RAISED_NOT_IMPLEMENTED: &str = "suspicious-expression/raised-not-implemented";
-pub(super) const SAME_OPERAND: &str = "suspicious-expression/same-operand";
-pub(super) const SELF_ASSIGNMENT: &str = "suspicious-expression/self-assignment";
-pub(super) const SHARED_VALUE: &str = "suspicious-expression/shared-value";
-pub(super) const SORTED_NUMBERS: &str = "suspicious-expression/sorted-numbers";
-pub(super) const STRIPPED_CHARACTERS: &str = "suspicious-expression/stripped-characters";
-pub(super) const TYPE_WORD: &str = "suspicious-expression/type-word";
-pub(super) const UNIT_MISMATCH: &str = "suspicious-expression/unit-mismatch";
-pub(super) const XOR_AS_POWER: &str = "suspicious-expression/xor-as-power";
 
 /// Every rule, by id.
 pub(super) const ALL: &[RuleSpec] = &[
@@ -86,7 +23,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         ADDRESS_PIECE,
         "Address is trusted by a piece of it",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Parse the address, and compare its host as a whole.",
     ),
     text_rule(
@@ -114,14 +51,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         ASYNC_EXECUTOR,
         "Executor of a promise is asynchronous",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Write an `async` function and return its promise, or make the executor synchronous.",
     ),
     text_rule(
         ASYNC_FOR_EACH,
         "Asynchronous callback in `forEach`",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Use `for (… of …)` with `await`, or `await Promise.all(list.map(…))`.",
     ),
     text_rule(
@@ -142,7 +79,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         BACKTRACKING,
         "Regular expression with exponential backtracking",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Write the inner or the outer repetition without the other.",
     ),
     text_rule(
@@ -170,7 +107,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         CHANGED_IN_PLACE,
         "Result of a call that changes in place is assigned",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Call it as a statement.",
     ),
     text_rule(
@@ -205,7 +142,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_COMPARISON,
         "Comparison as a statement",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Assign, assert or return what is compared.",
     ),
     text_rule(
@@ -219,14 +156,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_RESULT,
         "Result of a call without an effect is unused",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Use the result, or remove the call.",
     ),
     text_rule(
         DEFER_IN_LOOP,
         "Deferred call in a loop",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Move the body of the loop into a function.",
     ),
     text_rule(
@@ -261,7 +198,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         EQUALS_WITHOUT_HASH,
         "Equality without a hash that goes with it",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Override the hash as well, from the same fields.",
     ),
     text_rule(
@@ -381,7 +318,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         METHOD_AS_CONDITION,
         "Method is a condition and not called",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Call the method.",
     ),
     text_rule(
@@ -395,14 +332,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         MISSING_INTERPOLATION,
         "Parameters in braces in a text that is no template",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Write the text as a template.",
     ),
     text_rule(
         MUTABLE_DEFAULT,
         "Default value is changed by the function",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Use `None` as the default, and make the value in the function.",
     ),
     text_rule(
@@ -430,7 +367,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         NULL_DEREFERENCED,
         "Value is used exactly where it is missing",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Turn the check around, or join with the other operator.",
     ),
     text_rule(
@@ -451,7 +388,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         POSITION_AS_TRUTH,
         "Position of a search is used as a condition",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Compare with -1 or with `false`, or ask whether it is contained.",
     ),
     text_rule(
@@ -465,7 +402,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         SAME_OPERAND,
         "Operator with the same expression on both sides",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Correct the operand that should differ.",
     ),
     text_rule(

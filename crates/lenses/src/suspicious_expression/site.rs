@@ -1,6 +1,6 @@
 //! Places that rules look at, and what rules say about them.
 
-use qa_reading::expressions::{Expression, Form};
+use qa_reading::expressions::{Expression, Form, Operator};
 use qa_reading::syntax::{Language, Span};
 
 /// A rule with the code that finds it at one place.
@@ -77,6 +77,11 @@ pub(super) fn last_name<'t>(mut expression: Expression<'t>) -> Option<&'t str> {
     None
 }
 
+/// Returns a name without the marks of fields and variables.
+pub(super) fn bare(name: &str) -> &str {
+    name.trim_start_matches(['_', '$', '@', '#']).trim_end_matches('_')
+}
+
 /// Returns the number that a literal is.
 pub(super) fn number(mut expression: Expression<'_>) -> Option<f64> {
     let mut sign = 1.0;
@@ -98,10 +103,7 @@ const MOST_SIGNS: usize = 8;
 const MOST_OPERANDS: usize = 64;
 
 /// Returns the operands of a chain of one operator, in the order of the text; none of a very long one.
-pub(super) fn operands<'t>(
-    expression: Expression<'t>,
-    joins: qa_reading::expressions::Operator,
-) -> Vec<Expression<'t>> {
+pub(super) fn operands<'t>(expression: Expression<'t>, joins: Operator) -> Vec<Expression<'t>> {
     let mut found = Vec::new();
     let mut pending = vec![expression];
     while let Some(next) = pending.pop() {
@@ -121,7 +123,7 @@ pub(super) fn operands<'t>(
 }
 
 /// Returns whether the expression is an operand of a larger chain of the same operator.
-pub(super) fn is_inner(expression: Expression<'_>, joins: qa_reading::expressions::Operator) -> bool {
+pub(super) fn is_inner(expression: Expression<'_>, joins: Operator) -> bool {
     let around = expression.ancestors().find(|node| node.unwrapped() == *node);
     around.is_some_and(|around| matches!(around.form(), Form::Binary { operator, .. } if operator == joins))
 }

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 
 use super::site::{Check, Site};
 use super::{
-    assignments, asynchronous, branches, callees, comparisons, conditions, definitions, errors, loops,
-    operands, results, texts, trust,
-};
+    assignments, asynchronous, branches, callees, comparisons, conditions, definitions, errors,
+    loops, operands, results, texts, trust, };
 use qa_reading::expressions::{Form, Operator};
 
 const EQUALITIES: &[&Check] = &[
@@ -18,6 +17,7 @@ const EQUALITIES: &[&Check] = &[
     &comparisons::NAN,
     &comparisons::OTHER_TYPE,
     &comparisons::TYPE_WORD,
+    &operands::NEGATED,
     &operands::SAME,
     &results::COMPARED,
 ];
@@ -35,12 +35,18 @@ const DISJUNCTIONS: &[&Check] = &[
     &operands::REPEATED,
 ];
 const FALLBACKS: &[&Check] = &[&conditions::CONCATENATED];
-const BITS: &[&Check] = &[&operands::MASKED, &operands::POWER, &operands::SAME];
+const BITS: &[&Check] =
+    &[&conditions::NULL_USED_BITS, &operands::MASKED, &operands::NEGATED, &operands::POWER, &operands::SAME];
 const ARITHMETIC: &[&Check] = &[&operands::SAME];
+const SUMS: &[&Check] = &[];
 const REMAINDERS: &[&Check] = &[&operands::SAME, &texts::PERCENT];
 const PRODUCTS: &[&Check] = &[&callees::SHARED_TIMES];
-const ASSIGNMENTS: &[&Check] = &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT];
-const DECLARATIONS: &[&Check] = &[&assignments::UNIT, &callees::LOCK];
+const ASSIGNMENTS: &[&Check] =
+    &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT];
+const DECLARATIONS: &[&Check] = &[
+    &assignments::UNIT,
+    &callees::LOCK,
+];
 const PAIRS: &[&Check] = &[&assignments::UNIT];
 const CHOICES: &[&Check] =
     &[&branches::CONDITION, &branches::IDENTICAL, &conditions::ASSIGNED, &conditions::CONCATENATED_CHOICE];
@@ -48,9 +54,19 @@ const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &condit
 const RECORDS: &[&Check] = &[&branches::KEY];
 const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP];
 const LOOPS: &[&Check] = &[&loops::RUNS_PAST, &loops::STEP];
+const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT];
+/// Checks of nodes that have no form, by their kinds.
+const OTHERS: &[&Check] =
+    &[&loops::COUNTS_PAST, &texts::RETURNED];
+const MEMBERS: &[&Check] = &[&definitions::METHOD];
 const DEFERS: &[&Check] = &[&callees::DEFERRED_LOCK, &loops::DEFER];
-const CALLS: &[&Check] =
-    &[&callees::LOCK, &errors::NOT_IMPLEMENTED, &results::DEAD, &results::ERROR, &texts::PREFIX];
+const CALLS: &[&Check] = &[
+    &callees::LOCK,
+    &errors::NOT_IMPLEMENTED,
+    &results::DEAD,
+    &results::ERROR,
+    &texts::PREFIX,
+];
 const LISTS: &[&Check] = &[&texts::COMMA];
 
 /// Checks of calls by the called name.
@@ -77,6 +93,7 @@ const NAMED: &[&Check] = &[
     &texts::BACKTRACKING_CALL,
     &texts::FORMAT,
     &trust::PIECE,
+    &comparisons::REFERENCE,
 ];
 
 fn named(name: &str) -> &'static [&'static Check] {
@@ -109,11 +126,12 @@ pub(super) fn checks(site: &Site<'_>) -> impl Iterator<Item = &'static Check> {
         Form::Defer(_) => (DEFERS, &[]),
         Form::Finally => (&[&errors::FINALLY], &[]),
         Form::For => (LOOPS, &[]),
-        Form::Function => (&[&definitions::DEFAULT], &[]),
+        Form::Function => (FUNCTIONS, &[]),
         Form::Handler => (&[&errors::EITHER], &[]),
         Form::Index { .. } => (&[&loops::PAST_END], &[]),
         Form::List | Form::Tuple => (LISTS, &[]),
-        Form::Member { .. } => (&[&definitions::METHOD], &[]),
+        Form::Member { .. } => (MEMBERS, &[]),
+        Form::Other => (OTHERS, &[]),
         Form::Pair { .. } => (PAIRS, &[]),
         Form::Record => (RECORDS, &[]),
         Form::Regex => (&[&texts::BACKTRACKING], &[]),
@@ -125,7 +143,6 @@ pub(super) fn checks(site: &Site<'_>) -> impl Iterator<Item = &'static Check> {
         | Form::Name(_)
         | Form::Null
         | Form::Number(_)
-        | Form::Other
         | Form::Statement(_)
         | Form::Template
         | Form::Text(_)
@@ -147,7 +164,7 @@ fn by_operator(operator: Operator) -> &'static [&'static Check] {
         Operator::In | Operator::InstanceOf | Operator::NotIn => MEMBERSHIPS,
         Operator::Or => DISJUNCTIONS,
         Operator::Other => PRODUCTS,
-        Operator::Plus => &[],
+        Operator::Plus => SUMS,
         Operator::Remainder => REMAINDERS,
     }
 }

@@ -15,6 +15,8 @@ pub(super) const FORMAT: Check =
     Check::new(rules::FORMAT_ARGUMENTS, "format takes another number of arguments", format).of_calls(FORMATS);
 pub(super) const PREFIX: Check =
     Check::new(rules::MISSING_INTERPOLATION, "text names parameters in braces and is no template", prefix);
+pub(super) const RETURNED: Check =
+    Check::new(rules::MISSING_INTERPOLATION, "text names parameters in braces and is no template", returned);
 pub(super) const COMMA: Check =
     Check::new(rules::MISSING_COMMA, "two texts become one entry, as no comma is between them", comma);
 pub(super) const BACKTRACKING: Check = Check::new(
@@ -132,7 +134,9 @@ fn format(site: &Site<'_>) -> Found {
     let owner = object.and_then(last_name);
     match (site.language(), name) {
         (Language::Python, "format") => braces(site, object, &arguments),
-        (Language::CSharp, "Format") if matches!(owner, Some("string" | "String")) => {
+        (Language::CSharp, "Format")
+            if object.is_some_and(|object| matches!(object.source(), "string" | "String")) =>
+        {
             numbered(site, &arguments)
         }
         (Language::Python, "debug" | "info" | "warning" | "error" | "critical" | "exception") => {
@@ -242,6 +246,25 @@ fn prefix(site: &Site<'_>) -> Found {
     if is_named && !is_template { vec![only.span()] } else { Vec::new() }
 }
 
+/// Finds a text that a function returns as it is, with its parameters in braces.
+fn returned(site: &Site<'_>) -> Found {
+    static NAMES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(\$?)\{([A-Za-z_]\w*)\}").expect("a valid pattern"));
+    let is_judged = site.is_ecma() || site.language() == Language::CSharp;
+    if !is_judged || site.expression.kind() != "return_statement" {
+        return Vec::new();
+    }
+    let [only] = site.expression.children()[..] else { return Vec::new() };
+    let Form::Text(text) = only.form() else { return Vec::new() };
+    let Some(function) = site.expression.function().filter(|_| !only.source().starts_with(['`', '$'])) else {
+        return Vec::new();
+    };
+    let parameters = function.parameters();
+    let mut names = NAMES.captures_iter(&text).filter(|name| name[1].is_empty() != site.is_ecma()).peekable();
+    let is_named = names.peek().is_some() && names.all(|name| parameters.contains(&&name[2]));
+    if is_named { vec![only.span()] } else { Vec::new() }
+}
+
 fn comma(site: &Site<'_>) -> Found {
     if !matches!(site.language(), Language::Python | Language::C | Language::Cpp) {
         return Vec::new();
@@ -283,7 +306,8 @@ fn given(site: &Site<'_>) -> Found {
             false
         }
     };
-    let pattern = site.first().filter(|_| is_judged);
+    let is_second = site.language() == Language::CSharp && name == "IsMatch" && site.arguments().len() > 1;
+    let pattern = site.arguments().get(usize::from(is_second)).copied().filter(|_| is_judged);
     let Some((pattern, source)) = pattern.and_then(|given| Some((given, given.text_value()?))) else {
         return Vec::new();
     };

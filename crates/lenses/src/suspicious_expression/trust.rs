@@ -47,6 +47,14 @@ fn piece(site: &Site<'_>) -> Found {
     };
     let Some(text) = text else { return Vec::new() };
     let lower = name.to_lowercase();
+    let decides = site.expression.function().and_then(|function| function.defined_name());
+    let decides = decides.is_some_and(|own| is_decision(own.source()));
+    if decides
+        && is_subject(subject, ADDRESSES)
+        && (HOST.is_match(&text) && !lower.contains("start") || URL.is_match(&text))
+    {
+        return site.if_true(true);
+    }
     let is_trusted = if lower.contains("start") || lower.contains("prefix") {
         is_subject(subject, WHOLE) && URL.is_match(&text)
     } else {
@@ -70,6 +78,27 @@ const WHOLE: &[&str] = &[
     "callbackurl",
     "nexturl",
 ];
+
+/// Last words of names of whole addresses.
+const ADDRESSES: &[&str] = &["href", "uri", "url"];
+
+/// Returns whether a function has the name of one that says whom to trust.
+fn is_decision(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "allow",
+        "authoriz",
+        "internal",
+        "isours",
+        "is_ours",
+        "owned",
+        "permit",
+        "safe",
+        "trust",
+        "whitelist",
+    ];
+    let name = name.to_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
 
 fn is_subject(subject: Expression<'_>, words: &[&str]) -> bool {
     let Some(name) = last_name(subject) else { return false };

@@ -209,7 +209,11 @@ impl Class {
             | "module" | "program" | "statement_block" | "statement_list" | "switch_case" | "then" => {
                 Self::Statements
             }
-            "case" | "expression_switch_statement" | "switch_statement" | "when_expression" => Self::Switch,
+            "case"
+            | "expression_switch_statement"
+            | "switch_expression"
+            | "switch_statement"
+            | "when_expression" => Self::Switch,
             "encapsed_string"
             | "interpreted_string_literal"
             | "multiline_string_literal"

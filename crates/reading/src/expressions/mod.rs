@@ -1,5 +1,6 @@
 //! Expressions and statements of a source file in one form for all grammars, for rules about a single one of them.
 
+mod around;
 mod compare;
 mod form;
 mod kinds;
@@ -15,6 +16,7 @@ use crate::syntax::{Language, Span, parse_tree_once};
 
 use trail::Trail;
 
+pub use around::Case;
 pub use compare::MOST_TOKENS;
 pub use form::{Form, Operator};
 pub use parts::{Arm, Branches, Entry};

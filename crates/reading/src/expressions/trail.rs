@@ -17,6 +17,11 @@ impl<'t> Trail<'t> {
         Self { current: Cell::new(root), above: RefCell::default() }
     }
 
+    /// Returns the outermost node of the walk.
+    pub(super) fn root(&self) -> Node<'t> {
+        self.above.borrow().first().copied().unwrap_or(self.current.get())
+    }
+
     /// Notes that the walk goes to the children of a node.
     pub(super) fn enter(&self, node: Node<'t>) {
         self.above.borrow_mut().push(node);

@@ -1,0 +1,95 @@
+//! Parts of a file that an expression refers to, and parts of a statement by their order.
+
+use super::Expression;
+use super::kinds::Class;
+
+/// A case of a `switch`: its label, and what runs there.
+#[derive(Debug, Clone)]
+pub struct Case<'t> {
+    pub label: Expression<'t>,
+    pub statements: Vec<Expression<'t>>,
+}
+
+impl<'t> Expression<'t> {
+    /// Returns the functions of the file that have a name. This walks the whole file.
+    pub fn definitions(self, name: &str) -> Vec<Self> {
+        let mut found = Vec::new();
+        self.with(self.trail.root()).descend(&mut |node| {
+            if node.is_function() && node.defined_name().is_some_and(|own| own.source() == name) {
+                found.push(node);
+            }
+            true
+        });
+        found
+    }
+
+    /// Returns the cases of a `switch` whose cases run on into the next.
+    pub fn case_bodies(self) -> Vec<Case<'t>> {
+        const CASES: &[&str] = &[
+            "case_statement",
+            "default_statement",
+            "switch_block_statement_group",
+            "switch_case",
+            "switch_default",
+        ];
+        let body = self.field("body").unwrap_or(self);
+        let cases = body.children().into_iter().filter(|case| CASES.contains(&case.word()));
+        let read = cases.map(|case| {
+            let value = case.field("value");
+            let is_label = |part: &Self| part.word() == "switch_label" || Some(*part) == value;
+            let parts = case.children();
+            let label = parts.iter().copied().find(is_label).unwrap_or(case);
+            let statements: Vec<Self> = parts.into_iter().filter(|part| !is_label(part)).collect();
+            let statements = match statements[..] {
+                [only] if only.class() == Class::Statements => only.children(),
+                _ => statements,
+            };
+            Case { label, statements }
+        });
+        read.collect()
+    }
+
+    /// Returns what a loop gives its values to.
+    pub fn target(self) -> Option<Self> {
+        self.field("left")
+    }
+
+    /// Returns the condition of a loop.
+    pub fn condition(self) -> Option<Self> {
+        self.field("condition").map(Self::unwrapped)
+    }
+
+    /// Returns the statements of a body, without nodes that only hold them.
+    pub fn statements(self) -> Vec<Self> {
+        match self.children()[..] {
+            [only] if only.word() == "statement_list" => only.children(),
+            ref all => all.to_vec(),
+        }
+    }
+
+    /// Returns a function without its body.
+    pub fn head(self) -> &'t str {
+        let end = self.field("body").map_or(self.span().end, |body| body.span().start);
+        self.text.get(self.span().start..end).unwrap_or_default()
+    }
+
+    /// Returns whether it leaves the function.
+    pub fn is_way_out(self) -> bool {
+        matches!(self.word(), "raise_statement" | "return_statement" | "throw_statement")
+    }
+
+    /// Returns whether a part of it leaves the function, be it in a branch.
+    pub fn has_way_out(self) -> bool {
+        let mut leaves = false;
+        self.descend(&mut |node| {
+            leaves |= node.is_way_out();
+            !leaves && !node.is_function()
+        });
+        leaves
+    }
+
+    /// Returns whether it is an `if` or a ternary.
+    pub fn is_choice(self) -> bool {
+        self.class() == Class::Choice
+    }
+}
