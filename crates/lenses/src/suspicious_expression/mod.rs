@@ -6,8 +6,10 @@ mod branches;
 mod callees;
 mod comparisons;
 mod conditions;
+mod copies;
 mod definitions;
 mod errors;
+mod flows;
 #[cfg(test)]
 mod hostile_tests;
 mod ids;

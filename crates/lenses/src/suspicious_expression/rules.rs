@@ -202,6 +202,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Override the hash as well, from the same fields.",
     ),
     text_rule(
+        FALLS_THROUGH,
+        "Case runs on into the next, which overwrites its value",
+        Severity::High,
+        CERTAIN,
+        "End the case with `break`.",
+    ),
+    text_rule(
         FINALLY_OVERRIDES,
         "`finally` leaves the function",
         Severity::Medium,
@@ -397,6 +404,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::High,
         CERTAIN,
         "Raise `NotImplementedError`.",
+    ),
+    text_rule(
+        RUNS_ONCE,
+        "Loop leaves the function in its first turn",
+        Severity::High,
+        CERTAIN,
+        "Put what follows the condition behind the loop.",
     ),
     text_rule(
         SAME_OPERAND,

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use super::site::{Check, Site};
 use super::{
-    assignments, asynchronous, branches, callees, comparisons, conditions, definitions, errors,
-    loops, operands, results, texts, trust, };
+    assignments, asynchronous, branches, callees, comparisons, conditions, copies, definitions, errors,
+    flows, loops, operands, results, texts, trust, };
 use qa_reading::expressions::{Form, Operator};
 
 const EQUALITIES: &[&Check] = &[
@@ -50,14 +50,14 @@ const DECLARATIONS: &[&Check] = &[
 const PAIRS: &[&Check] = &[&assignments::UNIT];
 const CHOICES: &[&Check] =
     &[&branches::CONDITION, &branches::IDENTICAL, &conditions::ASSIGNED, &conditions::CONCATENATED_CHOICE];
-const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &conditions::LABEL];
+const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &conditions::LABEL, &flows::FALLS];
 const RECORDS: &[&Check] = &[&branches::KEY];
-const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP];
-const LOOPS: &[&Check] = &[&loops::RUNS_PAST, &loops::STEP];
+const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP, &copies::BRANCH, &copies::COLUMN];
+const LOOPS: &[&Check] = &[&flows::ONCE, &loops::RUNS_PAST, &loops::STEP];
 const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT];
 /// Checks of nodes that have no form, by their kinds.
 const OTHERS: &[&Check] =
-    &[&loops::COUNTS_PAST, &texts::RETURNED];
+    &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &texts::RETURNED];
 const MEMBERS: &[&Check] = &[&definitions::METHOD];
 const DEFERS: &[&Check] = &[&callees::DEFERRED_LOCK, &loops::DEFER];
 const CALLS: &[&Check] = &[

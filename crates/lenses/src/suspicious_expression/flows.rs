@@ -1,0 +1,99 @@
+//! Loops that end at once or never, and cases that run on into the next.
+
+use super::assignments::assignment;
+use super::loops::changes;
+use super::rules;
+use super::site::{Check, Found, Site, number};
+use qa_reading::expressions::{Expression, Form, Operator};
+use qa_reading::syntax::{Language, Span};
+
+pub(super) const FALLS: Check = Check::new(
+    rules::FALLS_THROUGH,
+    "the case before runs on into this one, which overwrites its value",
+    falls,
+);
+pub(super) const ONCE: Check =
+    Check::new(rules::RUNS_ONCE, "loop leaves the function in its first turn", once);
+pub(super) const NEVER: Check =
+    Check::new(rules::LOOP_STEP, "nothing in the loop changes what its condition compares", never);
+
+fn falls(site: &Site<'_>) -> Found {
+    let runs_on = matches!(site.language(), Language::C | Language::Cpp | Language::Java | Language::Php);
+    if !runs_on && !site.is_ecma() {
+        return Vec::new();
+    }
+    let cases = site.expression.case_bodies();
+    for pair in cases.windows(2) {
+        let (Some(last), Some(first)) = (pair[0].statements.last(), pair[1].statements.first()) else {
+            continue;
+        };
+        let (Some((set, _)), Some((again, value))) = (assignment(*last), assignment(*first)) else {
+            continue;
+        };
+        let between = site.expression.file().get(last.span().start..first.span().end).unwrap_or_default();
+        let is_said = ["//", "/*", "# ", "[[fallthrough]]"].iter().any(|mark| between.contains(mark));
+        let reads = value.tokens().windows(set.tokens().len()).any(|part| part == set.tokens());
+        if set.is_place() && set.is_same(again) && !reads && !is_said {
+            return vec![pair[1].label.span(), last.span()];
+        }
+    }
+    Vec::new()
+}
+
+fn once(site: &Site<'_>) -> Found {
+    let kind = site.expression.kind();
+    let is_each = match site.language() {
+        Language::CSharp | Language::Php => kind == "foreach_statement",
+        Language::Go => {
+            kind == "for_statement"
+                && site.expression.children().iter().any(|part| part.kind() == "range_clause")
+        }
+        Language::Java => kind == "enhanced_for_statement",
+        Language::JavaScript | Language::Tsx | Language::TypeScript => kind == "for_in_statement",
+        Language::Python => kind == "for_statement",
+        Language::C | Language::Cpp | Language::Kotlin | Language::Ruby | Language::Rust => false,
+    };
+    let Some(body) = site.expression.body().filter(|_| is_each) else { return Vec::new() };
+    let statements = body.statements();
+    let [before @ .., last] = &statements[..] else { return Vec::new() };
+    let chooses = before.iter().any(|statement| statement.is_choice() && statement.has_way_out());
+    let goes_on = body.tokens().iter().any(|word| matches!(*word, "continue" | "goto" | "yield"));
+    if !last.is_way_out() || !chooses || goes_on {
+        return Vec::new();
+    }
+    let head = Span { start: site.expression.span().start, end: body.span().start };
+    vec![head, last.span()]
+}
+
+fn never(site: &Site<'_>) -> Found {
+    if site.expression.kind() != "while_statement" {
+        return Vec::new();
+    }
+    let (Some(condition), Some(body)) = (site.expression.condition(), site.expression.body()) else {
+        return Vec::new();
+    };
+    let Form::Binary { left, operator, right } = condition.form() else { return Vec::new() };
+    let Form::Name(counter) = left.form() else { return Vec::new() };
+    let is_bound = number(right).is_some() || matches!(right.form(), Form::Name(_));
+    let is_judged =
+        matches!(operator, Operator::Less | Operator::LessEqual | Operator::Greater | Operator::GreaterEqual)
+            && is_bound;
+    if !is_judged || body.statements().is_empty() {
+        return Vec::new();
+    }
+    const LEAVES: &[&str] = &["await", "break", "exit", "goto", "raise", "return", "throw", "yield"];
+    let leaves = body.tokens().iter().any(|word| LEAVES.contains(word));
+    let mut calls = false;
+    body.descend(&mut |node| {
+        calls |= matches!(node.form(), Form::Call { .. } | Form::Await(_));
+        !calls
+    });
+    let changes_bound = matches!(right.form(), Form::Name(bound) if changes(body, bound));
+    // A variable of another function, or of the whole program, may change by itself.
+    let is_local =
+        site.expression.function().and_then(Expression::body).is_some_and(|body| changes(body, counter));
+    if leaves || calls || changes_bound || changes(body, counter) || !is_local {
+        return Vec::new();
+    }
+    vec![Span { start: site.expression.span().start, end: condition.span().end }]
+}
