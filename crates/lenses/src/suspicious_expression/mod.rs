@@ -14,6 +14,7 @@ mod flows;
 mod hostile_tests;
 mod ids;
 mod loops;
+mod numbers;
 mod operands;
 mod results;
 mod rules;
@@ -21,6 +22,7 @@ mod site;
 mod table;
 mod texts;
 mod trust;
+mod units;
 
 use std::collections::BTreeSet;
 

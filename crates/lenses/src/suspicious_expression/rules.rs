@@ -90,6 +90,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Multiply by a unit, such as `time.Second`.",
     ),
     text_rule(
+        BOOLEAN_ORDER,
+        "Order of a sort is a truth value",
+        Severity::High,
+        CERTAIN,
+        "Subtract, or compare both ways and return -1, 0 or 1.",
+    ),
+    text_rule(
         CAUGHT_EITHER,
         "Exception types are joined by `or`",
         Severity::High,
@@ -216,6 +223,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Return behind the handler, and only clean up in it.",
     ),
     text_rule(
+        FLOAT_SUM,
+        "Result with a fraction is compared for equality",
+        Severity::Medium,
+        CERTAIN,
+        "Compare the difference with a tolerance.",
+    ),
+    text_rule(
         FORMAT_ARGUMENTS,
         "Format and its arguments disagree",
         Severity::High,
@@ -292,6 +306,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::High,
         CERTAIN,
         "Change the counter that the condition compares, in its direction.",
+    ),
+    text_rule(
+        LOST_FRACTION,
+        "Whole numbers are divided before they get a fraction",
+        Severity::High,
+        CERTAIN,
+        "Convert an operand before the division.",
     ),
     text_rule(
         LOST_SWAP,

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use super::site::{Check, Site};
 use super::{
     assignments, asynchronous, branches, callees, comparisons, conditions, copies, definitions, errors,
-    flows, loops, operands, results, texts, trust, };
+    flows, loops, numbers, operands, results, texts, trust, units,
+};
 use qa_reading::expressions::{Form, Operator};
 
 const EQUALITIES: &[&Check] = &[
@@ -17,6 +18,8 @@ const EQUALITIES: &[&Check] = &[
     &comparisons::NAN,
     &comparisons::OTHER_TYPE,
     &comparisons::TYPE_WORD,
+    &numbers::FLOAT_SUM,
+    &numbers::SELF_COMPARED,
     &operands::NEGATED,
     &operands::SAME,
     &results::COMPARED,
@@ -37,15 +40,16 @@ const DISJUNCTIONS: &[&Check] = &[
 const FALLBACKS: &[&Check] = &[&conditions::CONCATENATED];
 const BITS: &[&Check] =
     &[&conditions::NULL_USED_BITS, &operands::MASKED, &operands::NEGATED, &operands::POWER, &operands::SAME];
-const ARITHMETIC: &[&Check] = &[&operands::SAME];
-const SUMS: &[&Check] = &[];
+const ARITHMETIC: &[&Check] = &[&operands::SAME, &units::MOMENT];
+const SUMS: &[&Check] = &[&units::MOMENT];
 const REMAINDERS: &[&Check] = &[&operands::SAME, &texts::PERCENT];
-const PRODUCTS: &[&Check] = &[&callees::SHARED_TIMES];
+const PRODUCTS: &[&Check] = &[&callees::SHARED_TIMES, &numbers::SQUARED];
 const ASSIGNMENTS: &[&Check] =
     &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT];
 const DECLARATIONS: &[&Check] = &[
     &assignments::UNIT,
     &callees::LOCK,
+    &numbers::QUOTIENT_DECLARED,
 ];
 const PAIRS: &[&Check] = &[&assignments::UNIT];
 const CHOICES: &[&Check] =
@@ -57,7 +61,7 @@ const LOOPS: &[&Check] = &[&flows::ONCE, &loops::RUNS_PAST, &loops::STEP];
 const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT];
 /// Checks of nodes that have no form, by their kinds.
 const OTHERS: &[&Check] =
-    &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &texts::RETURNED];
+    &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &numbers::QUOTIENT, &texts::RETURNED];
 const MEMBERS: &[&Check] = &[&definitions::METHOD];
 const DEFERS: &[&Check] = &[&callees::DEFERRED_LOCK, &loops::DEFER];
 const CALLS: &[&Check] = &[
@@ -91,8 +95,14 @@ const NAMED: &[&Check] = &[
     &comparisons::POSITION,
     &loops::PAST_END_CALL,
     &texts::BACKTRACKING_CALL,
+    &numbers::BOOLEAN_ORDER,
+    &numbers::NUMBER_EQUALS,
+    &numbers::QUOTIENT_CALL,
+    &numbers::SELF_EQUALS,
+    &numbers::SORTED_LENGTHS,
     &texts::FORMAT,
     &trust::PIECE,
+    &units::MADE,
     &comparisons::REFERENCE,
 ];
 
