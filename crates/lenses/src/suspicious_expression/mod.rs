@@ -19,6 +19,7 @@ mod operands;
 mod results;
 mod rules;
 mod site;
+mod swapped;
 mod table;
 mod texts;
 mod trust;

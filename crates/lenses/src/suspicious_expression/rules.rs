@@ -97,6 +97,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Subtract, or compare both ways and return -1, 0 or 1.",
     ),
     text_rule(
+        CALLED_VALUE,
+        "Value with the name of a built-in function is called",
+        Severity::High,
+        CERTAIN,
+        "Give the value another name.",
+    ),
+    text_rule(
         CAUGHT_EITHER,
         "Exception types are joined by `or`",
         Severity::High,
@@ -467,6 +474,20 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::High,
         CERTAIN,
         "Remove the prefix or the suffix as a whole.",
+    ),
+    text_rule(
+        SWAPPED_ARGUMENTS,
+        "Arguments stand in each other's places",
+        Severity::High,
+        CERTAIN,
+        "Give them in the order of the parameters.",
+    ),
+    text_rule(
+        TRANSPOSED_NAME,
+        "Two letters of a usual name are swapped",
+        Severity::High,
+        CERTAIN,
+        "Correct the name.",
     ),
     text_rule(
         TYPE_WORD,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::site::{Check, Site};
 use super::{
     assignments, asynchronous, branches, callees, comparisons, conditions, copies, definitions, errors,
-    flows, loops, numbers, operands, results, texts, trust, units,
+    flows, loops, numbers, operands, results, swapped, texts, trust, units,
 };
 use qa_reading::expressions::{Form, Operator};
 
@@ -45,11 +45,12 @@ const SUMS: &[&Check] = &[&units::MOMENT];
 const REMAINDERS: &[&Check] = &[&operands::SAME, &texts::PERCENT];
 const PRODUCTS: &[&Check] = &[&callees::SHARED_TIMES, &numbers::SQUARED];
 const ASSIGNMENTS: &[&Check] =
-    &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT];
+    &[&assignments::NOTHING, &assignments::SELF, &assignments::UNIT, &swapped::CALLED];
 const DECLARATIONS: &[&Check] = &[
     &assignments::UNIT,
     &callees::LOCK,
     &numbers::QUOTIENT_DECLARED,
+    &swapped::CALLED,
 ];
 const PAIRS: &[&Check] = &[&assignments::UNIT];
 const CHOICES: &[&Check] =
@@ -62,13 +63,15 @@ const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT];
 /// Checks of nodes that have no form, by their kinds.
 const OTHERS: &[&Check] =
     &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &numbers::QUOTIENT, &texts::RETURNED];
-const MEMBERS: &[&Check] = &[&definitions::METHOD];
+const MEMBERS: &[&Check] = &[&definitions::METHOD, &swapped::TRANSPOSED];
 const DEFERS: &[&Check] = &[&callees::DEFERRED_LOCK, &loops::DEFER];
 const CALLS: &[&Check] = &[
     &callees::LOCK,
     &errors::NOT_IMPLEMENTED,
     &results::DEAD,
     &results::ERROR,
+    &swapped::SWAPPED,
+    &swapped::TRANSPOSED,
     &texts::PREFIX,
 ];
 const LISTS: &[&Check] = &[&texts::COMMA];
