@@ -13,11 +13,13 @@ mod flows;
 #[cfg(test)]
 mod hostile_tests;
 mod ids;
+mod late;
 mod loops;
 mod numbers;
 mod operands;
 mod results;
 mod rules;
+mod secrets;
 mod site;
 mod swapped;
 mod table;

@@ -104,6 +104,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Give the value another name.",
     ),
     text_rule(
+        CAPTURED_VARIABLE,
+        "Function that runs later reads the variable of a loop",
+        Severity::High,
+        CERTAIN,
+        "Bind the value: a default of a parameter in Python, `let` in JavaScript.",
+    ),
+    text_rule(
         CAUGHT_EITHER,
         "Exception types are joined by `or`",
         Severity::High,
@@ -181,6 +188,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Move the body of the loop into a function.",
     ),
     text_rule(
+        DROPPED_PROMISE,
+        "Asynchronous call that nothing waits for",
+        Severity::Medium,
+        CERTAIN,
+        "Await the call; where it is to run by itself, say so in a comment or with `void`.",
+    ),
+    text_rule(
         DUPLICATE_CASE,
         "Case that an earlier one covers",
         Severity::High,
@@ -228,6 +242,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::Medium,
         CERTAIN,
         "Return behind the handler, and only clean up in it.",
+    ),
+    text_rule(
+        FIXED_DEFAULT,
+        "Default value is made once for all calls",
+        Severity::High,
+        CERTAIN,
+        "Use `None`, and make the value in the function.",
     ),
     text_rule(
         FLOAT_SUM,
@@ -427,6 +448,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         "Compare with -1 or with `false`, or ask whether it is contained.",
     ),
     text_rule(
+        PROMISES_AS_VALUES,
+        "Promises are used as if they were values",
+        Severity::High,
+        CERTAIN,
+        "Await `Promise.all(list)`, or await what the callback gets.",
+    ),
+    text_rule(
         RAISED_NOT_IMPLEMENTED,
         "`NotImplemented` is raised",
         Severity::High,
@@ -502,6 +530,13 @@ pub(super) const ALL: &[RuleSpec] = &[
         Severity::High,
         CERTAIN,
         "Convert the value.",
+    ),
+    text_rule(
+        WEAK_RANDOM,
+        "Secret is made of numbers that can be guessed",
+        Severity::High,
+        CERTAIN,
+        "Use a generator for secrets: `secrets`, `crypto.randomBytes`, `SecureRandom`, `random_bytes`.",
     ),
     text_rule(
         XOR_AS_POWER,

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::site::{Check, Site};
 use super::{
     assignments, asynchronous, branches, callees, comparisons, conditions, copies, definitions, errors,
-    flows, loops, numbers, operands, results, swapped, texts, trust, units,
+    flows, late, loops, numbers, operands, results, secrets, swapped, texts, trust, units,
 };
 use qa_reading::expressions::{Form, Operator};
 
@@ -49,6 +49,8 @@ const ASSIGNMENTS: &[&Check] =
 const DECLARATIONS: &[&Check] = &[
     &assignments::UNIT,
     &callees::LOCK,
+    &late::MAPPED,
+    &late::NEVER_RUN,
     &numbers::QUOTIENT_DECLARED,
     &swapped::CALLED,
 ];
@@ -59,7 +61,7 @@ const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &condit
 const RECORDS: &[&Check] = &[&branches::KEY];
 const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP, &copies::BRANCH, &copies::COLUMN];
 const LOOPS: &[&Check] = &[&flows::ONCE, &loops::RUNS_PAST, &loops::STEP];
-const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT];
+const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT, &late::CAPTURED, &late::FIXED];
 /// Checks of nodes that have no form, by their kinds.
 const OTHERS: &[&Check] =
     &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &numbers::QUOTIENT, &texts::RETURNED];
@@ -68,6 +70,8 @@ const DEFERS: &[&Check] = &[&callees::DEFERRED_LOCK, &loops::DEFER];
 const CALLS: &[&Check] = &[
     &callees::LOCK,
     &errors::NOT_IMPLEMENTED,
+    &late::CONDITION,
+    &late::DROPPED,
     &results::DEAD,
     &results::ERROR,
     &swapped::SWAPPED,
@@ -98,11 +102,13 @@ const NAMED: &[&Check] = &[
     &comparisons::POSITION,
     &loops::PAST_END_CALL,
     &texts::BACKTRACKING_CALL,
+    &late::REDUCED,
     &numbers::BOOLEAN_ORDER,
     &numbers::NUMBER_EQUALS,
     &numbers::QUOTIENT_CALL,
     &numbers::SELF_EQUALS,
     &numbers::SORTED_LENGTHS,
+    &secrets::WEAK,
     &texts::FORMAT,
     &trust::PIECE,
     &units::MADE,

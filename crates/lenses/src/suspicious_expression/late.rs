@@ -1,0 +1,239 @@
+//! Functions that run later than they look: with the last value of a loop, or before anything waits for them.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::rules;
+use super::site::{Check, Found, Site, last_name};
+use qa_reading::expressions::{Expression, Form};
+use qa_reading::syntax::{Language, Span};
+
+pub(super) const CAPTURED: Check = Check::new(
+    rules::CAPTURED_VARIABLE,
+    "function runs later, when the variable has the value of the last turn",
+    captured,
+);
+pub(super) const CONDITION: Check =
+    Check::new(rules::ASYNC_PREDICATE, "a promise is always true; nothing waits for it", condition);
+pub(super) const DROPPED: Check =
+    Check::new(rules::DROPPED_PROMISE, "asynchronous function is called, and nothing waits for it", dropped);
+pub(super) const NEVER_RUN: Check =
+    Check::new(rules::DROPPED_PROMISE, "future is dropped, so that the function never runs", never_run);
+pub(super) const REDUCED: Check = Check::new(
+    rules::PROMISES_AS_VALUES,
+    "the callback gets a promise for the value so far, and does not wait for it",
+    reduced,
+)
+.of_calls(&["reduce"]);
+pub(super) const MAPPED: Check =
+    Check::new(rules::PROMISES_AS_VALUES, "list of promises is used as a list of values", mapped);
+
+/// Calls that keep a function for later.
+const KEEPS: &[&str] = &[
+    "Thread",
+    "Timer",
+    "add_callback",
+    "add_done_callback",
+    "add_listener",
+    "addEventListener",
+    "addListener",
+    "after",
+    "append",
+    "bind",
+    "call_later",
+    "call_soon",
+    "connect",
+    "on",
+    "once",
+    "push",
+    "register",
+    "schedule",
+    "setImmediate",
+    "setInterval",
+    "setTimeout",
+    "submit",
+    "subscribe",
+    "then",
+];
+
+fn captured(site: &Site<'_>) -> Found {
+    let is_judged =
+        site.language() == Language::Python && site.expression.kind() == "lambda" || site.is_ecma();
+    let Some(around) = site.expression.repeating_loop().filter(|_| is_judged) else { return Vec::new() };
+    if around.kind() != "for_statement" {
+        return Vec::new();
+    }
+    let variables: Vec<&str> = if site.is_ecma() {
+        let Some((initial, _, _)) = around.counted() else { return Vec::new() };
+        let tokens = initial.tokens();
+        if tokens.first() != Some(&"var") { Vec::new() } else { tokens.get(1).copied().into_iter().collect() }
+    } else {
+        around.target().map(Expression::tokens).unwrap_or_default()
+    };
+    let parameters = site.expression.parameters();
+    let Some(body) = site.expression.body() else { return Vec::new() };
+    let words = body.tokens();
+    let uses = variables.iter().any(|name| words.contains(name) && !parameters.contains(name));
+    if !uses || !is_kept(site.expression) {
+        return Vec::new();
+    }
+    vec![site.expression.span()]
+}
+
+/// Returns whether a function is given to a call that keeps it.
+fn is_kept(function: Expression<'_>) -> bool {
+    for around in function.ancestors().take(4) {
+        if let Form::Call { name, .. } = around.form() {
+            return KEEPS.contains(&name) && around.is_dropped();
+        }
+    }
+    false
+}
+
+/// Returns whether a file defines an asynchronous function of a name.
+fn is_async(text: &str, language: Language, name: &str) -> bool {
+    let forms: &[&str] = match language {
+        Language::JavaScript | Language::Tsx | Language::TypeScript => &["async function ", "const "],
+        Language::Python => &["async def "],
+        Language::Rust => &["async fn "],
+        Language::C
+        | Language::CSharp
+        | Language::Cpp
+        | Language::Go
+        | Language::Java
+        | Language::Kotlin
+        | Language::Php
+        | Language::Ruby => return false,
+    };
+    let is_defined = |form: &&str| {
+        text.match_indices(&format!("{form}{name}")).any(|(at, found)| {
+            let rest = text[at + found.len()..].trim_start();
+            if *form == "const " {
+                rest.strip_prefix('=').is_some_and(|rest| rest.trim_start().starts_with("async "))
+            } else {
+                rest.starts_with(['(', '<'])
+            }
+        })
+    };
+    // Another function of the name may be one that is not.
+    let is_other = [format!("function {name}("), format!("def {name}("), format!("fn {name}(")]
+        .iter()
+        .any(|plain| text.matches(plain.as_str()).count() > text.matches(&format!("async {plain}")).count());
+    !name.is_empty() && forms.iter().any(is_defined) && !is_other
+}
+
+fn condition(site: &Site<'_>) -> Found {
+    let Form::Call { object: None, name, is_new: false } = site.form else { return Vec::new() };
+    let is_judged = (site.is_ecma() || site.language() == Language::Python) && site.expression.is_condition();
+    site.if_true(is_judged && is_async(site.expression.file(), site.language(), name))
+}
+
+/// Words by which people say that nothing is to wait.
+static MEANT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)//.*(?:await|background|wait|forget|async|promise)").expect("a valid pattern")
+});
+
+fn dropped(site: &Site<'_>) -> Found {
+    let Form::Call { object, name, is_new: false } = site.form else { return Vec::new() };
+    let is_waited_for = |expression: Expression<'_>| expression.function().is_some_and(Expression::is_async);
+    let is_judged = match (site.language(), object) {
+        (Language::JavaScript | Language::Tsx | Language::TypeScript, None) => {
+            site.expression.is_dropped() && is_async(site.expression.file(), site.language(), name)
+        }
+        (Language::CSharp, Some(_)) => name.ends_with("Async") && site.expression.is_dropped(),
+        _ => false,
+    };
+    if !is_judged || !is_waited_for(site.expression) {
+        return Vec::new();
+    }
+    let (text, span) = (site.expression.file(), site.expression.span());
+    let before = text.get(..span.start).unwrap_or_default();
+    let above: Vec<&str> = before.rsplit('\n').take(2).collect();
+    let line = text.get(span.end..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let is_said = above.into_iter().chain([line]).any(|line| MEANT.is_match(line));
+    site.if_true(!is_said)
+}
+
+fn never_run(site: &Site<'_>) -> Found {
+    let Form::Declare { target, value } = site.form else { return Vec::new() };
+    let Form::Call { object: None, name, .. } = value.form() else { return Vec::new() };
+    let is_blank = site.language() == Language::Rust && target.source() == "_";
+    site.if_true(is_blank && is_async(site.expression.file(), site.language(), name))
+}
+
+fn async_callback<'t>(call: Expression<'t>) -> Option<Expression<'t>> {
+    let first = call.unwrapped().arguments().first().copied()?;
+    (first.is_function() && first.is_async()).then_some(first)
+}
+
+fn reduced(site: &Site<'_>) -> Found {
+    let Form::Call { object: Some(_), .. } = site.form else { return Vec::new() };
+    let Some(callback) = async_callback(site.expression).filter(|_| site.is_ecma()) else {
+        return Vec::new();
+    };
+    let [sum, ..] = callback.parameters()[..] else { return Vec::new() };
+    let words = callback.tokens();
+    let waits = words.windows(2).any(|pair| pair == ["await", sum])
+        || words.windows(3).any(|three| three == [sum, ".", "then"]);
+    let uses = words.iter().filter(|word| **word == sum).count() > 1;
+    if waits || !uses {
+        return Vec::new();
+    }
+    vec![Span {
+        start: callback.span().start,
+        end: callback.body().map_or(callback.span().end, |body| body.span().start),
+    }]
+}
+
+/// Members by which the entries of a list are used at once.
+const ENTRIES: &[&str] =
+    &[".at(", ".every(", ".filter(", ".find(", ".join(", ".map(", ".reduce(", ".some(", ".sort(", "["];
+
+fn mapped(site: &Site<'_>) -> Found {
+    let Form::Declare { target, value } = site.form else { return Vec::new() };
+    let (Form::Name(name), Form::Call { object: Some(_), name: "map", .. }) = (target.form(), value.form())
+    else {
+        return Vec::new();
+    };
+    let Some(callback) = async_callback(value).filter(|_| site.is_ecma()) else { return Vec::new() };
+    let Some(function) = site.expression.function() else { return Vec::new() };
+    let rest =
+        site.expression.file().get(site.expression.span().end..function.span().end).unwrap_or_default();
+    let uses: Vec<&str> = rest
+        .match_indices(name)
+        .filter(|(at, _)| !rest[..*at].ends_with(|last: char| last.is_alphanumeric() || "_$.".contains(last)))
+        .map(|(at, _)| &rest[at + name.len()..])
+        .filter(|behind| !behind.starts_with(|next: char| next.is_alphanumeric() || "_$".contains(next)))
+        .collect();
+    let are_values =
+        !uses.is_empty() && uses.iter().all(|behind| ENTRIES.iter().any(|member| behind.starts_with(member)));
+    let waits = ["await", ".then(", "Promise."].iter().any(|word| rest.contains(word));
+    if !are_values || waits {
+        return Vec::new();
+    }
+    vec![Span {
+        start: value.span().start,
+        end: callback.body().map_or(value.span().end, |body| body.span().start),
+    }]
+}
+
+pub(super) const FIXED: Check =
+    Check::new(rules::FIXED_DEFAULT, "default value is made once, when the function is defined", fixed);
+
+fn fixed(site: &Site<'_>) -> Found {
+    if site.language() != Language::Python {
+        return Vec::new();
+    }
+    let fixed = site.expression.defaults().into_iter().filter(|(_, value)| {
+        let Form::Call { object, name, .. } = value.form() else { return false };
+        let owner = object.and_then(last_name);
+        matches!((owner, name), (Some("datetime"), "now" | "today" | "utcnow") | (Some("date"), "today"))
+            || matches!(
+                (owner, name),
+                (Some("time"), "time" | "monotonic") | (Some("uuid"), "uuid1" | "uuid4")
+            )
+            || matches!((owner, name), (None, "uuid4" | "uuid1") | (Some("random"), "random" | "randint"))
+    });
+    fixed.map(|(_, value)| value.span()).take(1).collect()
+}
