@@ -33,13 +33,10 @@ fn of_two_processes_that_judge_one_change_the_second_waits_and_a_killed_one_hold
 fn a_lock_that_a_commit_brought_is_refused() {
     let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
     repo.judge().run().expect(0);
-    let mut entries = std::fs::read_dir(repo.run_dir().0.parent().unwrap()).unwrap();
-    let lock = entries.find_map(|entry| {
-        let entry = entry.unwrap();
-        entry.file_name().to_str().unwrap().starts_with(".lock-").then(|| entry.path())
-    });
-    let lock = lock.unwrap();
-    std::fs::remove_file(&lock).unwrap();
+    let run = repo.run_dir().0;
+    let lock = format!(".lock-{}", &run.file_name().unwrap().to_str().unwrap()[..2]);
+    let lock = run.with_file_name(lock);
+    assert!(!lock.exists(), "a run that ends leaves none");
     assert!(std::process::Command::new("mkfifo").arg(&lock).status().unwrap().success());
     repo.judge().run().expect_code(3, "ARTIFACT_ROOT_UNSAFE");
 }
