@@ -17,7 +17,7 @@ BENCH_MODELS ?=
 # How much `torture` does, and the seed that it draws from; any seed when empty.
 AMOUNTS ?= full
 SEED ?=
-# Whose policy `rehearse` takes.
+# Repository whose policy `rehearse` takes.
 REPOSITORY ?= .
 # How long `fuzz` runs each target.
 SECONDS_EACH ?= 60

@@ -55,7 +55,7 @@ pub(crate) enum HttpFault {
     Garbled,
     /// The server acts and answers with nothing.
     Empty,
-    /// The page of something in between, as a success.
+    /// The sign-in page of a proxy, as a success.
     Page,
     /// Sent to another host.
     Redirect,
@@ -213,7 +213,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Parses a list of faults. The error says what to write instead.
+/// Parses a list of faults. The error names the allowed kinds or the grammar.
 pub(crate) fn parse(list: &str) -> Result<Vec<Fault>, String> {
     list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(parse_fault).collect()
 }
@@ -224,7 +224,7 @@ fn parse_fault(entry: &str) -> Result<Fault, String> {
     let kind = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
     let kind = kind.ok_or_else(|| {
         let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-        format!("`{entry}` has no kind of fault that exists; the kinds are {}", names.join(", "))
+        format!("`{entry}` has an unknown kind of fault; the kinds are {}", names.join(", "))
     })?;
     let mut fault = Fault { kind, place: String::new(), calls: Calls::All };
     for (position, part) in parts.enumerate() {

@@ -63,7 +63,8 @@ pub(crate) fn begin(cancellation: &Arc<Cancellation>) -> Result<(), String> {
         }
         None => None,
     };
-    let _nobody_listens = writeln!(io::stderr(), "warning: {VARIABLE} is set, so this run fails on purpose");
+    let _nobody_listens =
+        writeln!(io::stderr(), "warning: {VARIABLE} is set, so faults are injected into this run");
     let planned = faults.into_iter().map(|fault| Planned { fault, matched: 0, struck: false });
     let counts = Counts { planned: planned.collect(), calls: BTreeMap::new() };
     let loopback = std::env::var(LOOPBACK_VARIABLE).ok();

@@ -1,4 +1,4 @@
-//! What commands in comments need of the API: the comment, its pull request, the role of its author, and workflow runs.
+//! API for commands in comments: the comment, its pull request, the role of its author, and workflow runs.
 //!
 //! A run that began after the comment is the effect of the command, or makes it needless: so an attempt that follows a lost
 //! response, also of an earlier process, does nothing twice. Times are GitHub's own.

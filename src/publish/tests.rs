@@ -41,7 +41,7 @@ struct Memory {
     /// The call that is the last, and whether the server gets it.
     last_call: Option<(usize, bool)>,
     calls: Mutex<usize>,
-    /// What happens elsewhere before the server gets a call.
+    /// Action of another client, before the server gets a call.
     meanwhile: Mutex<Option<Meanwhile>>,
 }
 

@@ -313,7 +313,7 @@ fn a_run_is_started_continued_or_stopped_once() {
         acted(&desk, &Effects { cancels: 1, cancelled_checks: 1, ..base.clone() }, "is cancelled");
         acted(&Desk::new(&failed, "wes", command), &base, "No run of this head");
     }
-    // What began after the comment is not what it stops.
+    // A run that began after the comment is not stopped.
     let desk = Desk::new(&failed, "wes", "/qa stop").in_progress(&failed.head());
     desk.github.state().runs[0].started_at = AFTER_COMMENTS.to_owned();
     desk.github.state().checks[0].started_at = Some(AFTER_COMMENTS.to_owned());

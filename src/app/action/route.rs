@@ -142,7 +142,7 @@ struct Request<'a> {
 /// The newest stored run of a head.
 enum Stored {
     Judged(Box<JudgedRun>),
-    /// Why the artifact is not believed.
+    /// Its artifact is refused, with the code of the reason.
     Refused(Code),
     Missing,
 }

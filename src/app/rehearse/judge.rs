@@ -16,7 +16,7 @@ pub(super) struct Reference {
     proof: BTreeMap<String, Sha256Hex>,
 }
 
-/// What a fault made of a run.
+/// Effect of a fault on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judgement {
     /// The conclusion of the undisturbed run, with the same proof.

@@ -91,7 +91,7 @@ impl<'a> Actor<'a> {
         self.scene.open(&self.project, change)?;
         self.servers.reset(NUMBER, &change.head);
         let checkout = self.home.join(change.name);
-        // What an earlier case left.
+        // An earlier case left these.
         let _not_there = fs::remove_dir_all(checkout.join(".qa-skill"));
         for name in ["output", "summary", "log", "stdout", "stderr"] {
             let _not_there = fs::remove_file(self.home.join(name));

@@ -213,7 +213,7 @@ impl Calls<'_> {
             self.http.fetch(request.body(body.to_vec()))
         });
         let response = response.map_err(|error| ArtifactError::upload(what, error))?;
-        // The store answers each write with 201; another success is something in between, which stored nothing.
+        // The store answers each write with 201; another 2xx is that of a proxy, which stored nothing.
         if response.reply.status == 201 {
             return Ok(());
         }

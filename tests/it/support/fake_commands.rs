@@ -1,4 +1,4 @@
-//! What commands in comments need: comments one by one, reactions, roles, and workflow runs that can be run again.
+//! Part of the fake for commands in comments: single comments, reactions, roles, and workflow runs.
 
 use serde_json::json;
 

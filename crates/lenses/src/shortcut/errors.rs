@@ -116,7 +116,7 @@ fn loss(base: &Facts, handler: &Handler, text: &str) -> Option<&'static str> {
     if alike.iter().any(|before| before.drops) {
         return None;
     }
-    // What is asked for and is not there has a value of its own.
+    // A lookup of an entry that is missing may return a value of its own.
     let gives_value = handler.whole.of(text).contains("return");
     let is_contract = EXPECTED.is_match(&handler.caught) && !handler.is_broad && gives_value;
     if is_contract {

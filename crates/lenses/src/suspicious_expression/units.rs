@@ -45,7 +45,7 @@ fn made(site: &Site<'_>) -> Found {
         (Language::Java | Language::Kotlin, Some("Duration"), "ofMillis") => "ms",
         (Language::Java | Language::Kotlin, Some("Duration"), "ofMinutes") => "min",
         (Language::Java | Language::Kotlin, Some("Duration"), "ofHours") => "h",
-        // What is multiplied by a unit is a number of it.
+        // `time.Duration(n) * time.Second` takes a number of seconds.
         (Language::Go, Some("time"), "Duration") if !is_multiplied(site.expression) => "ns",
         _ => return Vec::new(),
     };
