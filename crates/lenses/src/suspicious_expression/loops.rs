@@ -56,17 +56,7 @@ fn runs_past(site: &Site<'_>) -> Found {
     let begins_at_zero =
         [format!("{counter}=0"), format!("{counter}:=0")].iter().any(|zero| begin.ends_with(zero));
     let Some(body) = site.expression.body().filter(|_| begins_at_zero) else { return Vec::new() };
-    let (mut reads, mut is_guarded) = (false, false);
-    body.descend(&mut |node| {
-        let form = node.form();
-        if let Form::Index { object, index } = form {
-            reads |= object.is_same(list) && matches!(index.form(), Form::Name(name) if name == counter);
-        } else if let Form::Binary { left, right, .. } = form {
-            is_guarded |= measured(right).is_some() || measured(left).is_some();
-        }
-        true
-    });
-    if reads && !is_guarded { vec![condition.span()] } else { Vec::new() }
+    if reads_unguarded(body, list, counter) { vec![condition.span()] } else { Vec::new() }
 }
 
 /// Finds a loop of Rust over all positions of a list and the one behind.
@@ -77,6 +67,11 @@ fn counts_past(site: &Site<'_>) -> Found {
     let [pattern, range, body] = site.expression.children()[..] else { return Vec::new() };
     let ([_, end], true) = (&range.children()[..], range.source().contains("..=")) else { return Vec::new() };
     let (Form::Name(counter), Some(list)) = (pattern.form(), measured(*end)) else { return Vec::new() };
+    if reads_unguarded(body, list, counter) { vec![range.span()] } else { Vec::new() }
+}
+
+/// Returns whether a body reads a list at a counter and compares nothing with a length.
+fn reads_unguarded(body: Expression<'_>, list: Expression<'_>, counter: &str) -> bool {
     let (mut reads, mut is_guarded) = (false, false);
     body.descend(&mut |node| {
         let form = node.form();
@@ -87,7 +82,7 @@ fn counts_past(site: &Site<'_>) -> Found {
         }
         true
     });
-    if reads && !is_guarded { vec![range.span()] } else { Vec::new() }
+    reads && !is_guarded
 }
 
 /// Returns the variable that a step changes, and whether it grows.
