@@ -97,9 +97,9 @@ pub(crate) fn check_opened(
 
 /// Waits until no other process judges the same change into the same directory.
 fn lock(artifact_root: &Path, key: &ExecutionKey, cancellation: &Cancellation) -> Result<RunLock, Failure> {
-    let mut is_told = false;
+    let mut is_logged = false;
     ArtifactRoot::prepare(artifact_root)?.lock(key, &mut || {
-        if !std::mem::replace(&mut is_told, true) {
+        if !std::mem::replace(&mut is_logged, true) {
             write_stderr("another process judges this change; waiting for it to end\n");
         }
         cancellation.check()?;

@@ -32,7 +32,7 @@ pub(crate) fn watch(cancellation: &Arc<Cancellation>) {
 
 #[expect(clippy::disallowed_methods, reason = "the watchdog is the clock of the process")]
 fn wait(cancellation: &Cancellation) -> Ending {
-    let (mut half_told, mut end_told) = (false, false);
+    let (mut half_logged, mut end_logged) = (false, false);
     loop {
         if let Some(ending) = cancellation.ending() {
             return ending;
@@ -42,13 +42,13 @@ fn wait(cancellation: &Cancellation) -> Ending {
             let (seconds, phase) = (deadline.as_secs(), cancellation.journal.phase());
             if elapsed >= deadline {
                 cancellation.end(Ending::DeadlinePassed);
-            } else if !end_told && !cancellation.has_time_for(false) {
-                (half_told, end_told) = (true, true);
+            } else if !end_logged && !cancellation.has_time_for(false) {
+                (half_logged, end_logged) = (true, true);
                 console::write_stderr(&format!(
                     "the end of the {seconds} s of this run is near, in phase {phase}; only required plans still begin\n"
                 ));
-            } else if !half_told && elapsed >= deadline / 2 {
-                half_told = true;
+            } else if !half_logged && elapsed >= deadline / 2 {
+                half_logged = true;
                 console::write_stderr(&format!(
                     "half of the {seconds} s of this run have passed, in phase {phase}\n"
                 ));

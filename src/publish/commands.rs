@@ -166,8 +166,8 @@ impl WorkflowRun {
 pub(crate) enum Restarted {
     /// A run that began after the comment exists, by this request or by another.
     Started,
-    /// A run that began before the comment goes on.
-    GoesOn,
+    /// A run that began before the comment is in progress.
+    InProgress,
     NoRun,
 }
 
@@ -252,7 +252,7 @@ impl GitHub {
                 return Ok(Restarted::Started);
             }
             if !run.is_completed() {
-                return Ok(Restarted::GoesOn);
+                return Ok(Restarted::InProgress);
             }
             let route = format!("/actions/runs/{}/{jobs}", run.id);
             self.client.send(RESTART, Method::Post, &route, None)?;
@@ -260,7 +260,7 @@ impl GitHub {
         })
     }
 
-    /// Cancels the runs of a head that began until a time and go on. Returns their number.
+    /// Cancels the runs of a head that began until a time and are in progress. Returns their number.
     pub(crate) fn cancel_runs(
         &self,
         workflow: &str,

@@ -52,13 +52,13 @@ impl Judge {
 }
 
 /// Asserts that the newest check run is complete with the conclusion of the run that claimed it, and no other is open.
-fn assert_one_claim(fake: &FakeGitHub, winner: Judge, told: &str) {
+fn assert_one_claim(fake: &FakeGitHub, winner: Judge, case: &str) {
     let state = fake.state();
     let newest = state.checks.iter().max_by_key(|check| check.id).unwrap();
     let Judge(key, run, conclusion) = winner;
-    assert_eq!(newest.external_id, Some(external_id(key, run)), "{told}");
-    assert_eq!(newest.conclusion.as_deref(), Some(conclusion.as_str()), "{told}");
-    assert!(state.checks.iter().all(|check| check.conclusion.is_some()), "{told}: {:?}", state.checks);
+    assert_eq!(newest.external_id, Some(external_id(key, run)), "{case}");
+    assert_eq!(newest.conclusion.as_deref(), Some(conclusion.as_str()), "{case}");
+    assert!(state.checks.iter().all(|check| check.conclusion.is_some()), "{case}: {:?}", state.checks);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn of_two_runs_the_later_one_concludes_wherever_either_of_them_ends() {
         for before in 1..=earlier.calls() {
             for killed in &kills {
                 for earlier_ends in [None, Some((before, false)), Some((before, true))] {
-                    let told = format!("{key}, before call {before}, {killed:?}, {earlier_ends:?}");
+                    let case = format!("{key}, before call {before}, {killed:?}, {earlier_ends:?}");
                     let fake = fake();
                     let (elsewhere, killed) = (over(&memory(&fake, *killed)), *killed);
                     let http = memory(&fake, earlier_ends);
@@ -83,15 +83,15 @@ fn of_two_runs_the_later_one_concludes_wherever_either_of_them_ends() {
                     let outcome = earlier.run(&over(&http));
                     if before <= CLAIMED && earlier_ends.is_none() {
                         outcome.unwrap();
-                        assert_one_claim(&fake, earlier, &told);
+                        assert_one_claim(&fake, earlier, &case);
                     } else if before > CLAIMED && killed.is_none() {
                         let sees_it = before <= earlier.calls() - AFTER_LAST_LOOK;
-                        assert_eq!(outcome.is_err(), earlier_ends.is_some() || sees_it, "{told}");
-                        assert_one_claim(&fake, later, &told);
+                        assert_eq!(outcome.is_err(), earlier_ends.is_some() || sees_it, "{case}");
+                        assert_one_claim(&fake, later, &case);
                     }
                     let third = Judge(key, 3, CheckConclusion::Neutral);
                     third.run(&github(&fake)).unwrap();
-                    assert_one_claim(&fake, third, &told);
+                    assert_one_claim(&fake, third, &case);
                 }
             }
         }

@@ -165,7 +165,7 @@ fn what_commands_send_and_what_the_fake_answers_are_as_github_describes_them() {
     for (body, status, words) in [
         ("/qa status", "completed", "no run with an artifact"),
         ("/qa rerun", "completed", "judged again"),
-        ("/qa resume", "completed", "The run goes on"),
+        ("/qa resume", "completed", "The run is resumed"),
         ("/qa stop", "in_progress", "is cancelled"),
     ] {
         let mut state = github.state();

@@ -125,7 +125,7 @@ impl Desk {
         Self { github, server, home: temp(), event }
     }
 
-    /// The run of the head goes on, with its check run.
+    /// The run of the head is in progress, with its check run.
     fn in_progress(self, head: &str) -> Self {
         let mut state = self.github.state();
         state.runs[0].status = "in_progress".to_owned();
@@ -306,7 +306,7 @@ fn a_run_is_started_continued_or_stopped_once() {
         let desk = Desk::new(&failed, "wes", command);
         acted(&desk, &Effects { reruns: 1, ..base.clone() }, "judged again, in full");
         let desk = Desk::new(&failed, "wes", command).in_progress(&failed.head());
-        acted(&desk, &base, "goes on already");
+        acted(&desk, &base, "already in progress");
     }
     for command in ["/qa stop", "/qa abort"] {
         let desk = Desk::new(&failed, "wes", command).in_progress(&failed.head());
@@ -319,17 +319,17 @@ fn a_run_is_started_continued_or_stopped_once() {
     desk.github.state().checks[0].started_at = Some(AFTER_COMMENTS.to_owned());
     acted(&desk, &base, "No run of this head");
     let resumed = Effects { reruns_of_failed: 1, ..base.clone() };
-    acted(&Desk::new(&paused, "wes", "/qa resume"), &resumed, "The run goes on");
+    acted(&Desk::new(&paused, "wes", "/qa resume"), &resumed, "The run is resumed");
     acted(&Desk::new(&failed, "wes", "/qa resume"), &base, "is not paused");
     let approve = format!("/qa approve {}", &paused.key()[..16]);
-    acted(&Desk::new(&paused, "wes", &approve), &resumed, "The run goes on");
+    acted(&Desk::new(&paused, "wes", &approve), &resumed, "The run is resumed");
     // A push makes another key.
     acted(&Desk::new(&failed, "wes", &approve), &base, "has this execution key");
     acted(&Desk::new(&paused, "kim", "/qa resume"), &base, "needs the role write");
     // A run that stored nothing has no verdict either.
     let desk = Desk::new(&failed, "wes", "/qa resume");
     desk.github.state().artifacts.clear();
-    acted(&desk, &resumed, "The run goes on");
+    acted(&desk, &resumed, "The run is resumed");
     let desk = Desk::new(&failed, "wes", &approve);
     desk.github.state().artifacts.clear();
     acted(&desk, &base, "no run with an artifact");
@@ -358,7 +358,7 @@ struct Case {
     body: String,
     is_command: bool,
     is_edited: bool,
-    goes_on: bool,
+    is_in_progress: bool,
     is_paused: bool,
     /// The call in which the job is killed, and whether it had its effect.
     killed_at: usize,
@@ -396,7 +396,7 @@ impl Case {
             body,
             is_command,
             is_edited: random.below(12) == 0,
-            goes_on: random.below(3) == 0,
+            is_in_progress: random.below(3) == 0,
             is_paused: random.below(2) == 0,
             killed_at: 1 + random.below(11),
             acts: random.below(2) == 0,
@@ -415,9 +415,11 @@ impl Case {
         let first = self.body.lines().next().unwrap().to_lowercase();
         let word = first.split(' ').nth(1).unwrap();
         match word {
-            "rerun" | "crosscheck" if is_writer && !self.goes_on => effects.reruns = 1,
-            "stop" if is_writer && self.goes_on => (effects.cancels, effects.cancelled_checks) = (1, 1),
-            "resume" | "approve" if is_writer && !self.goes_on && self.is_paused => {
+            "rerun" | "crosscheck" if is_writer && !self.is_in_progress => effects.reruns = 1,
+            "stop" if is_writer && self.is_in_progress => {
+                (effects.cancels, effects.cancelled_checks) = (1, 1)
+            }
+            "resume" | "approve" if is_writer && !self.is_in_progress && self.is_paused => {
                 effects.reruns_of_failed = 1
             }
             _ => {}
@@ -460,7 +462,7 @@ fn a_job_that_is_killed_in_any_call_and_run_again_does_nothing_twice_and_nothing
             case.login = "robot[bot]";
         }
         let mut desk = Desk::new(judged, case.login, &case.body);
-        if case.goes_on {
+        if case.is_in_progress {
             desk = desk.in_progress(&judged.head());
         }
         if case.is_edited {

@@ -28,7 +28,7 @@ pub enum Command {
     Rerun,
     /// Runs all jobs again: every run is in full and cross-checked.
     Crosscheck,
-    /// Cancels the run that goes on.
+    /// Cancels the run in progress.
     Stop,
     /// Like [`Command::Resume`], if the run still has this execution key.
     Approve(String),
@@ -161,7 +161,7 @@ pub fn parse(text: &str) -> Option<Command> {
 fn parse_words(text: &str) -> Option<Command> {
     let lower = text.to_ascii_lowercase();
     let words: Vec<&str> = lower.split_ascii_whitespace().collect();
-    let simple = match &*words {
+    let command = match &*words {
         ["status"] | ["where", "am", "i"] => Command::Status,
         ["plan" | "next"] => Command::Plan,
         ["report"] => Command::Report,
@@ -170,15 +170,15 @@ fn parse_words(text: &str) -> Option<Command> {
         ["stop" | "abort"] => Command::Stop,
         ["resume"] => Command::Resume,
         ["explain", subject] if is_subject(subject) => Command::Explain((*subject).to_owned()),
-        ["approve", key] if is_digits(key, 8) => Command::Approve((*key).to_owned()),
-        ["waive", finding, _, ..] if is_digits(finding, 6) => {
+        ["approve", key] if is_hexadecimal(key, 8) => Command::Approve((*key).to_owned()),
+        ["waive", finding, _, ..] if is_hexadecimal(finding, 6) => {
             // The reason keeps its case.
             let reason: Vec<&str> = text.split_ascii_whitespace().skip(2).collect();
             Command::Waive { finding: (*finding).to_owned(), reason: reason.join(" ") }
         }
         _ => return None,
     };
-    Some(simple)
+    Some(command)
 }
 
 /// Returns whether a word may be the id of a rule, a lens or a finding.
@@ -186,7 +186,8 @@ fn is_subject(word: &str) -> bool {
     word.len() <= 80 && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-/".contains(&byte))
 }
 
-fn is_digits(word: &str, least: usize) -> bool {
+/// Returns whether a word may be the first digits of an id or a key, at least so many.
+fn is_hexadecimal(word: &str, least: usize) -> bool {
     (least..=64).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

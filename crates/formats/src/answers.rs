@@ -27,7 +27,7 @@ A command is the whole first line of a new comment on a pull request.
 | `/qa report` | author, triage | the fixes, as a block for a coding agent |
 | `/qa help` | author, triage | this table |
 | `/qa rerun`, `/qa crosscheck` | write | judge this head again, in full |
-| `/qa stop`, `/qa abort` | write | cancel the run of this head that goes on |
+| `/qa stop`, `/qa abort` | write | cancel the run of this head that is in progress |
 | `/qa resume` | write | continue a paused run: its failed jobs run again |
 | `/qa approve KEY` | write | the same, only if the run still has this execution key |
 | `/qa waive ID REASON` | write | the waiver of a finding, to commit; nothing is written |

@@ -42,11 +42,11 @@ const NO_ARTIFACT: &str =
     "This head has no run with an artifact yet. `/qa rerun` judges it again; a push starts a new run.\n";
 const STARTED: &str =
     "This head is judged again, in full and with its cross-check. The check run has the result.\n";
-const RESUMED: &str = "The run goes on: its failed jobs run again. That grants nothing: what the run waited for has to \
-                       be there by now, and what it may do is in the policy of the base.\n";
-const GOES_ON: &str = "A run of this head goes on already. `/qa stop` cancels it.\n";
+const RESUMED: &str = "The run is resumed: its failed jobs run again. That grants nothing: what the run waited for has \
+                       to be there by now, and what it may do is in the policy of the base.\n";
+const IN_PROGRESS: &str = "A run of this head is already in progress. `/qa stop` cancels it.\n";
 const NO_RUN: &str = "The workflow has no run of this head. A push starts one.\n";
-const NOTHING_TO_STOP: &str = "No run of this head that began before the comment goes on.\n";
+const NOTHING_TO_STOP: &str = "No run of this head that began before the comment is in progress.\n";
 const STOPPED: &str =
     "The run of this head is cancelled, and its check run with it. `/qa rerun` judges this head again.\n";
 const NOT_PAUSED: &str =
@@ -207,7 +207,7 @@ impl<'a> Request<'a> {
         let newest = runs.first();
         if matches!(command, Command::Status | Command::Plan) && newest.is_some_and(|run| !run.is_completed())
         {
-            text.push_str("\nA run of this head goes on.\n");
+            text.push_str("\nA run of this head is in progress.\n");
         }
         if newest.is_some_and(WorkflowRun::is_foreign) {
             text.push_str(FOREIGN);
@@ -219,7 +219,7 @@ impl<'a> Request<'a> {
         let since = &self.asked.created_at;
         Ok(match self.github.restart(self.workflow, &self.head, since, jobs)? {
             Restarted::Started => started.to_owned(),
-            Restarted::GoesOn => GOES_ON.to_owned(),
+            Restarted::InProgress => IN_PROGRESS.to_owned(),
             Restarted::NoRun => NO_RUN.to_owned(),
         })
     }
@@ -232,7 +232,7 @@ impl<'a> Request<'a> {
             return Ok(RESUMED.to_owned());
         }
         if !newest.is_completed() {
-            return Ok(GOES_ON.to_owned());
+            return Ok(IN_PROGRESS.to_owned());
         }
         let stored = self.stored(std::slice::from_ref(newest))?;
         let phase = match (&stored, key) {

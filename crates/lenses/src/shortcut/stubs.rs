@@ -166,8 +166,9 @@ fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
     let comments = comments(&head.behaviour);
     let start = documented_from(head.text, function.span.start, &comments);
     let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
-    let is_said = own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
-    is_said || is_explained(head, function) || is_of_idle_type(head.text, function)
+    let is_documented =
+        own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
+    is_documented || is_explained(head, function) || is_of_idle_type(head.text, function)
 }
 
 /// Returns whether an added comment in the body gives a reason, and not that the work is still to be done.

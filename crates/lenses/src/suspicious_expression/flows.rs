@@ -31,9 +31,9 @@ fn falls(site: &Site<'_>) -> Found {
             continue;
         };
         let between = site.expression.file().get(last.span().start..first.span().end).unwrap_or_default();
-        let is_said = ["//", "/*", "# ", "[[fallthrough]]"].iter().any(|mark| between.contains(mark));
+        let is_marked = ["//", "/*", "# ", "[[fallthrough]]"].iter().any(|mark| between.contains(mark));
         let reads = value.tokens().windows(set.tokens().len()).any(|part| part == set.tokens());
-        if set.is_place() && set.is_same(again) && !reads && !is_said {
+        if set.is_place() && set.is_same(again) && !reads && !is_marked {
             return vec![pair[1].label.span(), last.span()];
         }
     }

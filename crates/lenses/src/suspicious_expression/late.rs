@@ -129,7 +129,7 @@ fn condition(site: &Site<'_>) -> Found {
     site.if_true(is_judged && is_async(site.expression.file(), site.language(), name))
 }
 
-/// Words by which people say that nothing is to wait.
+/// Words of a comment that explains why nothing waits.
 static MEANT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)//.*(?:await|background|wait|forget|async|promise)").expect("a valid pattern")
 });
@@ -151,8 +151,8 @@ fn dropped(site: &Site<'_>) -> Found {
     let before = text.get(..span.start).unwrap_or_default();
     let above: Vec<&str> = before.rsplit('\n').take(2).collect();
     let line = text.get(span.end..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    let is_said = above.into_iter().chain([line]).any(|line| MEANT.is_match(line));
-    site.if_true(!is_said)
+    let is_explained = above.into_iter().chain([line]).any(|line| MEANT.is_match(line));
+    site.if_true(!is_explained)
 }
 
 fn never_run(site: &Site<'_>) -> Found {
