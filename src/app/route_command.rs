@@ -50,12 +50,16 @@ fn answer(
         Command::Explain(subject) if super::explain::rule_page(subject).is_some() => {
             return Ok(answers::explain(subject, None));
         }
-        Command::Rerun | Command::Crosscheck => "`qa-skill run --refresh` judges the checked-out head again",
-        Command::Resume | Command::Approve(_) => "`qa-skill run` continues with what is recorded",
-        Command::Stop => "Ctrl-C stops a run",
-        Command::Status | Command::Plan | Command::Report | Command::Explain(_) | Command::Waive { .. } => "",
+        Command::Rerun | Command::Crosscheck => {
+            Some("`qa-skill run --refresh` judges the checked-out head again")
+        }
+        Command::Resume | Command::Approve(_) => Some("`qa-skill run` continues with what is recorded"),
+        Command::Stop => Some("Ctrl-C stops a run"),
+        Command::Status | Command::Plan | Command::Report | Command::Explain(_) | Command::Waive { .. } => {
+            None
+        }
     };
-    if !instead.is_empty() {
+    if let Some(instead) = instead {
         return Ok(format!("This command is for comments on pull requests. Here, {instead}.\n"));
     }
     let directory = match directory {

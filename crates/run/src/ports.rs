@@ -124,10 +124,18 @@ impl Ending {
     }
 }
 
-/// Part of a run's deadline that is kept for required plans alone, and its upper limit.
-const KEPT_FOR_REQUIRED: (u32, Duration) = (5, Duration::from_secs(120));
-/// Part of a run's deadline that is kept for the verdict and its publication, and its upper limit.
-const KEPT_FOR_VERDICT: (u32, Duration) = (10, Duration::from_secs(30));
+/// End of a run's time that is reserved: a part of its deadline, up to a limit.
+#[derive(Clone, Copy)]
+struct Reserve {
+    /// Divisor of the deadline.
+    part: u32,
+    limit: Duration,
+}
+
+/// Reserved for required plans, and for what follows them.
+const FOR_REQUIRED: Reserve = Reserve { part: 5, limit: Duration::from_secs(120) };
+/// Reserved for the verdict and its publication.
+const FOR_VERDICT: Reserve = Reserve { part: 10, limit: Duration::from_secs(30) };
 
 /// Set when the run should end; workers look between files. Whoever ends the process of a run that does not answer
 /// (the watchdog of the process) finds here how long the run may take and how its check run is closed.
@@ -214,20 +222,20 @@ impl Cancellation {
     /// Returns the time in which commands and model requests have to end, so that what is known can still be judged and
     /// published. `None` without a deadline.
     pub fn time_for_plans(&self) -> Option<Duration> {
-        self.time_before(KEPT_FOR_VERDICT)
+        self.time_before(FOR_VERDICT)
     }
 
     /// Returns whether a command or a model request may begin. Near the deadline only that of a required plan may.
     pub fn has_time_for(&self, required: bool) -> bool {
-        let kept = if required { KEPT_FOR_VERDICT } else { KEPT_FOR_REQUIRED };
-        self.time_before(kept).is_none_or(|left| !left.is_zero())
+        let reserve = if required { FOR_VERDICT } else { FOR_REQUIRED };
+        self.time_before(reserve).is_none_or(|left| !left.is_zero())
     }
 
-    /// Returns the time until the part of the deadline that is kept begins.
-    fn time_before(&self, (part, longest): (u32, Duration)) -> Option<Duration> {
+    /// Returns the time until a reserve begins. `None` without a deadline.
+    fn time_before(&self, reserve: Reserve) -> Option<Duration> {
         let deadline = self.deadline()?;
-        let kept = (deadline / part).min(longest);
-        Some((deadline - kept).saturating_sub(self.elapsed()))
+        let reserved = (deadline / reserve.part).min(reserve.limit);
+        Some((deadline - reserved).saturating_sub(self.elapsed()))
     }
 
     /// Sets the step that runs when there will be no verdict; `None` when nothing waits for one any more.
@@ -254,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_kept_for_required_plans_and_for_the_verdict() {
+    fn time_is_reserved_for_required_plans_and_for_the_verdict() {
         let cancellation = Cancellation::default();
         assert_eq!((cancellation.time_for_plans(), cancellation.has_time_for(false)), (None, true));
         for (deadline, for_plans) in [(100, 90), (100_000, 99_970)] {
