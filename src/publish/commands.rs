@@ -23,7 +23,7 @@ const CANCEL: Operation = Operation { what: "cancel the workflow run", needs: Pe
 
 /// A comment, as the API has it now.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct IssueComment {
     pub(crate) id: u64,
     #[serde(default)]
     body: Option<String>,
@@ -46,9 +46,9 @@ struct Account {
     kind: String,
 }
 
-impl Asked {
-    /// Returns what a router has to know.
-    pub(crate) fn comment(&self) -> Comment<'_> {
+impl IssueComment {
+    /// Returns the facts that decide whether it is a command.
+    pub(crate) fn facts(&self) -> Comment<'_> {
         let is_person = matches!(&self.user, Some(user) if user.kind == "User");
         Comment {
             body: self.body.as_deref().unwrap_or_default(),
@@ -173,7 +173,7 @@ pub(crate) enum Restarted {
 
 impl GitHub {
     /// Returns a comment, or `None` if it was deleted.
-    pub(crate) fn comment(&self, id: u64) -> Result<Option<Asked>, PublishError> {
+    pub(crate) fn comment(&self, id: u64) -> Result<Option<IssueComment>, PublishError> {
         let route = format!("/issues/comments/{id}");
         self.client.with_retries(READ_COMMENT, || {
             match self.client.request_json(READ_COMMENT, Method::Get, &route, None) {
@@ -189,8 +189,8 @@ impl GitHub {
     }
 
     /// Returns the role of a comment's author. An account that is not the one that commented has none.
-    pub(crate) fn role_of(&self, asked: &Asked) -> Result<Role, PublishError> {
-        let Some(user) = &asked.user else { return Ok(Role::Reader) };
+    pub(crate) fn role_of(&self, comment: &IssueComment) -> Result<Role, PublishError> {
+        let Some(user) = &comment.user else { return Ok(Role::Reader) };
         let route = format!("/collaborators/{}/permission", encoded(&user.login));
         self.client.with_retries(READ_ROLE, || {
             let answer: Collaborator = match self.client.request_json(READ_ROLE, Method::Get, &route, None) {
@@ -208,8 +208,8 @@ impl GitHub {
     }
 
     /// Adds a reaction as a receipt. GitHub keeps one of a kind for each account.
-    pub(crate) fn acknowledge(&self, asked: &Asked) -> Result<(), PublishError> {
-        let route = format!("/issues/comments/{}/reactions", asked.id);
+    pub(crate) fn acknowledge(&self, comment: &IssueComment) -> Result<(), PublishError> {
+        let route = format!("/issues/comments/{}/reactions", comment.id);
         let body = json!({"content": "eyes"});
         self.client
             .with_retries(REACT, || self.client.send(REACT, Method::Post, &route, Some(&body)).map(drop))

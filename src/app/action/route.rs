@@ -17,7 +17,7 @@ use crate::app::judged_run::JudgedRun;
 use crate::config::{ActionEnvironment, now};
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
 use crate::publish::{
-    Asked, GitHub, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
+    GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
 };
 use crate::store::{Caps, unpack};
 use qa_contracts::codes::Code;
@@ -84,31 +84,31 @@ fn answer_comment(
     cancellation: &Arc<Cancellation>,
 ) -> Result<Result<(), Ignored>, Failure> {
     let github = github(environment, cancellation)?;
-    let Some(asked) = github.comment(event.comment)? else { return Ok(Err(Ignored::Deleted)) };
-    if !asked.is_on(event.number) {
+    let Some(comment) = github.comment(event.comment)? else { return Ok(Err(Ignored::Deleted)) };
+    if !comment.is_on(event.number) {
         return Ok(Err(Ignored::NotAPullRequest));
     }
-    let command = match route_comment(asked.comment()) {
+    let command = match route_comment(comment.facts()) {
         Ok(command) => command,
         Err(ignored) => return Ok(Err(ignored)),
     };
     let pull = github.pull_request(event.number)?;
-    let (role, is_author) = (github.role_of(&asked)?, asked.is_by_author_of(&pull));
+    let (role, is_author) = (github.role_of(&comment)?, comment.is_by_author_of(&pull));
     // Strangers get no answer, so that they cannot make the bot write.
     if !role.may(Access::Read, is_author) {
         return Ok(Err(Ignored::NotAllowed));
     }
-    let marker = format!("<!-- qa-skill answer {} -->", asked.id);
+    let marker = format!("<!-- qa-skill answer {} -->", comment.id);
     let author_login = environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
     let ownership = Ownership { marker: &marker, author_login };
     if github.has_comment(event.number, ownership)? {
         return Ok(Err(Ignored::Answered));
     }
-    github.acknowledge(&asked)?;
+    github.acknowledge(&comment)?;
     let body = if !role.may(command.access(), is_author) {
         NEEDS_WRITE.to_owned()
     } else {
-        Request::new(environment, &github, &asked, &pull, cancellation)?.answer(&command)?
+        Request::new(environment, &github, &comment, &pull, cancellation)?.answer(&command)?
     };
     github.sticky_comment(&StickyComment { number: event.number, ownership, body: &body })?;
     Ok(Ok(()))
@@ -132,7 +132,7 @@ fn github(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> 
 struct Request<'a> {
     environment: &'a ActionEnvironment,
     github: &'a GitHub,
-    asked: &'a Asked,
+    comment: &'a IssueComment,
     pull: &'a PullRequest,
     head: CommitId,
     workflow: &'a str,
@@ -151,7 +151,7 @@ impl<'a> Request<'a> {
     fn new(
         environment: &'a ActionEnvironment,
         github: &'a GitHub,
-        asked: &'a Asked,
+        comment: &'a IssueComment,
         pull: &'a PullRequest,
         cancellation: &'a Arc<Cancellation>,
     ) -> Result<Self, Failure> {
@@ -163,7 +163,7 @@ impl<'a> Request<'a> {
         let head = pull.head().ok_or_else(|| {
             Failure::with_code(Code::PublishFailed, "failed to read the pull request: its head is no commit")
         })?;
-        Ok(Self { environment, github, asked, pull, head, workflow, cancellation })
+        Ok(Self { environment, github, comment, pull, head, workflow, cancellation })
     }
 
     fn answer(&self, command: &Command) -> Result<String, Failure> {
@@ -198,8 +198,8 @@ impl<'a> Request<'a> {
             (Command::Report, Some(judged)) => judged.report(),
             // A link stands for the reason, so that no text of the comment is repeated.
             (Command::Waive { finding, .. }, Some(judged)) => {
-                let owner = format!("@{}", self.asked.login());
-                answers::waive(finding, judged, &owner, &self.asked.html_url, now())
+                let owner = format!("@{}", self.comment.login());
+                answers::waive(finding, judged, &owner, &self.comment.html_url, now())
             }
             (_, Some(judged)) => judged.status(),
             (_, None) => without_run(&stored),
@@ -216,7 +216,7 @@ impl<'a> Request<'a> {
     }
 
     fn restart(&self, jobs: &'static str, started: &str) -> Result<String, Failure> {
-        let since = &self.asked.created_at;
+        let since = &self.comment.created_at;
         Ok(match self.github.restart(self.workflow, &self.head, since, jobs)? {
             Restarted::Started => started.to_owned(),
             Restarted::InProgress => IN_PROGRESS.to_owned(),
@@ -228,7 +228,7 @@ impl<'a> Request<'a> {
     fn resume(&self, key: Option<&str>) -> Result<String, Failure> {
         let runs = self.runs()?;
         let Some(newest) = runs.first() else { return Ok(NO_RUN.to_owned()) };
-        if newest.began_since(&self.asked.created_at) {
+        if newest.began_since(&self.comment.created_at) {
             return Ok(RESUMED.to_owned());
         }
         if !newest.is_completed() {
@@ -254,7 +254,7 @@ impl<'a> Request<'a> {
     }
 
     fn stop(&self) -> Result<String, Failure> {
-        let until = &self.asked.created_at;
+        let until = &self.comment.created_at;
         let runs = self.github.cancel_runs(self.workflow, &self.head, until)?;
         let of = head_checks(&self.environment.inputs, &self.head);
         let checks = self.github.cancel_unfinished(&of, until)?;
