@@ -25,7 +25,7 @@ RUN target="$(uname -m)-unknown-linux-musl" \
     && install -D -m 0755 "target/$target/release/qa-skill" /image/qa-skill \
     && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
     && install -d -m 1777 /image/tmp
-# Does it start, does it start without anything around it, and is it without faults on purpose?
+# Does it start, does it start without anything around it, and is it without fault injection?
 RUN ! grep -q QA_FAULTS /image/qa-skill && /image/qa-skill --version && chroot /image /qa-skill schema > /dev/null
 
 # Node and npm of one release, on Debian. The tag names the release; packages of Debian come as the distribution has them

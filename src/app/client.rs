@@ -14,7 +14,7 @@ use qa_run::control::Wait;
 use qa_run::http::HttpError;
 use qa_run::ports::Cancellation;
 
-/// The client, with faults on purpose in builds that have them.
+/// The client, with fault injection in builds that have it.
 pub(crate) type Client = faults::Around<NetClient>;
 
 /// Endpoints whose retirement was logged; a run has several clients.

@@ -1,4 +1,4 @@
-//! Faults on purpose at the ports, from `QA_FAULTS`: which call of which operation fails, and in which way.
+//! Fault injection at the ports, from `QA_FAULTS`: which call of which operation fails, and in which way.
 //!
 //! In builds with the feature `dev-faults` alone; `none.rs` stands here in all others. The same list gives the same run: calls
 //! are counted by operation, and nothing is drawn at random.

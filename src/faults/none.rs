@@ -1,4 +1,4 @@
-//! Ports without faults on purpose: what `src/faults/mod.rs` is in builds without the feature `dev-faults`.
+//! Ports without fault injection, in the place of `src/faults/mod.rs` in builds without the feature `dev-faults`.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! The HTTP port with faults on purpose.
+//! Fault injection at the HTTP port.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ thread_local! {
     static OPERATION: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A client whose requests may fail on purpose.
+/// A client with fault injection.
 pub(crate) struct Around<H>(H);
 
 /// Puts the faults of the process in front of a client.

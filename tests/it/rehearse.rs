@@ -1,4 +1,4 @@
-//! Faults on purpose: the list in the environment, and rehearsals with every operation struck.
+//! Fault injection: the list in the environment, and rehearsals with every operation struck.
 
 use std::collections::BTreeSet;
 use std::fs;
