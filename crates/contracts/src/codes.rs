@@ -52,8 +52,7 @@ macro_rules! codes {
                 match self { $($(Code::$variant => $hint,)*)* }
             }
 
-            /// Returns whether the code says that nobody waits for the result any more: the run was cancelled, or another one
-            /// stands in its place.
+            /// Returns whether the result is no longer wanted: the run was cancelled, or a newer one replaces it.
             #[must_use]
             pub fn is_withdrawn(self) -> bool {
                 matches!(self, Code::Cancelled | Code::HeadSuperseded | Code::RunSuperseded)

@@ -50,7 +50,7 @@ pub enum Access {
     Act,
 }
 
-/// Role of a person in a repository, as far as commands need it.
+/// Role of a person in a repository, in the levels that commands distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Reads, or has no access.
@@ -107,8 +107,8 @@ pub struct CommentEvent {
     pub comment: u64,
 }
 
-/// Returns the comment that an event is about, or the reason why it is no command. The API has the last word: the payload only
-/// spares it requests about comments that are none.
+/// Returns the comment of an event, or the reason why it is no command. The payload only saves requests about comments that
+/// are no commands; the API decides.
 pub fn comment_event(payload: &Value) -> Result<Result<CommentEvent, Ignored>, EventError> {
     let number = payload.pointer("/issue/number").and_then(Value::as_u64);
     let id = payload.pointer("/comment/id").and_then(Value::as_u64);

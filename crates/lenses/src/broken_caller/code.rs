@@ -102,7 +102,7 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     }
 }
 
-/// Returns whether a definition of Rust that other modules could name is one for its own module now.
+/// Returns whether an item of Rust that other modules could name is private to its module at head.
 pub(super) fn is_hidden(after: &ModuleSurface, path: &str, before: &Definition) -> bool {
     let place = Place::of(path, before);
     let mut same = after.definitions.iter().filter(|each| Place::of(path, each) == place);
@@ -210,7 +210,7 @@ fn may_add_parameter(line: &str) -> bool {
     code.ends_with([',', ')']) || is_bare && !code.contains("==")
 }
 
-/// Returns whether what stands before a name says that it is defined there.
+/// Returns whether the text before a name ends with a keyword of a definition.
 fn defines(before: &str) -> bool {
     let word = before.trim_end().rsplit(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
     matches!(word, "class" | "def" | "fn" | "fun" | "func" | "function" | "new")

@@ -28,7 +28,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
                 let draft = change.draft(WRONG_ARGUMENTS, Side::Head, path, &used.name, summary);
                 drafts.extend(draft.map(|draft| draft.with("from", place.file.clone())));
             }
-            // Names that an import takes out of a module of these are for `unresolved-import`.
+            // `unresolved-import` reports imported names of these languages.
             let is_of_import = matches!(path.parse_family(), Some(MentionKind::Ecma | MentionKind::Python));
             let is_ours = !used.imported || !is_of_import;
             let Some(place) = place.filter(|place| is_ours && seen.insert(place.clone())) else { continue };

@@ -143,7 +143,7 @@ fn note(
     }
 }
 
-/// Returns whether a file of Rust is a module inside of another one, or the same, which sees what that keeps for itself.
+/// Returns whether a file of Rust is a module or a descendant of it, which sees its private items.
 fn is_inside(path: &str, file: &str) -> bool {
     let (directory, name) = split(file);
     let stem = name.trim_end_matches(".rs");

@@ -240,7 +240,7 @@ fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
         .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
 }
 
-/// Returns whether a file of head surely defines a name for its own module alone.
+/// Returns whether every definition of a name in a file of Rust is private at head.
 pub(super) fn hides(lookups: &dyn Lookups, place: &Place) -> bool {
     let (path, name) = (&place.file, &place.name);
     path.ends_with(".rs")

@@ -159,8 +159,7 @@ pub(crate) fn fit(form: &str, value: &str) -> Fit {
     if keeps { Fit::Keeps } else { Fit::Breaks }
 }
 
-/// Returns whether a notice has the words of a form in lines of another length, or names another holder beside that of the
-/// form, or writes years in another way.
+/// Returns whether a notice differs from a form only in its line breaks, a further holder, or the form of its years.
 fn says_the_same(form: &str, value: &str) -> bool {
     let ((Some(mark), wanted), (Some(own), given)) = (cut(form), cut(value)) else { return false };
     let is_named = wanted.holders.iter().all(|holder| given.holders.contains(holder));

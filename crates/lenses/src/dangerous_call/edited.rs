@@ -6,8 +6,7 @@ use super::{COMMAND, DYNAMIC, HTML, QUERY};
 use crate::contract::Draft;
 use qa_core::packet::Packet;
 
-/// Leaves out calls on a line that the change only gives other literal text: the values in it, and the way in which they
-/// get there, were the same before.
+/// Leaves out calls on a line of which the change edits only literal text: the interpolated values are the same as before.
 pub(super) fn leave_out(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
     if drafts.is_empty() {
         return;
@@ -25,7 +24,7 @@ pub(super) fn leave_out(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
     });
 }
 
-/// Returns a line without white space and the literal text of its strings; what is put into a string stays.
+/// Returns a line without white space and the literal text of its strings. Interpolated expressions stay.
 fn skeleton(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let (mut quote, mut depth) = (None, 0_usize);

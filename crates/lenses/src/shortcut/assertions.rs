@@ -82,7 +82,7 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
         .then_some("tolerance of an assertion is raised")
 }
 
-/// Returns whether a comparison of a number allows a difference now.
+/// Returns whether an exact comparison of a number is replaced by one with a tolerance.
 fn approximates(old: &Check, new: &Check) -> bool {
     const WORDS: &[&str] = &["almost", "approx", "closeto", "delta", "epsilon", "isclose", "within"];
     let text = new.text.to_lowercase();
@@ -90,12 +90,12 @@ fn approximates(old: &Check, new: &Check) -> bool {
     old.demand == Demand::Value && new.demand == Demand::Part && is_near
 }
 
-/// Returns whether a new assertion says the same as a comparison with true, false, nothing or something empty.
+/// Returns whether a new assertion demands the same as a comparison with true, false, null or an empty value.
 fn is_as_strong(old: &Check, new: &Check) -> bool {
     old.is_truth && says_true(new) || old.is_falsy && (new.is_falsy || says_false(new))
 }
 
-/// Returns whether an assertion demands that something is false, nothing or empty.
+/// Returns whether an assertion demands that a value is false, null or empty.
 fn says_false(check: &Check) -> bool {
     const WORDS: &[&str] =
         &["empty", "falsy", "false", "isnone", "isnull", "null", "nil", "noerror", "undefined"];

@@ -1,4 +1,4 @@
-//! Product code that looks whether it runs under test, but for what is only less noisy there or a mode of its users.
+//! Product code that detects a test run, except to log less or to use the test mode of a service.
 
 use super::rows::DETECTIONS;
 use crate::contract::Inspection;
@@ -11,14 +11,14 @@ static LOGGING: Pattern = Pattern::new(
 );
 /// A service that has a test mode of its own.
 static SERVICE: Pattern = Pattern::new(r"(?i)\b(?:stripe|paypal|braintree|adyen|livemode|sandbox)");
-/// Variables by which such a mode may be set.
+/// Variables that set such a mode.
 const MODES: &[&str] = &["IS_TEST", "TEST_MODE", "TESTING"];
 /// Longest call that is read, over its lines.
 const LONGEST_CALL: usize = 80;
 /// Longest branch that is read.
 const LONGEST: usize = 400;
 
-/// Returns the places at which product code looks whether it is tested.
+/// Returns the places at which product code detects a test run.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let mut found = DETECTIONS.inspect(packet);
     let Some(text) = packet.text.full_head.as_deref().filter(|_| !found.drafts.is_empty()) else {
@@ -38,7 +38,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     found
 }
 
-/// Returns whether what a condition guards does nothing but log.
+/// Returns whether the guarded branch does nothing but log.
 fn only_logs(behind: &str) -> bool {
     let short = behind.char_indices().nth(LONGEST).map_or(behind, |(end, _)| &behind[..end]);
     let rest = short.trim_start();

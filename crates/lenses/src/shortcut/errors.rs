@@ -45,14 +45,14 @@ static SUCCESS: Pattern = Pattern::new(
     r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*$",
 );
 
-/// Failures that are part of how a function is used: an end, a missing entry. To answer one with a value is a contract.
+/// Failures that are part of a contract, such as the end of a file or a missing entry. They may become a value.
 static EXPECTED: Pattern = Pattern::new(
     r"\b(?:EOF|EOFError|EOFException|ENOENT|ErrNoRows|ErrNotExist|ErrNotFound|FileNotFoundError|GeneratorExit|IndexError|IsNotExist|KeyError|KeyNotFoundException|KeyboardInterrupt|LookupError|NoSuchElementException|NotFound|StopAsyncIteration|StopIteration|SystemExit)\b",
 );
-/// Lines above a return that may say which failure it is about.
+/// Number of lines above a return that may name its failure.
 const LINES_ABOVE: usize = 2;
 
-/// Returns whether the lines right above say which failure is answered, or why.
+/// Returns whether the lines right above a return name an expected failure, or give a reason.
 fn is_expected(text: &str, line: &Line<'_>) -> bool {
     let last = usize::try_from(line.number.saturating_sub(1)).unwrap_or(usize::MAX);
     let above: Vec<&str> = text.lines().take(last).collect();

@@ -6,7 +6,7 @@ use crate::pattern::Pattern;
 use qa_core::packet::Packet;
 use qa_reading::syntax::{Language, parse_once};
 
-/// A factory that takes over the module itself, by a parameter of any name, or only watches it.
+/// Mock whose factory takes the original module as a parameter, or that only spies on it.
 static PARTIAL: Pattern =
     Pattern::new(r"(?:mock|doMock)\([^)]*,\s*(?:async\s*)?\(?\s*\w+\s*(?::[^)]*)?\)?\s*=>|\bspy:\s*true");
 

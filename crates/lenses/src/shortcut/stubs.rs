@@ -19,11 +19,11 @@ static MEANT: Pattern = Pattern::new(
     r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|not needed|not supported|obsolete|removed|subclass\w*|unsupported)\b",
 );
 
-/// Words of comments that give no reason for doing nothing: the work is left out, and not needless.
+/// Words of comments that postpone the work, and so give no reason for an empty body.
 static UNDONE: Pattern = Pattern::new(
     r"(?i)\b(?:dummy|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
 );
-/// A type whose methods are declarations, or do nothing by design.
+/// Head of a type whose methods are declarations, or do nothing by design.
 static IDLE: Pattern = Pattern::new(
     r"\b(?:class|interface|struct|trait|protocol)\s+(?:\w*(?:Noop|NoOp|Null|Nop|Dummy)\w*|\w+\s*\((?:[^)]*\b)?(?:ABC|Protocol)\b)|\b(?:class|struct)\s+\w+\s*(?:\(|:|<|extends|implements)[^{]*\b(?:Noop|NoOp|Null|Nop)\w*",
 );
@@ -171,7 +171,7 @@ fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
     is_documented || is_explained(head, function) || is_of_idle_type(head.text, function)
 }
 
-/// Returns whether an added comment in the body gives a reason, and not that the work is still to be done.
+/// Returns whether an added comment in the body gives a reason and does not postpone the work.
 fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
     let words = function
         .comments
@@ -182,7 +182,7 @@ fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
     words.iter().any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
 }
 
-/// Returns whether a method belongs to a type that declares methods for others, or that does nothing on purpose.
+/// Returns whether a method belongs to an abstract type, or to one that does nothing by design.
 fn is_of_idle_type(text: &str, function: &Function<'_>) -> bool {
     let Some((owner, _)) = function.path.rsplit_once('.') else { return false };
     let owner = owner.rsplit('.').next().unwrap_or(owner);

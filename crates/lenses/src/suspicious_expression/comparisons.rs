@@ -210,7 +210,7 @@ pub(super) fn measured<'t>(expression: Expression<'t>) -> Option<Expression<'t>>
     }
 }
 
-/// Returns whether an expression is a position that a call looked for.
+/// Returns whether an expression is the position that a search returns.
 fn is_position(expression: Expression<'_>) -> bool {
     matches!(
         expression.form(),

@@ -1,4 +1,4 @@
-//! Lines that were copied and changed in one place too few.
+//! Copied lines that were edited incompletely.
 
 use super::assignments::assignment;
 use super::rules;
@@ -13,11 +13,11 @@ pub(super) const BRANCH: Check = Check::new(
     branch,
 );
 
-/// Longer statements are no lines of a list.
+/// Maximum number of tokens of a copied statement.
 const MOST_WORDS: usize = 60;
-/// Shortest end that names of one family share.
+/// Minimum length of the suffix that names of one family share.
 const FAMILY: usize = 4;
-/// Names that stand beside each other.
+/// Groups of names for parallel values.
 const SIBLINGS: &[&[&str]] = &[
     &["x", "y", "z", "w"],
     &["left", "right", "top", "bottom"],
@@ -39,7 +39,7 @@ fn column(site: &Site<'_>) -> Found {
     Vec::new()
 }
 
-/// Returns whether a statement gives something a value.
+/// Returns whether a statement assigns or declares a value.
 fn gives(statement: Expression<'_>) -> bool {
     let kind = statement.kind();
     assignment(statement).is_some()
@@ -96,7 +96,7 @@ fn is_name(word: &str) -> bool {
         && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// Returns whether a value has the name of what it is given to, or the end of it.
+/// Returns whether the name of a value equals that of its target, or is a suffix of it.
 fn relates(target: &str, value: &str) -> bool {
     let (target, value) = (bare(target).to_lowercase(), bare(value).to_lowercase());
     target == value || value.len() > 1 && target.ends_with(&value)
@@ -108,7 +108,7 @@ fn are_siblings(a: &str, b: &str, c: &str) -> bool {
         .any(|names| [a, b, c].iter().all(|name| names.contains(&bare(name).to_lowercase().as_str())))
 }
 
-/// Returns whether names share an end, such as `Timeout`.
+/// Returns whether names share a suffix, such as `Timeout`.
 fn are_family(a: &str, b: &str, c: &str) -> bool {
     let shared = a.chars().rev().zip(b.chars().rev()).zip(c.chars().rev());
     shared.take_while(|((a, b), c)| a == b && b == c).count() >= FAMILY

@@ -1,4 +1,4 @@
-//! Loops that end at once or never, and cases that run on into the next.
+//! Loops that run once or never end, and cases that fall through.
 
 use super::assignments::assignment;
 use super::loops::changes;
@@ -89,7 +89,7 @@ fn never(site: &Site<'_>) -> Found {
         !calls
     });
     let changes_bound = matches!(right.form(), Form::Name(bound) if changes(body, bound));
-    // A variable of another function, or of the whole program, may change by itself.
+    // Other code may change a variable that is not local.
     let is_local =
         site.expression.function().and_then(Expression::body).is_some_and(|body| changes(body, counter));
     if leaves || calls || changes_bound || changes(body, counter) || !is_local {

@@ -1,4 +1,4 @@
-//! The names of the rules.
+//! Ids of the rules.
 
 pub(super) const ABSOLUTE_PART: &str = "suspicious-expression/absolute-part-joined";
 pub(super) const ADDRESS_PIECE: &str = "suspicious-expression/address-piece-trusted";

@@ -1,4 +1,4 @@
-//! Functions that run later than they look: with the last value of a loop, or before anything waits for them.
+//! Functions that run later than they seem to: closures over loop variables, promises that nothing awaits, and defaults.
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ pub(super) const REDUCED: Check = Check::new(
 pub(super) const MAPPED: Check =
     Check::new(rules::PROMISES_AS_VALUES, "list of promises is used as a list of values", mapped);
 
-/// Calls that keep a function for later.
+/// Calls that store a function for later.
 const KEEPS: &[&str] = &[
     "Thread",
     "Timer",
@@ -81,7 +81,7 @@ fn captured(site: &Site<'_>) -> Found {
     vec![site.expression.span()]
 }
 
-/// Returns whether a function is given to a call that keeps it.
+/// Returns whether a function is an argument of a call that stores it.
 fn is_kept(function: Expression<'_>) -> bool {
     for around in function.ancestors().take(4) {
         if let Form::Call { name, .. } = around.form() {
@@ -116,7 +116,7 @@ fn is_async(text: &str, language: Language, name: &str) -> bool {
             }
         })
     };
-    // Another function of the name may be one that is not.
+    // A function of the same name may be synchronous.
     let is_other = [format!("function {name}("), format!("def {name}("), format!("fn {name}(")]
         .iter()
         .any(|plain| text.matches(plain.as_str()).count() > text.matches(&format!("async {plain}")).count());
@@ -186,7 +186,7 @@ fn reduced(site: &Site<'_>) -> Found {
     }]
 }
 
-/// Members by which the entries of a list are used at once.
+/// Members that use the entries of a list at once.
 const ENTRIES: &[&str] =
     &[".at(", ".every(", ".filter(", ".find(", ".join(", ".map(", ".reduce(", ".some(", ".sort(", "["];
 

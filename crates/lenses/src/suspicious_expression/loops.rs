@@ -59,7 +59,7 @@ fn runs_past(site: &Site<'_>) -> Found {
     if reads_unguarded(body, list, counter) { vec![condition.span()] } else { Vec::new() }
 }
 
-/// Finds a loop of Rust over all positions of a list and the one behind.
+/// Finds a loop of Rust over `0..=list.len()` that indexes the list.
 fn counts_past(site: &Site<'_>) -> Found {
     if site.language() != Language::Rust || site.expression.kind() != "for_expression" {
         return Vec::new();

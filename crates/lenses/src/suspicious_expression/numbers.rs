@@ -1,4 +1,4 @@
-//! Numbers and other values whose declared type shows a fault.
+//! Arithmetic, comparisons and sorts that are wrong for the type of their values.
 
 use std::sync::LazyLock;
 
@@ -71,7 +71,7 @@ fn float_sum(site: &Site<'_>) -> Found {
     site.if_true(operator.is_equality() && is_inexact)
 }
 
-/// Returns whether a literal has no exact value.
+/// Returns whether a literal has no exact binary representation.
 fn is_rounded(literal: Expression<'_>) -> bool {
     const DENOMINATOR: f64 = 1_048_576.0;
     number(literal).is_some_and(|number| (number * DENOMINATOR).fract() != 0.0)
@@ -136,7 +136,7 @@ fn self_compared(site: &Site<'_>) -> Found {
     if !operator.is_equality() || !left.is_same(right) {
         return Vec::new();
     }
-    // A number may be none, and then it does not equal itself.
+    // A floating-point number may be NaN, which does not equal itself.
     const NO_NUMBERS: &[&str] = &[
         "&str", "String", "bool", "boolean", "byte", "char", "int", "long", "short", "string", "uint", "Int",
         "Long", "Boolean",
@@ -201,7 +201,7 @@ fn boolean_order(site: &Site<'_>) -> Found {
     if is_true { vec![result.span()] } else { Vec::new() }
 }
 
-/// A list that is made of numbers by `map`.
+/// A call of `map` whose callback returns numbers.
 static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^[\w.$]+\.map\(\s*\(?\s*(\w+)\s*(?::\s*\w+)?\)?\s*=>\s*(?:(\w+)(?:\.\w+)*\.(?:length|size)|Number\(.*\)|parseInt\(.*\)|parseFloat\(.*\))\s*\)$")
         .expect("a valid pattern")

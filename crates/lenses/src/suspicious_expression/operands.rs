@@ -83,7 +83,7 @@ fn chained(site: &Site<'_>) -> Found {
     site.if_true(is_judged && is_ordering(operator) && is_compared)
 }
 
-/// Returns whether a chain of C++ begins and ends with numbers, so that it is no list of types.
+/// Returns whether a chain of C++ begins and ends with numbers, so that it is no template argument list.
 fn is_between_numbers(left: Expression<'_>, site: &Site<'_>) -> bool {
     let (Form::Binary { left: low, .. }, Form::Binary { right: high, .. }) = (left.form(), &site.form) else {
         return false;
@@ -123,7 +123,7 @@ fn negated(site: &Site<'_>) -> Found {
     site.if_true(asks_for_member || orders || masks || equals)
 }
 
-/// Returns whether a literal may stand for a truth value.
+/// Returns whether a literal may represent a boolean.
 fn is_flag(literal: Expression<'_>) -> bool {
     matches!(literal.form(), Form::Number("0" | "1"))
         || literal.text_value().is_some_and(|text| text.is_empty())

@@ -1,4 +1,4 @@
-//! Secrets that anyone can guess.
+//! Secrets from generators that are not cryptographic.
 
 use super::rules;
 use super::site::{Check, Found, Site, last_name};
@@ -20,10 +20,10 @@ pub(super) const WEAK: Check =
         "uniqid",
     ]);
 
-/// Words of names that stand for a secret.
+/// Words in the names of secrets.
 const SECRETS: &[&str] =
     &["apikey", "credential", "csrf", "nonce", "otp", "passwd", "password", "salt", "secret", "token"];
-/// Words that make a name one of something else.
+/// Words that exclude a name with one of those.
 const OTHERS: &[&str] =
     &["count", "dummy", "example", "fake", "index", "length", "mock", "sample", "size", "test"];
 
@@ -45,7 +45,7 @@ fn weak(site: &Site<'_>) -> Found {
     site.if_true(is_weak && is_for_secret(site.expression))
 }
 
-/// Returns whether the place that a value goes to, or the function that makes it, has the name of a secret.
+/// Returns whether the target of a value, or the function around it, has the name of a secret.
 fn is_for_secret(value: Expression<'_>) -> bool {
     for around in value.ancestors() {
         let form = around.form();

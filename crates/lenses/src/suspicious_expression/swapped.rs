@@ -1,4 +1,4 @@
-//! Names that disagree with what they are given to: arguments, members and functions.
+//! Names that do not fit their place: swapped arguments, misspelled members and shadowed functions.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,9 +18,9 @@ pub(super) const CALLED: Check = Check::new(
     called,
 );
 
-/// Shorter names say nothing about a place.
+/// Minimum length of an argument name that is compared with parameters.
 const SHORTEST_NAME: usize = 3;
-/// Words of functions that turn something round on purpose.
+/// Words in the names of functions that swap on purpose.
 const REVERSING: &[&str] = &[
     "back", "compl", "desc", "exchang", "flip", "inver", "mirror", "opposite", "revers", "rotat", "swap",
     "symmetr", "transpos", "undo", "vice",
@@ -78,7 +78,7 @@ fn swapped(site: &Site<'_>) -> Found {
     Vec::new()
 }
 
-/// Returns whether a file has a definition of a name, with parameters of some names, by its text.
+/// Returns whether the text of a file may define a function with parameters of these names. Cheaper than a walk.
 fn may_define(text: &str, name: &str, parameters: &[&str]) -> bool {
     if name.is_empty() {
         return false;
@@ -86,7 +86,7 @@ fn may_define(text: &str, name: &str, parameters: &[&str]) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].trim_end();
         let rest = text[at + name.len()..].trim_start();
-        // A type or a word such as `def` stands before a definition.
+        // A definition follows a type or a keyword such as `def`.
         let is_behind_word = before.ends_with(|last: char| last.is_alphanumeric() || "_>]*&".contains(last));
         let list = rest.strip_prefix('(').and_then(|rest| rest.split(')').next());
         let has_all = |list: &str| parameters.iter().all(|name| name.is_empty() || list.contains(name));
@@ -94,7 +94,7 @@ fn may_define(text: &str, name: &str, parameters: &[&str]) -> bool {
     })
 }
 
-/// Returns whether a function calls another one with two arguments in either order.
+/// Returns whether a function also makes the same call with these two arguments in the other order.
 fn is_asked_both_ways(
     around: Option<Expression<'_>>,
     name: &str,
@@ -113,7 +113,7 @@ fn is_asked_both_ways(
     is_straight
 }
 
-/// Names that nearly every program has, of which two swapped letters make no other word.
+/// Common names that two swapped letters turn into no other word.
 const USUAL: &[&str] = &[
     "append",
     "attributes",
@@ -161,7 +161,7 @@ const USUAL: &[&str] = &[
     "width",
 ];
 
-/// Returns the usual names by the spellings with two neighbouring letters swapped.
+/// Returns the common names by their spellings with two neighbouring letters swapped.
 fn misspelt() -> &'static BTreeMap<String, &'static str> {
     static ALL: LazyLock<BTreeMap<String, &'static str>> = LazyLock::new(|| {
         let mut all = BTreeMap::new();
@@ -180,7 +180,7 @@ fn misspelt() -> &'static BTreeMap<String, &'static str> {
     &ALL
 }
 
-/// Number of times that a name stands in a file that means it so.
+/// Number of occurrences in a file from which a spelling counts as intended.
 const OFTEN: usize = 3;
 
 fn transposed(site: &Site<'_>) -> Found {
@@ -237,13 +237,13 @@ fn called(site: &Site<'_>) -> Found {
         if found.is_none() && is_call && node.span().start >= site.expression.span().end {
             found = Some(node.span());
         }
-        // Another function may have a name of its own.
+        // A parameter of an inner function shadows the name.
         !node.is_function() || node.parameters().iter().all(|parameter| *parameter != name)
     });
     found.map(|call| vec![call, target.span()]).unwrap_or_default()
 }
 
-/// Returns whether a value is no function for certain.
+/// Returns whether a value certainly is no function.
 fn is_value(value: Expression<'_>) -> bool {
     let is_comprehension = value.unwrapped().kind().ends_with("_comprehension");
     let form = value.form();

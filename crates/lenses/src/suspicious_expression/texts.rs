@@ -246,7 +246,7 @@ fn prefix(site: &Site<'_>) -> Found {
     if is_named && !is_template { vec![only.span()] } else { Vec::new() }
 }
 
-/// Finds a text that a function returns as it is, with its parameters in braces.
+/// Finds a plain string with parameters in braces that a function returns.
 fn returned(site: &Site<'_>) -> Found {
     static NAMES: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(\$?)\{([A-Za-z_]\w*)\}").expect("a valid pattern"));

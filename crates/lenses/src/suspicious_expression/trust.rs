@@ -79,10 +79,10 @@ const WHOLE: &[&str] = &[
     "nexturl",
 ];
 
-/// Last words of names of whole addresses.
+/// Suffixes of names of whole addresses.
 const ADDRESSES: &[&str] = &["href", "uri", "url"];
 
-/// Returns whether a function has the name of one that says whom to trust.
+/// Returns whether the name of a function is that of a trust decision.
 fn is_decision(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "allow",

@@ -1,4 +1,4 @@
-//! Times and sizes in another unit than what takes them.
+//! Times in another unit than their receiver takes.
 
 use super::assignments::{Unit, differs, unit_of};
 use super::rules;

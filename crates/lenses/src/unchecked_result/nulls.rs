@@ -55,7 +55,7 @@ fn first_use(language: Language, block: &Block, name: &str) -> Option<Span> {
     None
 }
 
-/// Methods of C# that are no extensions.
+/// Methods of C# that are no extension methods, so that they fail for null.
 const TEXT_METHODS: &[&str] = &[
     "GetHashCode",
     "GetType",

@@ -107,7 +107,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Functions of PHP that leave a file with its owner.
+/// Functions of PHP that use a file and do not take ownership.
 const PHP_READERS: &[&str] = &[
     "feof",
     "fflush",
@@ -180,7 +180,7 @@ pub(super) fn inspect(seen: &mut Seen<'_>) {
 fn is_open(call: &Call, callees: &[&str]) -> bool {
     callees.iter().any(|name| match name.contains('.') {
         true => is_one_of(&call.callee, &[name]),
-        // A class may be named with its package.
+        // The name of a class may be qualified.
         false => {
             let is_class = name.starts_with(char::is_uppercase);
             call.callee == *name || is_class && call.callee.rsplit('.').next() == Some(*name)
@@ -309,7 +309,7 @@ fn locks(seen: &mut Seen<'_>) {
     }
 }
 
-/// Finds locks that a block takes and gives back, where a statement between the two leaves the function.
+/// Finds locks that a block acquires and releases, where a statement between the two leaves the function.
 fn left_locked(language: Language, body: &Body) -> Vec<[Span; 2]> {
     let mut found = Vec::new();
     for (block, is_tried) in body.blocks() {
@@ -348,7 +348,7 @@ fn taken_by(language: Language, call: &Call) -> Option<&'static Pair> {
         .find(|pair| pair.languages.contains(&language) && pair.takes == name && !receiver(call).is_empty())
 }
 
-/// Returns whether a statement, or one inside of it, gives a lock back.
+/// Returns whether a statement, or one inside of it, releases a lock.
 fn gives_back(statement: &Statement, lock: &str, pair: &Pair) -> bool {
     let gives = |call: &Call| receiver(call) == lock && pair.gives.contains(&last_name(&call.callee));
     statement.calls.iter().any(gives)

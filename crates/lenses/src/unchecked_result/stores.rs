@@ -62,7 +62,7 @@ fn overwritten(body: &Body, statement: &Statement, after: &[Statement], text: &s
     is_lost.then(|| (STORE, vec![place, second], summary))
 }
 
-/// Returns whether a value is worked out from others, and not a first one that a later replaces.
+/// Returns whether a value is computed from others, and no initial value.
 fn is_computed(value: &str) -> bool {
     const SIGNS: &[&str] = &[" * ", " + ", " - ", " / "];
     let is_line = !value.contains('\n') && !value.contains("=>");

@@ -1,9 +1,9 @@
-//! Parts of a file that an expression refers to, and parts of a statement by their order.
+//! Definitions that an expression refers to, and the parts of loops, cases and functions.
 
 use super::Expression;
 use super::kinds::Class;
 
-/// A case of a `switch`: its label, and what runs there.
+/// A case of a `switch`: its label and its statements.
 #[derive(Debug, Clone)]
 pub struct Case<'t> {
     pub label: Expression<'t>,
@@ -23,7 +23,7 @@ impl<'t> Expression<'t> {
         found
     }
 
-    /// Returns the cases of a `switch` whose cases run on into the next.
+    /// Returns the cases of a `switch` of a language in which cases fall through.
     pub fn case_bodies(self) -> Vec<Case<'t>> {
         const CASES: &[&str] = &[
             "case_statement",
@@ -49,7 +49,7 @@ impl<'t> Expression<'t> {
         read.collect()
     }
 
-    /// Returns what a loop gives its values to.
+    /// Returns the variable of a loop.
     pub fn target(self) -> Option<Self> {
         self.field("left")
     }
@@ -59,7 +59,7 @@ impl<'t> Expression<'t> {
         self.field("condition").map(Self::unwrapped)
     }
 
-    /// Returns the statements of a body, without nodes that only hold them.
+    /// Returns the statements of a body, without wrapper nodes.
     pub fn statements(self) -> Vec<Self> {
         match self.children()[..] {
             [only] if only.word() == "statement_list" => only.children(),
@@ -78,7 +78,7 @@ impl<'t> Expression<'t> {
         matches!(self.word(), "raise_statement" | "return_statement" | "throw_statement")
     }
 
-    /// Returns whether a part of it leaves the function, be it in a branch.
+    /// Returns whether a part of it, in any branch, leaves the function.
     pub fn has_way_out(self) -> bool {
         let mut leaves = false;
         self.descend(&mut |node| {

@@ -331,7 +331,7 @@ impl Command<'_> {
         }
     }
 
-    /// Returns the record of a command that was not begun or not waited for.
+    /// Returns the record of a command that was not started, or stopped, near the deadline.
     fn without_time(&self, attempt: u64) -> RecordedCommand {
         RecordedCommand {
             code: Some(Code::RunDeadlineNear),

@@ -41,7 +41,7 @@ pub struct Check {
     pub is_same: bool,
     /// Set where it compares with true.
     pub is_truth: bool,
-    /// Set where it compares with false, nothing or something empty.
+    /// Set where it compares with false, null or an empty value.
     pub is_falsy: bool,
 }
 
@@ -59,7 +59,7 @@ struct Operand {
 /// Functions that take the value that is asserted about.
 const SUBJECTS: &[&str] =
     &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
-/// Values that count as false in one language or another.
+/// Values that are falsy in some language.
 const FALSY: &[&str] = &[
     "\"\"",
     "''",

@@ -42,7 +42,7 @@ pub(crate) fn uses(
 ) -> Vec<Used> {
     let all = bindings(language, tree, text, outline);
     let mut spelled = words.clone();
-    // A name may be used by another one that its import gives it.
+    // An import may give a name an alias.
     let aliases =
         all.iter().filter(|binding| binding.path.last().is_some_and(|last| words.contains(last.as_str())));
     spelled.extend(aliases.map(|binding| binding.local.as_str()));
