@@ -147,7 +147,11 @@ impl GitHub {
     }
 
     /// Completes check runs that began until a time and go on, as cancelled. Returns their number.
-    pub(crate) fn cancel_unfinished(&self, of: &HeadChecks, until: &str) -> Result<usize, PublishError> {
+    pub(crate) fn cancel_unfinished(
+        &self,
+        head_checks: &HeadChecks,
+        until: &str,
+    ) -> Result<usize, PublishError> {
         let output = Output {
             title: "Cancelled".to_owned(),
             summary: "A person stopped the run with `/qa stop`. `/qa rerun` judges this head again."
@@ -155,7 +159,7 @@ impl GitHub {
             text: None,
         };
         self.client.with_retries(CANCEL, || {
-            let mut unfinished = self.own_checks(CANCEL, of)?;
+            let mut unfinished = self.own_checks(CANCEL, head_checks)?;
             unfinished.retain(|run| {
                 let has_begun = matches!(run.started_at.as_deref(), Some(started) if started <= until);
                 has_begun && run.is_open()

@@ -47,16 +47,16 @@ pub(crate) struct HeadChecks {
     pub(crate) app: String,
 }
 
-/// Check run that a run wants.
+/// Check run to claim.
 #[derive(Debug, Clone)]
 pub(crate) struct WantedCheck {
-    pub(crate) of: HeadChecks,
+    pub(crate) head_checks: HeadChecks,
     pub(crate) claim: Claim,
     /// Target of the "Details" link.
     pub(crate) details_url: Option<String>,
 }
 
-/// Check run that a run claimed.
+/// Claimed check run.
 #[derive(Debug, Clone)]
 pub(crate) struct Lease {
     wanted: WantedCheck,
@@ -94,7 +94,7 @@ impl GitHub {
             body["details_url"] = url.as_str().into();
         }
         let check = self.client.with_retries(START, || {
-            let newest = self.own_checks(START, &wanted.of)?.into_iter().max_by_key(|run| run.id);
+            let newest = self.own_checks(START, &wanted.head_checks)?.into_iter().max_by_key(|run| run.id);
             match newest {
                 // An attempt without a response started it.
                 Some(check) if wanted.claim.is_of(&check) => Ok(check),
@@ -104,8 +104,8 @@ impl GitHub {
                 }
                 Some(_) | None => {
                     let mut body = body.clone();
-                    body["name"] = wanted.of.name.as_str().into();
-                    body["head_sha"] = wanted.of.head.as_str().into();
+                    body["name"] = wanted.head_checks.name.as_str().into();
+                    body["head_sha"] = wanted.head_checks.head.as_str().into();
                     body["status"] = json!(CheckRunStatus::InProgress);
                     self.client.request_json(START, Method::Post, "/check-runs", Some(&body))
                 }
@@ -118,7 +118,7 @@ impl GitHub {
     /// ended. Fails if a later run has claimed the head meanwhile.
     pub(crate) fn close_earlier(&self, lease: &Lease, stale: &str) -> Result<(), PublishError> {
         self.client.with_retries(CLOSE, || {
-            let runs = self.own_checks(CLOSE, &lease.wanted.of)?;
+            let runs = self.own_checks(CLOSE, &lease.wanted.head_checks)?;
             for run in runs.iter().filter(|run| run.id < lease.check.id && run.is_open()) {
                 if matches!(run.started_at.as_deref(), Some(started) if started < stale) {
                     self.conclude(CLOSE, run, CheckRunConclusion::TimedOut, None)?;
@@ -132,7 +132,7 @@ impl GitHub {
 
     /// Fails if a later run has claimed the head.
     pub(super) fn hold(&self, operation: Operation, lease: &Lease) -> Result<(), AttemptError> {
-        let runs = self.own_checks(operation, &lease.wanted.of)?;
+        let runs = self.own_checks(operation, &lease.wanted.head_checks)?;
         self.hold_among(operation, lease, &runs)
     }
 
@@ -167,9 +167,9 @@ impl GitHub {
     pub(super) fn own_checks(
         &self,
         operation: Operation,
-        of: &HeadChecks,
+        head_checks: &HeadChecks,
     ) -> Result<Vec<CheckRun>, AttemptError> {
-        let HeadChecks { head, name, app } = of;
+        let HeadChecks { head, name, app } = head_checks;
         let route = format!("/commits/{head}/check-runs?check_name={}&filter=all", encoded(name));
         let mut runs = self.client.list(operation, &route, |page: CheckRunPage| page.check_runs)?;
         runs.retain(|run| run.is_by(app) && run.name.as_ref() == Some(name));

@@ -24,7 +24,7 @@ pub(super) fn external_id(key_of: &str, run: u64) -> String {
 /// Claims the head as the first attempt of a workflow run.
 pub(super) fn claim(github: &GitHub, key_of: &str, run: u64) -> Result<Lease, PublishError> {
     github.claim_head(WantedCheck {
-        of: HeadChecks { head: head(), name: NAME.to_owned(), app: "github-actions".to_owned() },
+        head_checks: HeadChecks { head: head(), name: NAME.to_owned(), app: "github-actions".to_owned() },
         claim: Claim::new(&key(key_of), &run.to_string(), "1"),
         details_url: Some("https://git.example/owner/name/actions/runs/1".to_owned()),
     })

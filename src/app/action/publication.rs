@@ -160,7 +160,7 @@ impl<'a> Publication<'a> {
         let Some(destination) = self.destination() else { return };
         let context = &self.environment.context;
         let wanted = WantedCheck {
-            of: head_checks(&self.environment.inputs, &self.head),
+            head_checks: head_checks(&self.environment.inputs, &self.head),
             claim: Claim::new(key, &context.run_id, &context.run_attempt),
             details_url: self.run_page(),
         };
