@@ -29,25 +29,29 @@ pub(super) const ARGUMENTS: Check = Check::new(
 )
 .of_calls(&["all", "race", "any", "allSettled", "gather"]);
 
-/// Returns the first argument if it is an asynchronous function.
-fn async_callback<'t>(site: &Site<'t>) -> Option<Expression<'t>> {
-    let waits =
-        site.language() == Language::CSharp && matches!(site.form, Form::Call { name: "ForEach", .. });
-    let first = site.first().filter(|_| site.is_ecma() || waits)?;
+/// Returns the first argument of a call if it is an asynchronous function.
+pub(super) fn async_argument<'t>(call: Expression<'t>) -> Option<Expression<'t>> {
+    let first = call.unwrapped().arguments().first().copied()?;
     (first.is_function() && first.is_async()).then_some(first)
 }
 
-/// Returns the part of a finding that says what the call is: its begin up to the callback's body.
-fn head<'t>(site: &Site<'t>, callback: Expression<'t>) -> Found {
+/// Returns the asynchronous callback of a call in a language in which nothing awaits it.
+fn async_callback<'t>(site: &Site<'t>) -> Option<Expression<'t>> {
+    let is_void =
+        site.language() == Language::CSharp && matches!(site.form, Form::Call { name: "ForEach", .. });
+    async_argument(site.expression).filter(|_| site.is_ecma() || is_void)
+}
+
+/// Returns the place of a finding about a callback: its head, up to its body.
+pub(super) fn head(callback: Expression<'_>) -> Found {
     let mut span = callback.span();
     span.end = callback.body().map(|body| body.span().start).unwrap_or(span.end);
-    let _ = site;
     vec![span]
 }
 
 fn executor(site: &Site<'_>) -> Found {
     let Form::Call { is_new: true, .. } = site.form else { return Vec::new() };
-    async_callback(site).map(|callback| head(site, callback)).unwrap_or_default()
+    async_callback(site).map(head).unwrap_or_default()
 }
 
 fn predicate(site: &Site<'_>) -> Found {
@@ -55,14 +59,14 @@ fn predicate(site: &Site<'_>) -> Found {
     // A library whose methods take such callbacks returns something to wait for.
     let is_awaited = site.expression.parent().is_some_and(|around| matches!(around.form(), Form::Await(_)));
     let callback = async_callback(site).filter(|_| !is_awaited);
-    callback.map(|callback| head(site, callback)).unwrap_or_default()
+    callback.map(head).unwrap_or_default()
 }
 
 fn for_each(site: &Site<'_>) -> Found {
     let Form::Call { object: Some(_), .. } = site.form else { return Vec::new() };
     let is_awaited = site.expression.parent().is_some_and(|around| matches!(around.form(), Form::Await(_)));
     let waits = async_callback(site).filter(|callback| !is_awaited && callback.tokens().contains(&"await"));
-    waits.map(|callback| head(site, callback)).unwrap_or_default()
+    waits.map(head).unwrap_or_default()
 }
 
 fn list(site: &Site<'_>) -> Found {

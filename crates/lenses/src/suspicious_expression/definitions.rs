@@ -1,7 +1,7 @@
 //! Definitions whose use in the same file shows a fault.
 
 use super::rules;
-use super::site::{Check, Found, Site};
+use super::site::{Check, Found, Site, last_name};
 use qa_reading::expressions::{Expression, Form};
 use qa_reading::syntax::Language;
 
@@ -12,6 +12,8 @@ pub(super) const DEFAULT: Check = Check::new(
     "default value is shared by all calls, and the function changes it",
     default,
 );
+pub(super) const FIXED: Check =
+    Check::new(rules::FIXED_DEFAULT, "default value is made once, when the function is defined", fixed);
 pub(super) const METHOD: Check =
     Check::new(rules::METHOD_AS_CONDITION, "a method is always true; it is not called", method);
 
@@ -98,4 +100,21 @@ fn method(site: &Site<'_>) -> Found {
     let is_set = [format!("{owner}.{name} ="), format!("{owner}.{name}=")];
     let is_replaced = is_set.iter().any(|set| site.expression.file().contains(set.as_str()));
     site.if_true(is_plain && !is_replaced)
+}
+
+fn fixed(site: &Site<'_>) -> Found {
+    if site.language() != Language::Python {
+        return Vec::new();
+    }
+    let fixed = site.expression.defaults().into_iter().filter(|(_, value)| {
+        let Form::Call { object, name, .. } = value.form() else { return false };
+        let owner = object.and_then(last_name);
+        matches!((owner, name), (Some("datetime"), "now" | "today" | "utcnow") | (Some("date"), "today"))
+            || matches!(
+                (owner, name),
+                (Some("time"), "time" | "monotonic") | (Some("uuid"), "uuid1" | "uuid4")
+            )
+            || matches!((owner, name), (None, "uuid4" | "uuid1") | (Some("random"), "random" | "randint"))
+    });
+    fixed.map(|(_, value)| value.span()).take(1).collect()
 }

@@ -1,11 +1,12 @@
-//! Functions that run later than they seem to: closures over loop variables, promises that nothing awaits, and defaults.
+//! Functions that run later than they seem to: closures over loop variables, and promises that nothing awaits.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::asynchronous::{async_argument, head};
 use super::rules;
-use super::site::{Check, Found, Site, last_name};
+use super::site::{Check, Found, Site};
 use qa_reading::expressions::{Expression, Form};
 use qa_reading::syntax::{Language, Span};
 
@@ -162,14 +163,9 @@ fn never_run(site: &Site<'_>) -> Found {
     site.if_true(is_blank && is_async(site.expression.file(), site.language(), name))
 }
 
-fn async_callback<'t>(call: Expression<'t>) -> Option<Expression<'t>> {
-    let first = call.unwrapped().arguments().first().copied()?;
-    (first.is_function() && first.is_async()).then_some(first)
-}
-
 fn reduced(site: &Site<'_>) -> Found {
     let Form::Call { object: Some(_), .. } = site.form else { return Vec::new() };
-    let Some(callback) = async_callback(site.expression).filter(|_| site.is_ecma()) else {
+    let Some(callback) = async_argument(site.expression).filter(|_| site.is_ecma()) else {
         return Vec::new();
     };
     let [sum, ..] = callback.parameters()[..] else { return Vec::new() };
@@ -180,10 +176,7 @@ fn reduced(site: &Site<'_>) -> Found {
     if waits || !uses {
         return Vec::new();
     }
-    vec![Span {
-        start: callback.span().start,
-        end: callback.body().map_or(callback.span().end, |body| body.span().start),
-    }]
+    head(callback)
 }
 
 /// Members that use the entries of a list at once.
@@ -196,7 +189,7 @@ fn mapped(site: &Site<'_>) -> Found {
     else {
         return Vec::new();
     };
-    let Some(callback) = async_callback(value).filter(|_| site.is_ecma()) else { return Vec::new() };
+    let Some(callback) = async_argument(value).filter(|_| site.is_ecma()) else { return Vec::new() };
     let Some(function) = site.expression.function() else { return Vec::new() };
     let rest =
         site.expression.file().get(site.expression.span().end..function.span().end).unwrap_or_default();
@@ -216,24 +209,4 @@ fn mapped(site: &Site<'_>) -> Found {
         start: value.span().start,
         end: callback.body().map_or(value.span().end, |body| body.span().start),
     }]
-}
-
-pub(super) const FIXED: Check =
-    Check::new(rules::FIXED_DEFAULT, "default value is made once, when the function is defined", fixed);
-
-fn fixed(site: &Site<'_>) -> Found {
-    if site.language() != Language::Python {
-        return Vec::new();
-    }
-    let fixed = site.expression.defaults().into_iter().filter(|(_, value)| {
-        let Form::Call { object, name, .. } = value.form() else { return false };
-        let owner = object.and_then(last_name);
-        matches!((owner, name), (Some("datetime"), "now" | "today" | "utcnow") | (Some("date"), "today"))
-            || matches!(
-                (owner, name),
-                (Some("time"), "time" | "monotonic") | (Some("uuid"), "uuid1" | "uuid4")
-            )
-            || matches!((owner, name), (None, "uuid4" | "uuid1") | (Some("random"), "random" | "randint"))
-    });
-    fixed.map(|(_, value)| value.span()).take(1).collect()
 }

@@ -40,6 +40,15 @@ pub(super) const SELF_EQUALS: Check =
     ]);
 pub(super) const NUMBER_EQUALS: Check =
     Check::new(rules::OTHER_TYPE, "text is never equal to a number", number_equals).of_calls(&["equals"]);
+pub(super) const BOOLEAN_ORDER: Check = Check::new(
+    rules::BOOLEAN_ORDER,
+    "order is a truth value, which never says that the first is smaller",
+    boolean_order,
+)
+.of_calls(&["sort", "toSorted"]);
+pub(super) const SORTED_LENGTHS: Check =
+    Check::new(rules::SORTED_NUMBERS, "numbers are sorted as texts", sorted_numbers)
+        .of_calls(&["sort", "toSorted"]);
 
 /// Returns the type that the head of a function declares for a parameter, without its qualifiers.
 fn declared_type<'t>(expression: Expression<'t>, name: &str) -> Option<&'t str> {
@@ -160,16 +169,6 @@ fn number_equals(site: &Site<'_>) -> Found {
     let is_judged = matches!(site.language(), Language::Java) && number(other).is_some();
     site.if_true(is_judged && declared_type(object, name) == Some("String"))
 }
-
-pub(super) const BOOLEAN_ORDER: Check = Check::new(
-    rules::BOOLEAN_ORDER,
-    "order is a truth value, which never says that the first is smaller",
-    boolean_order,
-)
-.of_calls(&["sort", "toSorted"]);
-pub(super) const SORTED_LENGTHS: Check =
-    Check::new(rules::SORTED_NUMBERS, "numbers are sorted as texts", sorted_numbers)
-        .of_calls(&["sort", "toSorted"]);
 
 fn is_ordering(expression: Expression<'_>) -> bool {
     matches!(

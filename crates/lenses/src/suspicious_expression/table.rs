@@ -61,7 +61,7 @@ const SWITCHES: &[&Check] = &[&branches::CASE, &comparisons::CASE_LABEL, &condit
 const RECORDS: &[&Check] = &[&branches::KEY];
 const STATEMENTS: &[&Check] = &[&assignments::COPIED, &assignments::SWAP, &copies::BRANCH, &copies::COLUMN];
 const LOOPS: &[&Check] = &[&flows::ONCE, &loops::RUNS_PAST, &loops::STEP];
-const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT, &late::CAPTURED, &late::FIXED];
+const FUNCTIONS: &[&Check] = &[&definitions::DEFAULT, &late::CAPTURED, &definitions::FIXED];
 /// Checks of nodes that have no form, by their kinds.
 const OTHERS: &[&Check] =
     &[&flows::NEVER, &flows::ONCE, &loops::COUNTS_PAST, &numbers::QUOTIENT, &texts::RETURNED];
