@@ -9,7 +9,7 @@ use qa_formats::answers::{self, HELP, Judged, WaiverTerms};
 /// Days that a proposed waiver holds.
 const WAIVER_DAYS: u64 = 90;
 
-pub(crate) const NO_SUCH_ID: &str = "The run has no rule, lens or finding with this id. `/qa status` shows the run, and its report the ids.\n";
+const NO_SUCH_ID: &str = "The run has no rule, lens or finding with this id. `/qa status` shows the run, and its report the ids.\n";
 
 /// Answers `explain`.
 pub(crate) fn explain(subject: &str, judged: Option<Judged<'_>>) -> String {

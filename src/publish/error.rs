@@ -92,6 +92,10 @@ impl PublishError {
     /// Returns the hint.
     pub(crate) fn hint(&self) -> String {
         match self {
+            // No key of `permissions` names it.
+            Self::Forbidden { needs: Permission::Metadata, .. } => {
+                "give the step a token that can read the repository's collaborators, such as `github.token`".to_owned()
+            }
             Self::Forbidden { needs, .. } => format!(
                 "add `permissions: {}` to the job; on pull requests from forks and from Dependabot the token is read-only, and the result is in the job's log, summary and artifact",
                 needs.as_str()
