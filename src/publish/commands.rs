@@ -171,15 +171,20 @@ pub(crate) enum Restarted {
     NoRun,
 }
 
+/// Returns `None` where GitHub answers 404.
+fn unless_missing<T>(result: Result<T, AttemptError>) -> Result<Option<T>, AttemptError> {
+    match result {
+        Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
 impl GitHub {
     /// Returns a comment, or `None` if it was deleted.
     pub(crate) fn comment(&self, id: u64) -> Result<Option<IssueComment>, PublishError> {
         let route = format!("/issues/comments/{id}");
         self.client.with_retries(READ_COMMENT, || {
-            match self.client.request_json(READ_COMMENT, Method::Get, &route, None) {
-                Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => Ok(None),
-                other => other.map(Some),
-            }
+            unless_missing(self.client.request_json(READ_COMMENT, Method::Get, &route, None))
         })
     }
 
@@ -193,16 +198,15 @@ impl GitHub {
         let Some(user) = &comment.user else { return Ok(Role::Reader) };
         let route = format!("/collaborators/{}/permission", encoded(&user.login));
         self.client.with_retries(READ_ROLE, || {
-            let answer: Collaborator = match self.client.request_json(READ_ROLE, Method::Get, &route, None) {
-                Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => {
-                    return Ok(Role::Reader);
+            let found: Option<Collaborator> =
+                unless_missing(self.client.request_json(READ_ROLE, Method::Get, &route, None))?;
+            Ok(match found {
+                Some(Collaborator { permission, role_name, user: Some(answered) })
+                    if answered.id == user.id =>
+                {
+                    Role::from_permission(&permission, &role_name)
                 }
-                other => other?,
-            };
-            let is_same = matches!(&answer.user, Some(answered) if answered.id == user.id);
-            Ok(match is_same {
-                true => Role::from_permission(&answer.permission, &answer.role_name),
-                false => Role::Reader,
+                Some(_) | None => Role::Reader,
             })
         })
     }
