@@ -198,7 +198,7 @@ fn a_removed_hit_explains_one_with_another_receiver_in_its_function_alone() {
     let long = |text: &str| format!("{others}{text}");
     assert_eq!(blocking(&at("a.py", &long(&old)), &at("b.py", &long(&new))), [""; 0]);
 
-    let twice = new.clone() + "    other.check_hostname = False\n";
+    let twice = new.replace("    return", "    other.check_hostname = False\n    return");
     assert_eq!(blocking(&at("a.py", &old), &at("a.py", &twice)), tls, "two for one");
     for (name, base) in [
         ("a comment", old.replace("    context.check", "    # context.check")),

@@ -158,9 +158,9 @@ impl Outcome {
         serde_json::from_slice(&self.stdout).unwrap()
     }
 
-    /// The stable code of the failure on standard error.
+    /// The stable code of the failure on standard error, whatever lines stand before it.
     pub(crate) fn code(&self) -> &str {
-        let code = self.stderr.strip_prefix("error[").and_then(|rest| rest.split_once(']'));
+        let code = self.stderr.lines().find_map(|line| line.strip_prefix("error[")?.split_once(']'));
         code.unwrap_or_default().0
     }
 
