@@ -24,10 +24,14 @@ pub(super) fn leave_out(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
     });
 }
 
-/// Returns a line without white space and the literal text of its strings. Interpolated expressions stay.
+/// Returns a line without white space and the literal text of its strings. Interpolated expressions stay, and so does a line
+/// whose strings cannot be told apart, such as one with a quote in a regular expression.
 fn skeleton(line: &str) -> String {
+    if ["/'", "/\"", "/`"].iter().any(|start| line.contains(start)) {
+        return line.to_owned();
+    }
     let mut kept = String::with_capacity(line.len());
-    let (mut quote, mut depth) = (None, 0_usize);
+    let (mut quote, mut depth, mut is_place) = (None, 0_usize, false);
     let mut signs = line.chars();
     while let Some(sign) = signs.next() {
         match (quote, sign) {
@@ -35,10 +39,11 @@ fn skeleton(line: &str) -> String {
                 signs.next();
             }
             (Some(own), _) if depth == 0 && sign == own => {
-                quote = None;
+                (quote, is_place) = (None, false);
                 kept.push('"');
             }
             (Some(_), '{') => {
+                is_place = false;
                 depth += 1;
                 kept.push(sign);
             }
@@ -46,8 +51,13 @@ fn skeleton(line: &str) -> String {
                 depth = depth.saturating_sub(1);
                 kept.push(sign);
             }
-            // `$name` and `%s` are places as well.
-            (Some(_), '$' | '%' | '#') => kept.push(sign),
+            // `$name`, `#name` and `%s` are places as well, to the end of their word.
+            (Some(_), '$' | '%' | '#') => {
+                kept.push(sign);
+                is_place = true;
+            }
+            (Some(_), _) if depth == 0 && is_place && !sign.is_whitespace() => kept.push(sign),
+            (Some(_), _) if depth == 0 && sign.is_whitespace() => is_place = false,
             (Some(_), _) if depth == 0 => {}
             (None, '"' | '\'' | '`') => {
                 quote = Some(sign);
@@ -57,7 +67,7 @@ fn skeleton(line: &str) -> String {
             (_, sign) => kept.push(sign),
         }
     }
-    kept
+    if quote.is_some() { line.to_owned() } else { kept }
 }
 
 #[cfg(test)]
@@ -75,6 +85,11 @@ mod tests {
             (r#"db.execute("a = %s", name)"#, r#"db.execute("a = " + name)"#, false),
             ("run(name)", "run(name, shell=True)", false),
             (r#"os.system("ls")"#, r#"os.system("ls $name")"#, false),
+            (r#"exec("ls $safe");"#, r#"exec("rm -rf $_POST[x]");"#, false),
+            (r#"exec("ls $safe now");"#, r#"exec("rm $safe");"#, true),
+            (r#"run("a = %d" % name)"#, r#"run("a = '%s'" % name)"#, false),
+            (r#"s = s.replace(/'/g, "");"#, r#"s = s.replace(/'/g, ""); eval(s);"#, false),
+            (r#"s = s.replace(/'/g, "'");"#, r#"s = s.replace(/'/g, "'"); eval(s);"#, false),
         ] {
             assert_eq!(skeleton(one) == skeleton(other), expected, "{one}");
         }

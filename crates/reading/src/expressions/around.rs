@@ -1,5 +1,7 @@
 //! Definitions that an expression refers to, and the parts of loops, cases and functions.
 
+use std::collections::BTreeMap;
+
 use super::Expression;
 use super::kinds::Class;
 
@@ -13,14 +15,22 @@ pub struct Case<'t> {
 impl<'t> Expression<'t> {
     /// Returns the functions of the file that have a name. This walks the whole file.
     pub fn definitions(self, name: &str) -> Vec<Self> {
-        let mut found = Vec::new();
-        self.with(self.trail.root()).descend(&mut |node| {
-            if node.is_function() && node.defined_name().is_some_and(|own| own.source() == name) {
-                found.push(node);
-            }
-            true
+        let functions = self.trail.functions_named(name, || {
+            let mut named: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+            self.with(self.trail.root()).descend(&mut |node| {
+                if let Some(own) = node.defined_name().filter(|_| node.is_function()) {
+                    named.entry(own.source()).or_default().push(node.node);
+                }
+                true
+            });
+            named
         });
-        found
+        functions.iter().map(|function| self.with(*function)).collect()
+    }
+
+    /// Returns whether this is an entry of an object initializer of C#, whose left side is a member of the new object.
+    pub fn is_initializer_entry(self) -> bool {
+        self.parent().is_some_and(|parent| parent.word() == "initializer_expression")
     }
 
     /// Returns the cases of a `switch` of a language in which cases fall through.

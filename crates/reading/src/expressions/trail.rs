@@ -1,7 +1,8 @@
 //! Parents of nodes by the nodes above the current one. A node's own search begins at the root, so that a rule that looks
 //! around each of many nested nodes would take the square of their number.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
@@ -10,16 +11,27 @@ use tree_sitter::Node;
 pub(super) struct Trail<'t> {
     current: Cell<Node<'t>>,
     above: RefCell<Vec<Node<'t>>>,
+    /// Functions of the file by their names, in order.
+    functions: OnceCell<BTreeMap<&'t str, Vec<Node<'t>>>>,
 }
 
 impl<'t> Trail<'t> {
     pub(super) fn new(root: Node<'t>) -> Self {
-        Self { current: Cell::new(root), above: RefCell::default() }
+        Self { current: Cell::new(root), above: RefCell::default(), functions: OnceCell::new() }
     }
 
     /// Returns the outermost node of the walk.
     pub(super) fn root(&self) -> Node<'t> {
         self.above.borrow().first().copied().unwrap_or(self.current.get())
+    }
+
+    /// Returns the functions of the file that have a name, which `find` finds at the first question.
+    pub(super) fn functions_named(
+        &self,
+        name: &str,
+        find: impl FnOnce() -> BTreeMap<&'t str, Vec<Node<'t>>>,
+    ) -> &[Node<'t>] {
+        self.functions.get_or_init(find).get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Notes that the walk goes to the children of a node.
