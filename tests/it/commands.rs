@@ -232,6 +232,23 @@ fn reading_commands_answer_from_the_verified_run_of_the_head() {
     }
 }
 
+/// The commits of a fork were pushed to a branch, whose run has stored nothing yet.
+#[test]
+fn an_answer_says_that_its_run_is_an_earlier_one_and_that_of_a_fork() {
+    let failed = Judged::failed();
+    let desk = Desk::new(&failed, "kim", "/qa status");
+    let mut state = desk.github.state();
+    let newer = Run { id: RUN + 1, ..state.runs[0].clone() };
+    state.runs[0].head_repository_id = 8;
+    state.artifacts[0].head_repository_id = 8;
+    state.runs.push(newer);
+    drop(state);
+    let answer = desk.answer();
+    for part in ["**FAIL** for", "an earlier run of this head", "The run is that of a fork"] {
+        assert!(answer.contains(part), "no `{part}`: {answer}");
+    }
+}
+
 #[test]
 fn a_waiver_is_ready_to_commit_and_repeats_nothing_of_the_comment() {
     let failed = Judged::failed();

@@ -53,6 +53,7 @@ const NOT_PAUSED: &str =
     "The run of this head is not paused, so there is nothing to resume. `/qa status` shows it.\n";
 const VOID: &str = "No run of this head has this execution key: a push or another base makes another one. \
                     `/qa status` shows the key in force.\n";
+const EARLIER: &str = "\nThis is an earlier run of this head: the newest one has no artifact.\n";
 const FOREIGN: &str =
     "\nThe run is that of a fork, whose author may have changed the workflow that stored it.\n";
 
@@ -187,7 +188,7 @@ impl<'a> Request<'a> {
 
     fn read(&self, command: &Command) -> Result<String, Failure> {
         let runs = self.runs()?;
-        let stored = self.stored(&runs)?;
+        let (stored, of) = self.stored(&runs)?;
         let judged = match &stored {
             Stored::Judged(run) => Some(run.judged()),
             Stored::Refused(_) | Stored::Missing => None,
@@ -209,7 +210,10 @@ impl<'a> Request<'a> {
         {
             text.push_str("\nA run of this head is in progress.\n");
         }
-        if newest.is_some_and(WorkflowRun::is_foreign) {
+        if judged.is_some() && of != newest {
+            text.push_str(EARLIER);
+        }
+        if of.is_some_and(WorkflowRun::is_foreign) {
             text.push_str(FOREIGN);
         }
         Ok(text)
@@ -234,7 +238,7 @@ impl<'a> Request<'a> {
         if !newest.is_completed() {
             return Ok(IN_PROGRESS.to_owned());
         }
-        let stored = self.stored(std::slice::from_ref(newest))?;
+        let (stored, _) = self.stored(std::slice::from_ref(newest))?;
         let phase = match (&stored, key) {
             (Stored::Judged(run), Some(key))
                 if !run.judged().result.execution_key.as_str().starts_with(key) =>
@@ -265,8 +269,8 @@ impl<'a> Request<'a> {
         Ok(self.github.runs_of_head(self.workflow, &self.head)?)
     }
 
-    /// Returns the newest stored run of this head among workflow runs, verified.
-    fn stored(&self, runs: &[WorkflowRun]) -> Result<Stored, Failure> {
+    /// Returns the newest stored run of this head among workflow runs, verified, and the workflow run that stored it.
+    fn stored<'r>(&self, runs: &'r [WorkflowRun]) -> Result<(Stored, Option<&'r WorkflowRun>), Failure> {
         let (inputs, variables) = (&self.environment.inputs, &self.environment.artifacts);
         let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
         let http = client(BUDGET, self.cancellation)?;
@@ -278,10 +282,10 @@ impl<'a> Request<'a> {
         };
         for run in runs.iter().take(MOST_RUNS) {
             if let Some(artifact) = repository.artifact_of_run(&name, run.id)? {
-                return self.verified(&repository, &artifact);
+                return Ok((self.verified(&repository, &artifact)?, Some(run)));
             }
         }
-        Ok(Stored::Missing)
+        Ok((Stored::Missing, None))
     }
 
     fn verified(&self, repository: &Repository<'_>, artifact: &ListedArtifact) -> Result<Stored, Failure> {
