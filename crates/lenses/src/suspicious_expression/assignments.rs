@@ -46,7 +46,7 @@ fn to_itself(site: &Site<'_>) -> Found {
         let is_behind = value.source().ends_with("++") || value.source().ends_with("--");
         return site.if_true(is_behind && updated.is_same(target));
     }
-    if !target.is_place() || !target.is_same(value) {
+    if !target.is_place() || !target.is_same(value) || site.expression.is_initializer_entry() {
         return Vec::new();
     }
     let form = target.form();

@@ -16,14 +16,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         ABSOLUTE_PART,
         "Path before an absolute part is dropped",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Remove the leading slash of the part.",
     ),
     text_rule(
         ADDRESS_PIECE,
         "Address is trusted by a piece of it",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Parse the address, and compare its host as a whole.",
     ),
     text_rule(
@@ -58,7 +58,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         ASYNC_FOR_EACH,
         "Asynchronous callback in `forEach`",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Use `for (… of …)` with `await`, or `await Promise.all(list.map(…))`.",
     ),
     text_rule(
@@ -107,7 +107,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         CAPTURED_VARIABLE,
         "Function that runs later reads the variable of a loop",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Bind the value: a default of a parameter in Python, `let` in JavaScript.",
     ),
     text_rule(
@@ -128,7 +128,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         CHANGED_IN_PLACE,
         "Result of a call that changes in place is assigned",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Call it as a statement.",
     ),
     text_rule(
@@ -177,21 +177,21 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_RESULT,
         "Result of a call without an effect is unused",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Use the result, or remove the call.",
     ),
     text_rule(
         DEFER_IN_LOOP,
         "Deferred call in a loop",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Move the body of the loop into a function.",
     ),
     text_rule(
         DROPPED_PROMISE,
         "Asynchronous call that nothing waits for",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Await the call; where it is to run by itself, say so in a comment or with `void`.",
     ),
     text_rule(
@@ -226,7 +226,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         EQUALS_WITHOUT_HASH,
         "Equality without a hash that goes with it",
         Severity::Medium,
-        CERTAIN,
+        ADVISED,
         "Override the hash as well, from the same fields.",
     ),
     text_rule(
@@ -247,7 +247,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         FIXED_DEFAULT,
         "Default value is made once for all calls",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Use `None`, and make the value in the function.",
     ),
     text_rule(
@@ -339,7 +339,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         LOST_FRACTION,
         "Whole numbers are divided before they get a fraction",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Convert an operand before the division.",
     ),
     text_rule(
@@ -374,7 +374,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         METHOD_AS_CONDITION,
         "Method is a condition and not called",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Call the method.",
     ),
     text_rule(
@@ -395,7 +395,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         MUTABLE_DEFAULT,
         "Default value is changed by the function",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Use `None` as the default, and make the value in the function.",
     ),
     text_rule(
@@ -423,7 +423,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         NULL_DEREFERENCED,
         "Value is used exactly where it is missing",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Turn the check around, or join with the other operator.",
     ),
     text_rule(
@@ -444,14 +444,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         POSITION_AS_TRUTH,
         "Position of a search is used as a condition",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Compare with -1 or with `false`, or ask whether it is contained.",
     ),
     text_rule(
         PROMISES_AS_VALUES,
         "Promises are used as if they were values",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Await `Promise.all(list)`, or await what the callback gets.",
     ),
     text_rule(
@@ -465,14 +465,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         RUNS_ONCE,
         "Loop leaves the function in its first turn",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Put what follows the condition behind the loop.",
     ),
     text_rule(
         SAME_OPERAND,
         "Operator with the same expression on both sides",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Correct the operand that should differ.",
     ),
     text_rule(
@@ -507,7 +507,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         SWAPPED_ARGUMENTS,
         "Arguments stand in each other's places",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Give them in the order of the parameters.",
     ),
     text_rule(
@@ -535,7 +535,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         WEAK_RANDOM,
         "Secret is made of numbers that can be guessed",
         Severity::High,
-        CERTAIN,
+        ADVISED,
         "Use a generator for secrets: `secrets`, `crypto.randomBytes`, `SecureRandom`, `random_bytes`.",
     ),
     text_rule(

@@ -8,6 +8,7 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 const ADVISE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
 const ADVISE_BOTH: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..ADVISE };
 const PRODUCT: PresetStrengths = presets(ADVISE, ADVISE);
+const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
 /// Certain enough to block in `guarded`.
 const CERTAIN: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Block, ..OFF });
 const CERTAIN_BOTH: PresetStrengths =
@@ -19,7 +20,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         NO_RETURN,
         "Callback returns nothing where a value is used",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Return the value, or use a loop.",
     ),
     text_rule(
@@ -33,14 +34,14 @@ pub(super) static RULES: &[RuleSpec] = &[
         CHECKED_LATE,
         "Value is checked for null after it was used",
         Severity::Medium,
-        CERTAIN,
+        PRODUCT,
         "Check the value before its first use, or drop the check.",
     ),
     text_rule(
         MODIFIED,
         "Collection is changed while a loop runs over it",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Loop over a copy, or gather what is to be changed.",
     ),
     text_rule(
@@ -54,7 +55,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         AS_SUCCESS,
         "Error is returned as success",
         Severity::Medium,
-        CERTAIN,
+        PRODUCT,
         "Return the error, or say in a comment why it does not matter.",
     ),
     text_rule(
@@ -82,7 +83,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         ITERATOR,
         "Iterator is read twice",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Make a list of it, or make the iterator anew.",
     ),
     text_rule(
@@ -96,7 +97,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         LOCK,
         "Lock is never released",
         Severity::High,
-        CERTAIN,
+        PRODUCT,
         "Release the lock on every way out: `defer`, `with`, `finally`.",
     ),
     text_rule(
@@ -110,7 +111,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         NULL_BRANCH,
         "Value is used where it is null",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Turn the condition round, or use another value in the branch.",
     ),
     text_rule(
@@ -124,7 +125,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         OTHER_ERROR,
         "Another error is returned than is checked",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Return the error that the condition is about.",
     ),
     text_rule(
@@ -145,14 +146,14 @@ pub(super) static RULES: &[RuleSpec] = &[
         REALLOC,
         "Pointer is overwritten by the result of realloc",
         Severity::Medium,
-        CERTAIN,
+        PRODUCT,
         "Keep the result in another pointer until it is checked.",
     ),
     text_rule(
         RESOURCE,
         "Resource is never closed",
         Severity::Medium,
-        CERTAIN,
+        PRODUCT,
         "Close it on every way out: `with`, `defer`, try-with-resources, `using`.",
     ),
     text_rule(
@@ -166,7 +167,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         STORE,
         "Result of a call is overwritten before it is read",
         Severity::Medium,
-        CERTAIN,
+        PRODUCT,
         "Read the first value, or drop it with its variable.",
     ),
     text_rule(
@@ -187,7 +188,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         ERROR_LATE,
         "Result is used before its error is checked",
         Severity::High,
-        CERTAIN_BOTH,
+        BOTH,
         "Check the error first.",
     ),
 ];
