@@ -92,35 +92,46 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     let other = head.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
     let before = callers::surface_beside(&path, base, other.as_ref());
     let gone = before.definitions.iter().filter(|each| is_within(removed, each.name.line));
-    let gone = gone.filter(|each| {
-        is_called(each)
-            && after.as_ref().is_none_or(|after| !has(after, &path, each) || is_hidden(after, &path, each))
-    });
+    let left = after.as_ref().map(by_name);
+    let gone =
+        gone.filter(|each| is_called(each) && left.as_ref().is_none_or(|left| is_gone(left, &path, each)));
     change.removed = gone.cloned().collect();
     if let Some(after) = after {
         change.changed = changed(&path, &before, &after);
     }
 }
 
-/// Returns whether an item of Rust that other modules could name is private to its module at head.
-pub(super) fn is_hidden(after: &ModuleSurface, path: &str, before: &Definition) -> bool {
-    let place = Place::of(path, before);
-    let mut same = after.definitions.iter().filter(|each| Place::of(path, each) == place);
+/// Definitions of one version of a file by owner and name.
+pub(super) type ByName<'s> = BTreeMap<(Option<&'s str>, &'s str), Vec<&'s Definition>>;
+
+pub(super) fn by_name(surface: &ModuleSurface) -> ByName<'_> {
+    let mut all: ByName<'_> = BTreeMap::new();
+    for definition in &surface.definitions {
+        all.entry(named(definition)).or_default().push(definition);
+    }
+    all
+}
+
+fn named(definition: &Definition) -> (Option<&str>, &str) {
+    (definition.owner.as_deref(), &definition.name.name)
+}
+
+/// Returns whether a file lacks a definition of before by now, or hides it from other modules.
+pub(super) fn is_gone(left: &ByName<'_>, path: &str, before: &Definition) -> bool {
+    left.get(&named(before)).is_none_or(|same| is_hidden(same, path, before))
+}
+
+/// Returns whether an item of Rust that other modules could name is private to its module by now.
+fn is_hidden(same: &[&Definition], path: &str, before: &Definition) -> bool {
     before.public
         && path.ends_with(".rs")
         && before.owner.is_none()
-        && same.all(|each| !each.public && !each.open)
+        && same.iter().all(|each| !each.public && !each.open)
 }
 
 /// Returns whether a caller may write the name of a definition.
 fn is_called(definition: &Definition) -> bool {
     !matches!(definition.name.name.as_str(), "main" | "init" | "_" | "default")
-}
-
-/// Returns whether a file has a definition at the place of another one.
-pub(super) fn has(surface: &ModuleSurface, path: &str, definition: &Definition) -> bool {
-    let place = Place::of(path, definition);
-    surface.definitions.iter().any(|each| Place::of(path, each) == place)
 }
 
 fn changed(path: &str, before: &ModuleSurface, after: &ModuleSurface) -> Vec<Changed> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::contract::{Draft, Lookups};
 use super::super::imports::{Family, are_too_many, join, split};
-use super::code::{has, is_hidden};
+use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
 use super::place::{Place, followed, hides, is_missing, place};
 use super::{CHANGED_PARAMETERS, REMOVED_NAME};
@@ -54,12 +54,10 @@ pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionK
         // Another file may stand where a moved one was.
         let is_replaced = file.new != file.old && !file.removed.is_empty();
         let after = if is_replaced { lookups.surface(Side::Head, path) } else { None };
+        let left = after.as_deref().map(by_name);
         for definition in &file.removed {
             let definition = definition.clone();
-            if after
-                .as_ref()
-                .is_none_or(|after| !has(after, path, &definition) || is_hidden(after, path, &definition))
-            {
+            if left.as_ref().is_none_or(|left| is_gone(left, path, &definition)) {
                 let (path, place) = (path.to_owned(), Place::of(path, &definition));
                 taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
             }
