@@ -392,6 +392,8 @@ fn a_run_of_the_same_head_that_began_later_has_the_check_run() {
             std::thread::sleep(Duration::from_millis(20));
         }
         let later = scene.program(&second).env("INPUT_BASE", "main").env("GITHUB_RUN_ID", "31338");
+        // Runs of two jobs share no directory, and in one the second would wait.
+        let later = later.env("INPUT_ARTIFACT-ROOT", "elsewhere");
         later.env("INPUT_NO-MODEL", "true").run().expect(1);
         first.join().unwrap()
     });
