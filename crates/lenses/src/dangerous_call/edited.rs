@@ -6,6 +6,9 @@ use super::{COMMAND, DYNAMIC, HTML, QUERY};
 use crate::contract::Draft;
 use qa_core::packet::Packet;
 
+/// Rules about values that become part of a text.
+const INTERPOLATING: &[&str] = &[COMMAND, DYNAMIC, HTML, QUERY];
+
 /// Leaves out calls on a line of which the change edits only literal text: the interpolated values are the same as before.
 pub(super) fn leave_out(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
     if drafts.is_empty() {
@@ -17,10 +20,9 @@ pub(super) fn leave_out(packet: &Packet<'_>, drafts: &mut Vec<Draft>) {
         let same = hunk.added().filter(|line| before.contains(&skeleton(line.text)));
         edited.extend(same.map(|line| line.number));
     }
-    let is_read = |rule: &str| [COMMAND, DYNAMIC, HTML, QUERY].contains(&rule);
     drafts.retain(|draft| {
         let is_one_line = draft.start_line == draft.end_line;
-        !(is_read(&draft.rule) && is_one_line && edited.contains(&draft.start_line))
+        !(INTERPOLATING.contains(&&*draft.rule) && is_one_line && edited.contains(&draft.start_line))
     });
 }
 

@@ -92,42 +92,16 @@ fn is_kept(function: Expression<'_>) -> bool {
     false
 }
 
-/// Returns whether a file defines an asynchronous function of a name.
-fn is_async(text: &str, language: Language, name: &str) -> bool {
-    let forms: &[&str] = match language {
-        Language::JavaScript | Language::Tsx | Language::TypeScript => &["async function ", "const "],
-        Language::Python => &["async def "],
-        Language::Rust => &["async fn "],
-        Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Go
-        | Language::Java
-        | Language::Kotlin
-        | Language::Php
-        | Language::Ruby => return false,
-    };
-    let is_defined = |form: &&str| {
-        text.match_indices(&format!("{form}{name}")).any(|(at, found)| {
-            let rest = text[at + found.len()..].trim_start();
-            if *form == "const " {
-                rest.strip_prefix('=').is_some_and(|rest| rest.trim_start().starts_with("async "))
-            } else {
-                rest.starts_with(['(', '<'])
-            }
-        })
-    };
-    // A function of the same name may be synchronous.
-    let is_other = [format!("function {name}("), format!("def {name}("), format!("fn {name}(")]
-        .iter()
-        .any(|plain| text.matches(plain.as_str()).count() > text.matches(&format!("async {plain}")).count());
-    !name.is_empty() && forms.iter().any(is_defined) && !is_other
+/// Returns whether a file defines a function of a name, and only asynchronous ones.
+fn is_async(site: &Site<'_>, name: &str) -> bool {
+    let definitions = site.expression.definitions(name);
+    !definitions.is_empty() && definitions.iter().all(|definition| definition.is_async())
 }
 
 fn condition(site: &Site<'_>) -> Found {
     let Form::Call { object: None, name, is_new: false } = site.form else { return Vec::new() };
     let is_judged = (site.is_ecma() || site.language() == Language::Python) && site.expression.is_condition();
-    site.if_true(is_judged && is_async(site.expression.file(), site.language(), name))
+    site.if_true(is_judged && is_async(site, name))
 }
 
 /// Words of a comment that explains why nothing waits.
@@ -140,7 +114,7 @@ fn dropped(site: &Site<'_>) -> Found {
     let is_waited_for = |expression: Expression<'_>| expression.function().is_some_and(Expression::is_async);
     let is_judged = match (site.language(), object) {
         (Language::JavaScript | Language::Tsx | Language::TypeScript, None) => {
-            site.expression.is_dropped() && is_async(site.expression.file(), site.language(), name)
+            site.expression.is_dropped() && is_async(site, name)
         }
         (Language::CSharp, Some(_)) => name.ends_with("Async") && site.expression.is_dropped(),
         _ => false,
@@ -160,7 +134,7 @@ fn never_run(site: &Site<'_>) -> Found {
     let Form::Declare { target, value } = site.form else { return Vec::new() };
     let Form::Call { object: None, name, .. } = value.form() else { return Vec::new() };
     let is_blank = site.language() == Language::Rust && target.source() == "_";
-    site.if_true(is_blank && is_async(site.expression.file(), site.language(), name))
+    site.if_true(is_blank && is_async(site, name))
 }
 
 fn reduced(site: &Site<'_>) -> Found {

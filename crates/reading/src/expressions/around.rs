@@ -18,8 +18,12 @@ impl<'t> Expression<'t> {
         let functions = self.trail.functions_named(name, || {
             let mut named: BTreeMap<&str, Vec<_>> = BTreeMap::new();
             self.with(self.trail.root()).descend(&mut |node| {
-                if let Some(own) = node.defined_name().filter(|_| node.is_function()) {
-                    named.entry(own.source()).or_default().push(node.node);
+                let function =
+                    if node.word() == "variable_declarator" { node.field("value") } else { Some(node) };
+                if let (Some(own), Some(function)) =
+                    (node.defined_name(), function.filter(|it| it.is_function()))
+                {
+                    named.entry(own.source()).or_default().push(function.node);
                 }
                 true
             });
