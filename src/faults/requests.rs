@@ -58,6 +58,18 @@ fn reply(status: u16, headers: &[(&str, &str)]) -> HttpReply {
     HttpReply { status, headers: headers.collect() }
 }
 
+fn unreachable_host(host: String, reason: &str) -> HttpError {
+    HttpError::Unreachable { host, reason: reason.to_owned() }
+}
+
+/// Writes a body in place of the server.
+fn answer(host: String, reply: HttpReply, body: &[u8], sink: &mut dyn Write) -> Result<HttpReply, HttpError> {
+    match sink.write_all(body) {
+        Ok(()) => Ok(reply),
+        Err(error) => Err(HttpError::Sink { host, reason: error.to_string() }),
+    }
+}
+
 impl<H: Http> Around<H> {
     fn fail(
         &self,
@@ -66,18 +78,15 @@ impl<H: Http> Around<H> {
         sink: &mut dyn Write,
     ) -> Result<HttpReply, HttpError> {
         let host = request.url.split('/').nth(2).unwrap_or_default().to_owned();
-        let broken = |reason: &str| HttpError::Unreachable { host: host.clone(), reason: reason.to_owned() };
-        let answered = |reply: HttpReply, body: &[u8], sink: &mut dyn Write| match sink.write_all(body) {
-            Ok(()) => Ok(reply),
-            Err(error) => Err(HttpError::Sink { host: host.clone(), reason: error.to_string() }),
-        };
         let json = [("content-type", "application/json")];
         match fault {
-            HttpFault::Refused => Err(broken("connection refused")),
-            HttpFault::Disconnect => Err(broken("the connection was closed before the request was sent")),
+            HttpFault::Refused => Err(unreachable_host(host, "connection refused")),
+            HttpFault::Disconnect => {
+                Err(unreachable_host(host, "the connection was closed before the request was sent"))
+            }
             HttpFault::Lost => {
                 self.0.send(request, &mut io::sink())?;
-                Err(broken("the connection was closed before the response was complete"))
+                Err(unreachable_host(host, "the connection was closed before the response was complete"))
             }
             HttpFault::Hang => {
                 pause(request.timeout);
@@ -89,11 +98,11 @@ impl<H: Http> Around<H> {
             }
             HttpFault::Cut => {
                 let (reply, body) = self.0.fetch(request)?;
-                answered(reply, &body[..body.len() / 2], sink)
+                answer(host, reply, &body[..body.len() / 2], sink)
             }
             HttpFault::Garbled => {
                 let head = self.0.send(request, &mut io::sink())?;
-                answered(reply(head.status, &json), br#"{"unexpected":[]}"#, sink)
+                answer(host, reply(head.status, &json), br#"{"unexpected":[]}"#, sink)
             }
             HttpFault::Empty => {
                 let head = self.0.send(request, &mut io::sink())?;
@@ -101,11 +110,13 @@ impl<H: Http> Around<H> {
             }
             HttpFault::Page => {
                 let head = reply(200, &[("content-type", "text/html")]);
-                answered(head, b"<!doctype html><title>Sign in</title><p>Sign in to this network.", sink)
+                answer(host, head, b"<!doctype html><title>Sign in</title><p>Sign in to this network.", sink)
             }
             HttpFault::Redirect => Ok(reply(302, &[("location", "https://elsewhere.invalid/")])),
-            HttpFault::Limited => answered(reply(429, &[("retry-after", "1")]), b"{}", sink),
-            HttpFault::Status(status) => answered(reply(status, &json), br#"{"message":"on purpose"}"#, sink),
+            HttpFault::Limited => answer(host, reply(429, &[("retry-after", "1")]), b"{}", sink),
+            HttpFault::Status(status) => {
+                answer(host, reply(status, &json), br#"{"message":"on purpose"}"#, sink)
+            }
         }
     }
 }

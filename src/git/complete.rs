@@ -45,11 +45,14 @@ impl Remote<'_> {
         if !reply.is_success() {
             return Err(refused(&shown_url(&self.url), reply.status));
         }
-        let broken = |reason: &str| GitError::Incomplete(format!("{}: {reason}", shown_url(&self.url)));
-        match read_tip(&body, name).map_err(broken)? {
-            Some(id) => CommitId::parse(&id).map(Some).map_err(|error| broken(&error.to_string())),
+        match read_tip(&body, name).map_err(|reason| self.incomplete(reason))? {
+            Some(id) => CommitId::parse(&id).map(Some).map_err(|error| self.incomplete(&error.to_string())),
             None => Ok(None),
         }
+    }
+
+    fn incomplete(&self, reason: &str) -> GitError {
+        GitError::Incomplete(format!("{}: {reason}", shown_url(&self.url)))
     }
 
     /// Sends a request until it is answered or no wait is left.

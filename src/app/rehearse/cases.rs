@@ -16,10 +16,13 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn parse(line: &str) -> Option<Self> {
-        let mut words = line.split(' ');
-        let port = Port::parse(words.next()?)?;
-        let mut word = || words.next().map(str::to_owned);
-        Some(Self { port, operation: word()?, phase: word()?, struck: word()? })
+        let [port, operation, phase, struck] = line.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        Some(Self {
+            port: Port::parse(port)?,
+            operation: operation.to_owned(),
+            phase: phase.to_owned(),
+            struck: struck.to_owned(),
+        })
     }
 }
 

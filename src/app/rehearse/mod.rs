@@ -120,20 +120,26 @@ fn play(
     Ok(rows.into_iter().map(|(_, row)| row).collect())
 }
 
+fn end_of_line(observed: &Observed, judgement: &str) -> String {
+    let Observed { check, exit, code, .. } = observed;
+    let exit = match exit {
+        Some(exit) => exit.to_string(),
+        None => "killed".to_owned(),
+    };
+    format!("{check:<16} {exit:<6} {code:<26} {judgement}\n")
+}
+
 fn table(scene: &Scene, references: &[Reference], rows: &[Row]) -> String {
     let widest = rows.iter().map(|row| row.case.fault.len()).max().unwrap_or(0);
-    let line = |change: &str, fault: &str, phase: &str, observed: &Observed, judgement: &str| {
-        let Observed { check, exit, code, .. } = observed;
-        let exit = exit.map_or_else(|| "killed".to_owned(), |exit| exit.to_string());
-        format!("{change:<8} {fault:<widest$} {phase:<21} {check:<16} {exit:<6} {code:<26} {judgement}\n")
-    };
     let mut out = String::new();
     for (change, reference) in scene.changes.iter().zip(references) {
-        out.push_str(&line(change.name, "-", "-", &reference.observed, "undisturbed"));
+        out.push_str(&format!("{:<8} {:<widest$} {:<21} ", change.name, "-", "-"));
+        out.push_str(&end_of_line(&reference.observed, "undisturbed"));
     }
     for Row { case, observed, judgement } in rows {
         let change = scene.changes[case.change].name;
-        out.push_str(&line(change, &case.fault, &case.phase, observed, judgement.as_str()));
+        out.push_str(&format!("{change:<8} {:<widest$} {:<21} ", case.fault, case.phase));
+        out.push_str(&end_of_line(observed, judgement.as_str()));
     }
     let mut counts: Vec<String> = Vec::new();
     for judgement in Judgement::ALL {

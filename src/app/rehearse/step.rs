@@ -105,11 +105,7 @@ impl<'a> Actor<'a> {
             .map_err(|error| failure("write the event", &error))?;
         let mut child = self.command(&checkout, &change.merge, faults)?;
         let (exit, is_late) = end_of(&mut child, cancellation)?;
-        let read = |name: &str| {
-            String::from_utf8_lossy(&fs::read(self.home.join(name)).unwrap_or_default()).into_owned()
-        };
-        let (stdout, stderr) = (read("stdout"), read("stderr"));
-        let output = read("output");
+        let (stdout, stderr, output) = (self.text("stdout"), self.text("stderr"), self.text("output"));
         let verdict = output.lines().filter_map(|line| line.strip_prefix("verdict=")).next_back();
         Ok(Observed {
             exit,
@@ -118,10 +114,18 @@ impl<'a> Actor<'a> {
             files: only_run(&checkout.join(".qa-skill/runs")),
             is_uploaded: self.servers.has_artifact(),
             code: first_code(&stdout, &stderr),
-            calls: read("log").lines().filter_map(Call::parse).collect(),
+            calls: self.text("log").lines().filter_map(Call::parse).collect(),
             stderr,
             is_late,
         })
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.home.join(name)).unwrap_or_default()).into_owned()
+    }
+
+    fn create(&self, name: &str) -> Result<fs::File, Failure> {
+        fs::File::create(self.home.join(name)).map_err(|error| failure("write a log", &error))
     }
 
     #[expect(
@@ -130,9 +134,6 @@ impl<'a> Actor<'a> {
     )]
     fn command(&self, checkout: &Path, merge: &str, faults: &str) -> Result<Child, Failure> {
         let program = std::env::current_exe().map_err(|error| failure("find this program", &error))?;
-        let file = |name: &str| {
-            fs::File::create(self.home.join(name)).map_err(|error| failure("write a log", &error))
-        };
         let merge_ref = format!("refs/pull/{NUMBER}/merge");
         let (server, api) = ("http://github.localhost", "http://api.github.localhost");
         let settings = [
@@ -170,7 +171,7 @@ impl<'a> Actor<'a> {
             command.env(name, self.home.join(path));
         }
         command.env("GITHUB_WORKSPACE", checkout).stdin(Stdio::null());
-        let child = command.stdout(file("stdout")?).stderr(file("stderr")?).spawn();
+        let child = command.stdout(self.create("stdout")?).stderr(self.create("stderr")?).spawn();
         child.map_err(|error| failure("start this program", &error))
     }
 }

@@ -216,9 +216,13 @@ fn may_add_parameter(line: &str) -> bool {
     let code =
         ["//", "/*", "#"].iter().filter_map(|mark| line.find(mark)).min().map_or(line, |end| &line[..end]);
     let code = code.trim();
-    let is_word = |sign: char| sign.is_alphanumeric() || " _:<>[]&'*.?|=$@".contains(sign);
-    let is_bare = code.split_whitespace().count() <= MOST_WORDS && code.chars().all(is_word);
+    let is_bare = code.split_whitespace().count() <= MOST_WORDS && code.chars().all(is_of_parameter);
     code.ends_with([',', ')']) || is_bare && !code.contains("==")
+}
+
+/// Returns whether a sign may stand in a parameter with its type.
+fn is_of_parameter(sign: char) -> bool {
+    sign.is_alphanumeric() || " _:<>[]&'*.?|=$@".contains(sign)
 }
 
 /// Returns whether the text before a name ends with a keyword of a definition.

@@ -111,7 +111,6 @@ static MEANT: LazyLock<Regex> = LazyLock::new(|| {
 
 fn dropped(site: &Site<'_>) -> Found {
     let Form::Call { object, name, is_new: false } = site.form else { return Vec::new() };
-    let is_waited_for = |expression: Expression<'_>| expression.function().is_some_and(Expression::is_async);
     let is_judged = match (site.language(), object) {
         (Language::JavaScript | Language::Tsx | Language::TypeScript, None) => {
             site.expression.is_dropped() && is_async(site, name)
@@ -119,7 +118,7 @@ fn dropped(site: &Site<'_>) -> Found {
         (Language::CSharp, Some(_)) => name.ends_with("Async") && site.expression.is_dropped(),
         _ => false,
     };
-    if !is_judged || !is_waited_for(site.expression) {
+    if !is_judged || !site.expression.function().is_some_and(Expression::is_async) {
         return Vec::new();
     }
     let (text, span) = (site.expression.file(), site.expression.span());

@@ -89,8 +89,9 @@ fn may_define(text: &str, name: &str, parameters: &[&str]) -> bool {
         // A definition follows a type or a keyword such as `def`.
         let is_behind_word = before.ends_with(|last: char| last.is_alphanumeric() || "_>]*&".contains(last));
         let list = rest.strip_prefix('(').and_then(|rest| rest.split(')').next());
-        let has_all = |list: &str| parameters.iter().all(|name| name.is_empty() || list.contains(name));
-        is_behind_word && !before.ends_with("return") && list.is_some_and(has_all)
+        is_behind_word
+            && !before.ends_with("return")
+            && list.is_some_and(|list| parameters.iter().all(|name| list.contains(name)))
     })
 }
 

@@ -320,12 +320,12 @@ fn left_locked(language: Language, body: &Body) -> Vec<[Span; 2]> {
                 continue;
             };
             let after = &block.statements[index + 1..];
-            let gives = |later: &&Statement| gives_back(later, receiver(call), pair);
-            let Some(end) = after.iter().position(|later| only_call(later).is_some() && gives(&later)) else {
-                continue;
-            };
+            let lock = receiver(call);
+            let end =
+                after.iter().position(|later| only_call(later).is_some() && gives_back(later, lock, pair));
+            let Some(end) = end else { continue };
             let between = &after[..end];
-            let leaves = between.iter().find(|later| leaves(later) && !gives(later));
+            let leaves = between.iter().find(|later| leaves(later) && !gives_back(later, lock, pair));
             let is_safe = is_tried
                 || between
                     .iter()
@@ -350,8 +350,8 @@ fn taken_by(language: Language, call: &Call) -> Option<&'static Pair> {
 
 /// Returns whether a statement, or one inside of it, releases a lock.
 fn gives_back(statement: &Statement, lock: &str, pair: &Pair) -> bool {
-    let gives = |call: &Call| receiver(call) == lock && pair.gives.contains(&last_name(&call.callee));
-    statement.calls.iter().any(gives)
+    let mut calls = statement.calls.iter();
+    calls.any(|call| receiver(call) == lock && pair.gives.contains(&last_name(&call.callee)))
         || statement
             .blocks
             .iter()
