@@ -308,21 +308,39 @@ impl Case {
             Self::Upper => text.chars().any(|letter| letter.is_ascii_lowercase()),
         }
     }
+
+    /// Returns whether a part of a text has letters in this case alone.
+    fn occurs_in(self, text: &str) -> bool {
+        match self {
+            Self::Lower => text.chars().any(|letter| letter.is_ascii_lowercase()),
+            Self::Upper => text.chars().any(|letter| letter.is_ascii_uppercase()),
+        }
+    }
 }
 
-/// Returns whether a literal, or one of a list of literals, is in another case.
+/// Returns whether a literal is in another case, or one of a list of literals that has it in no other.
 fn is_excluded(case: Case, literal: Expression<'_>) -> bool {
     if let Some(text) = literal.text_value() {
         return case.excludes(&text);
     }
-    matches!(literal.form(), Form::List | Form::Tuple)
-        && literal.children().iter().any(|item| item.text_value().is_some_and(|text| case.excludes(&text)))
+    if !matches!(literal.form(), Form::List | Form::Tuple) {
+        return false;
+    }
+    let texts: Vec<_> = literal.children().into_iter().filter_map(Expression::text_value).collect();
+    texts.iter().any(|text| {
+        let mut same = texts.iter().filter(|other| other.eq_ignore_ascii_case(text));
+        same.all(|other| case.excludes(other))
+    })
 }
 
 fn other_case(site: &Site<'_>) -> Found {
     let Some((left, operator, right)) = sides(site) else { return Vec::new() };
     let is_search = matches!(operator, Operator::In | Operator::NotIn);
-    let is_left = Case::of(left).is_some_and(|case| is_excluded(case, right));
+    let is_left = Case::of(left).is_some_and(|case| {
+        // A part of a text is searched for.
+        let may_occur = is_search && right.text_value().is_some_and(|text| case.occurs_in(&text));
+        is_excluded(case, right) && !may_occur
+    });
     let is_right = Case::of(right).is_some_and(|case| is_excluded(case, left));
     site.if_true(is_left && is_search || (is_left || is_right) && operator.is_equality())
 }

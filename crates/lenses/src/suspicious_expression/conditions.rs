@@ -98,13 +98,17 @@ fn pair(site: &Site<'_>, joins: Operator, holds: fn(&Comparison<'_>, &Comparison
     if is_inner(site.expression, joins) {
         return Vec::new();
     }
-    let all: Vec<(Expression<'_>, Comparison<'_>)> = operands(site.expression, joins)
-        .into_iter()
-        .filter_map(|operand| Some((operand, Comparison::of(operand)?)))
-        .collect();
-    for (position, (operand, comparison)) in all.iter().enumerate() {
-        if let Some((earlier, _)) = all[..position].iter().find(|(_, earlier)| holds(earlier, comparison)) {
-            return vec![operand.span(), earlier.span()];
+    let mut earlier: Vec<(Expression<'_>, Comparison<'_>)> = Vec::new();
+    for operand in operands(site.expression, joins) {
+        if let Some(comparison) = Comparison::of(operand) {
+            if let Some((first, _)) = earlier.iter().find(|(_, first)| holds(first, &comparison)) {
+                return vec![operand.span(), first.span()];
+            }
+            earlier.push((operand, comparison));
+        }
+        // A call may change what was compared before it.
+        if !operand.is_pure() {
+            earlier.clear();
         }
     }
     Vec::new()

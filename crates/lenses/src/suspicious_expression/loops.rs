@@ -29,9 +29,8 @@ pub(super) const DEFER: Check = Check::new(
 fn past_end(site: &Site<'_>) -> Found {
     let Form::Index { object, index } = site.form else { return Vec::new() };
     let is_past = object.is_pure() && measured(index).is_some_and(|of| of.is_same(object));
-    // Setting the place behind the last one adds to a list in some languages.
-    let grows =
-        site.is_ecma() || matches!(site.language(), Language::Php | Language::Ruby | Language::Kotlin);
+    // Setting the place behind the last one adds to a map, and in some languages to a list.
+    let grows = !matches!(site.language(), Language::Java | Language::Rust);
     let around = site.expression.parent();
     let is_set = around.is_some_and(|around| {
         matches!(around.form(), Form::Assign { target, .. } if target == site.expression.unwrapped())

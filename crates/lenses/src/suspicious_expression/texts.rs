@@ -178,10 +178,12 @@ fn counted(site: &Site<'_>, arguments: &[Expression<'_>], position: usize) -> Fo
 fn logged(site: &Site<'_>, arguments: &[Expression<'_>]) -> Found {
     let values: Vec<_> =
         arguments.iter().skip(1).filter(|given| !matches!(given.form(), Form::Pair { .. })).collect();
-    let text = arguments.first().and_then(|format| format.joined_text());
-    let Some(count) = text.and_then(|text| conversions(&text, site.language())) else { return Vec::new() };
+    let Some(text) = arguments.first().and_then(|format| format.joined_text()) else { return Vec::new() };
+    let Some(count) = conversions(&text, site.language()) else { return Vec::new() };
     let is_map = values.len() == 1 && values[0].form() == Form::Record;
-    site.if_true(!values.is_empty() && !is_map && count != values.len())
+    // Loguru and others fill braces.
+    let has_braces = count == 0 && text.contains('{');
+    site.if_true(!values.is_empty() && !is_map && !has_braces && count != values.len())
 }
 
 static FIELD: LazyLock<Regex> = LazyLock::new(|| {
