@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::console;
 use super::exit::Failure;
+use qa_contracts::v1::RunPhase;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict, PortError};
 
 /// Time limit of a command. For a run it is the default of `limits.deadline-seconds` and applies until the policy is read.
@@ -42,7 +43,7 @@ fn wait(cancellation: &Cancellation) -> Ending {
             let (seconds, phase) = (deadline.as_secs(), cancellation.journal.phase());
             if elapsed >= deadline {
                 cancellation.end(Ending::DeadlinePassed);
-            } else if !end_logged && !cancellation.has_time_for(false) {
+            } else if !end_logged && is_at_plans(phase) && !cancellation.has_time_for(false) {
                 (half_logged, end_logged) = (true, true);
                 console::write_stderr(&format!(
                     "the end of the {seconds} s of this run is near, in phase {phase}; only required plans still begin\n"
@@ -56,6 +57,11 @@ fn wait(cancellation: &Cancellation) -> Ending {
         }
         std::thread::sleep(POLL_INTERVAL);
     }
+}
+
+/// Returns whether commands and model requests of a run begin in a phase.
+fn is_at_plans(phase: RunPhase) -> bool {
+    matches!(phase, RunPhase::AwaitingDiagnostics | RunPhase::TransientRecovery)
 }
 
 /// Waits until the run had time to end, then exits the process.
