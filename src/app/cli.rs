@@ -448,7 +448,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             let document = policy_check::policy_check(&request, file.as_deref())?;
             console::write_stdout(&document).map(|()| Exit::Pass)
         }
-        Command::Route(arguments) => super::route_command::route(&arguments, cancellation),
+        Command::Route(arguments) => super::route_command::route(&arguments),
         Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),

@@ -1,18 +1,26 @@
-//! A stored run that was verified, as answers to commands need it.
+//! A stored run that was checked, as answers to commands need it.
 
 use std::path::Path;
 
 use super::exit::Failure;
-use super::progress::TerminalProgress;
-use super::verify::verify;
+use super::skill_input::{normalized_input_hash, recorded_overrides};
+use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{ChangeSet, RunPhase, SkillResult};
-use qa_core::masking::sanitize_cut;
+use qa_contracts::v1::{
+    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LensResult, RunPhase, SkillInput,
+    SkillResult, Trace,
+};
 use qa_core::phases::{RunEvent, next};
+use qa_core::policy::Policy;
+use qa_core::verdict::{Grounds, verdict};
 use qa_formats::answers::Judged;
-use qa_run::ports::Cancellation;
+use qa_run::inputs::PolicyInForce;
+use qa_run::keys::{execution_key, settings_hash};
 
-/// A run that follows from its recording.
+/// A run whose files, key and verdict agree with one another.
+///
+/// Whether its results follow from the recording is left to `qa-skill verify`, which executes the plans again: for an
+/// answer in a conversation that takes too long.
 pub(crate) struct JudgedRun {
     result: SkillResult,
     change_set: ChangeSet,
@@ -20,18 +28,69 @@ pub(crate) struct JudgedRun {
 }
 
 impl JudgedRun {
-    /// Opens a run directory and derives it again; a difference is a failure.
-    pub(crate) fn open(directory: &Path, cancellation: &Cancellation) -> Result<Self, Failure> {
-        let verified = verify(directory, None, cancellation, &TerminalProgress::new(true))?;
-        if let Some(difference) = verified.difference {
-            let message = format!("the run does not follow from its recording: {difference}");
-            return Err(Failure::with_code(Code::DeterminismDriftDetected, sanitize_cut(&message, 300)));
-        }
-        let phase = next(RunPhase::Active, RunEvent::concluded(verified.conclusion))?;
-        Ok(Self { result: verified.run.artifact()?, change_set: verified.run.artifact()?, phase })
+    /// Opens a run directory and checks it; what does not agree is a failure.
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
+        let run = RunDirectory::open(directory)?;
+        let (input, result): (SkillInput, SkillResult) = (run.artifact()?, run.artifact()?);
+        let change_set: ChangeSet = run.artifact()?;
+        let registry = qa_lenses::registry();
+        let policy = PolicyInForce::parse(run.artifact()?, &recorded_overrides(&input), &registry)?.policy;
+        let Trace { execution_key_preimage: preimage, config_preimage: config, .. } = run.artifact()?;
+        let keys = [&result.execution_key, &execution_key(&preimage)];
+        check(keys.into_iter().all(|key| *key == run.hashes.execution_key), "its key is another")?;
+        let configs = [&input.config_hash, &settings_hash(&config)];
+        check(configs.into_iter().all(|hash| *hash == preimage.config_hash), "its configuration is another")?;
+        let commits = [
+            [&input.base_sha, &input.head_sha],
+            [&preimage.base_sha, &preimage.head_sha],
+            [&change_set.base_sha, &change_set.head_sha],
+        ];
+        check(commits.windows(2).all(|pair| pair[0] == pair[1]), "its parts name different commits")?;
+        let input_hash = normalized_input_hash(&input);
+        check(input_hash == result.normalized_input_hash, "its result is that of another input")?;
+        let verdict: FinalVerdict = run.artifact()?;
+        check(verdict == result.final_verdict, "its two verdicts differ")?;
+        let again = verdict_again(&run, &result, &change_set, &policy)?;
+        check(again == result.final_verdict, "its verdict does not follow from its results")?;
+        let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
+        Ok(Self { result, change_set, phase })
     }
 
     pub(crate) fn judged(&self) -> Judged<'_> {
         Judged { result: &self.result, change_set: &self.change_set, phase: self.phase }
     }
+}
+
+/// Judges the stored results again. The preview of head's policy and the notices decide nothing and are taken as stored.
+fn verdict_again(
+    run: &RunDirectory,
+    result: &SkillResult,
+    change_set: &ChangeSet,
+    policy: &Policy,
+) -> Result<FinalVerdict, Failure> {
+    let (coverage, cross_check): (Coverage, CrossCheck) = (run.artifact()?, run.artifact()?);
+    let stored = &result.final_verdict;
+    let results: Vec<&LensResult> = result.lens_results.iter().collect();
+    Ok(verdict(&Grounds {
+        mode: policy.mode,
+        required_lens_ids: &policy.required_lens_ids(),
+        plans: &result.lens_plans,
+        results: &results,
+        change_set,
+        coverage: &coverage,
+        cross_check: (cross_check != CrossCheck::unavailable()).then_some(&cross_check),
+        empty_may_pass: policy.empty_change == EmptyChange::Pass,
+        notices: &stored.warning_codes,
+        policy_preview: stored.policy_preview.clone(),
+    }))
+}
+
+fn check(holds: bool, reason: &str) -> Result<(), Failure> {
+    if holds {
+        return Ok(());
+    }
+    Err(Failure::with_code(
+        Code::DeterminismDriftDetected,
+        format!("the stored run is inconsistent: {reason}"),
+    ))
 }

@@ -15,7 +15,6 @@ use crate::config::now;
 use qa_core::commands::{Command, Ignored, parse};
 use qa_core::escape::without_runner_commands;
 use qa_core::masking::sanitize;
-use qa_run::ports::Cancellation;
 
 /// Owner of a proposed waiver, to be replaced.
 const OWNER: &str = "OWNER";
@@ -31,20 +30,16 @@ pub(crate) struct RouteArgs {
 }
 
 /// Prints the answer.
-pub(crate) fn route(arguments: &RouteArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+pub(crate) fn route(arguments: &RouteArgs) -> Result<Exit, Failure> {
     let Some(command) = parse(&arguments.comment) else {
         let message = format!("no command: {}", Ignored::NoCommand.as_str());
         return Err(Failure::usage(message, "`qa-skill route \"/qa help\"` lists the commands"));
     };
-    let text = answer(&command, arguments.run.as_deref(), cancellation)?;
+    let text = answer(&command, arguments.run.as_deref())?;
     console::write_stdout(without_runner_commands(&text).as_bytes()).map(|()| Exit::Pass)
 }
 
-fn answer(
-    command: &Command,
-    directory: Option<&Path>,
-    cancellation: &Cancellation,
-) -> Result<String, Failure> {
+fn answer(command: &Command, directory: Option<&Path>) -> Result<String, Failure> {
     let instead = match command {
         Command::Help => return Ok(answers::help()),
         Command::Explain(subject) if super::explain::rule_page(subject).is_some() => {
@@ -66,7 +61,7 @@ fn answer(
         Some(directory) => directory.to_owned(),
         None => newest_run(&default_root())?,
     };
-    let run = JudgedRun::open(&directory, cancellation)?;
+    let run = JudgedRun::open(&directory)?;
     let judged = run.judged();
     Ok(match command {
         Command::Plan => judged.plan(),

@@ -8,6 +8,7 @@ use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{ExecutionKeyPreimage, ProviderBinding, SkillInput};
 use qa_core::canonical;
 use qa_core::masking::sanitize;
+use qa_core::policy::Overrides;
 use qa_core::usage::usd;
 use qa_providers::models::is_priced;
 use qa_run::inputs::Inputs;
@@ -62,6 +63,16 @@ pub(crate) fn derived_input(
         preset: policy.preset,
         overrides: overrides.recorded(),
         settings: Vec::new(),
+    }
+}
+
+/// Returns what a run was called with.
+pub(crate) fn recorded_overrides(input: &SkillInput) -> Overrides {
+    Overrides {
+        mode: input.overrides.mode,
+        preset: input.overrides.preset,
+        max_concurrency: Some(input.max_concurrency),
+        lens_ids: input.requested_lens_ids.clone(),
     }
 }
 

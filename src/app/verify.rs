@@ -6,7 +6,7 @@ use super::drift::{self, Difference};
 use super::exit::Failure;
 use super::inputs::Opened;
 use super::prepare::{gather, with_repository_ports};
-use super::skill_input::derived_input;
+use super::skill_input::{derived_input, recorded_overrides};
 use super::store_run::{RunRecord, artifacts, for_each_recording, skill_result};
 use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::store::{Entry, RunDirectory};
@@ -16,7 +16,7 @@ use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
     Metrics, QaReport, RecordedExecution, RecordedLookups, Recording, SkillInput, Trace,
 };
-use qa_core::policy::{Overrides, Policy};
+use qa_core::policy::Policy;
 use qa_core::sensitivity;
 use qa_core::verdict::unread_files;
 use qa_run::derive::{Outcome, derive};
@@ -120,12 +120,7 @@ impl RecordedRun {
         let skill_input: SkillInput = run.artifact()?;
         let change_set: ChangeSet = run.artifact()?;
         let registry = qa_lenses::registry();
-        let overrides = Overrides {
-            mode: skill_input.overrides.mode,
-            preset: skill_input.overrides.preset,
-            max_concurrency: Some(skill_input.max_concurrency),
-            lens_ids: skill_input.requested_lens_ids.clone(),
-        };
+        let overrides = recorded_overrides(&skill_input);
         let in_force = PolicyInForce::parse(run.artifact()?, &overrides, &registry)?;
         let texts = read_texts(run, &change_set, &in_force.policy)?;
         let inputs = Inputs {

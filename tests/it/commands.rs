@@ -1,8 +1,6 @@
-//! Commands in comments: who may give which, what they do to runs, and that a job that is killed and run again does nothing
-//! twice. Everything is asked of the stand-in for GitHub, which counts what was done.
+//! Commands in comments: who may give which, and what they do to runs. Everything is asked of the stand-in for GitHub, which counts what was done.
 
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -12,22 +10,20 @@ use crate::support::fake_github::{
 };
 use crate::support::origin::NAME;
 use crate::support::step::TOKEN;
-use crate::support::{
-    Outcome, Program, Random, Repo, Response, RunDir, Server, change, judged, qa_skill, temp,
-};
+use crate::support::{Outcome, Program, Repo, Response, RunDir, Server, change, judged, qa_skill, temp};
 
 /// Number of the pull request, whose author is kim.
 const NUMBER: u64 = 7;
-const COMMENT: u64 = 900;
+pub(crate) const COMMENT: u64 = 900;
 /// The first run of the head; that of the artifact.
 const RUN: u64 = 11;
 /// A time before every comment.
 const BEFORE: &str = "2026-01-02T03:00:00Z";
 /// Text that no answer and no log may repeat.
-const ECHO: &str = "ECHO-4711";
+pub(crate) const ECHO: &str = "ECHO-4711";
 
 /// A judged change, packed as its run uploaded it.
-struct Judged {
+pub(crate) struct Judged {
     _repo: Repo,
     run: RunDir,
     archive: Vec<u8>,
@@ -40,35 +36,35 @@ impl Judged {
         Self { _repo: repo, run, archive }
     }
 
-    fn failed() -> Self {
+    pub(crate) fn failed() -> Self {
         Self::of(judged())
     }
 
     /// A run that leaves out required lenses, so it could not complete.
-    fn paused() -> Self {
+    pub(crate) fn paused() -> Self {
         let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
         repo.judge().args(["--lens", "merge-leftover"]).run().expect(3);
         Self::of(repo)
     }
 
-    fn head(&self) -> String {
+    pub(crate) fn head(&self) -> String {
         self.run.json("change-set.json")["headSha"].as_str().unwrap().to_owned()
     }
 
-    fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         self.run.json("skill-result.json")["executionKey"].as_str().unwrap().to_owned()
     }
 
     /// Id and evidence hash of the first blocking finding.
-    fn finding(&self) -> [String; 2] {
+    pub(crate) fn finding(&self) -> [String; 2] {
         let finding = &self.run.json("final-verdict.json")["blockingFindings"][0];
         ["findingId", "evidenceHash"].map(|name| finding[name].as_str().unwrap().to_owned())
     }
 }
 
 /// A pull request with a comment, on a stand-in of its own.
-struct Desk {
-    github: FakeGitHub,
+pub(crate) struct Desk {
+    pub(crate) github: FakeGitHub,
     server: Server,
     home: tempfile::TempDir,
     event: Value,
@@ -76,7 +72,7 @@ struct Desk {
 
 impl Desk {
     /// Has a completed run with its artifact, and one comment by somebody.
-    fn new(judged: &Judged, login: &str, body: &str) -> Self {
+    pub(crate) fn new(judged: &Judged, login: &str, body: &str) -> Self {
         let github = FakeGitHub::new(NAME, TOKEN);
         let mut state = github.state();
         state.pulls.insert(NUMBER, judged.head());
@@ -126,7 +122,7 @@ impl Desk {
     }
 
     /// The run of the head is in progress, with its check run.
-    fn in_progress(self, head: &str) -> Self {
+    pub(crate) fn in_progress(self, head: &str) -> Self {
         let mut state = self.github.state();
         state.runs[0].status = "in_progress".to_owned();
         state.runs[0].conclusion = None;
@@ -142,13 +138,18 @@ impl Desk {
         self
     }
 
-    fn program(&self) -> Program {
-        std::fs::write(self.home.path().join("event.json"), self.event.to_string()).unwrap();
+    pub(crate) fn program(&self) -> Program {
+        self.program_for(&self.event)
+    }
+
+    pub(crate) fn program_for(&self, event: &Value) -> Program {
         let path = |name: &str| -> PathBuf { self.home.path().join(name) };
+        let event_file = path(&format!("event-{}.json", event["comment"]["id"]));
+        std::fs::write(&event_file, event.to_string()).unwrap();
         qa_skill([""; 0])
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_EVENT_NAME", "issue_comment")
-            .env("GITHUB_EVENT_PATH", path("event.json"))
+            .env("GITHUB_EVENT_PATH", event_file)
             .env("GITHUB_REPOSITORY", NAME)
             .env("GITHUB_API_URL", self.server.url())
             .env("GITHUB_OUTPUT", path("output"))
@@ -160,12 +161,23 @@ impl Desk {
             .within(self.home.path())
     }
 
-    fn run(&self) -> Outcome {
+    pub(crate) fn run(&self) -> Outcome {
         self.program().run()
     }
 
+    /// Adds a comment by the same person and returns its event.
+    pub(crate) fn second_comment(&self, body: &str) -> Value {
+        let mut event = self.event.clone();
+        event["comment"]["id"] = (COMMENT + 1).into();
+        event["comment"]["body"] = body.into();
+        let mut state = self.github.state();
+        let first = state.comments[0].clone();
+        state.comments.push(Comment { id: COMMENT + 1, body: body.to_owned(), ..first });
+        event
+    }
+
     /// The answers of the bot.
-    fn answers(&self) -> Vec<String> {
+    pub(crate) fn answers(&self) -> Vec<String> {
         let state = self.github.state();
         state.comments.iter().filter(|one| one.author == BOT).map(|one| one.body.clone()).collect()
     }
@@ -179,7 +191,7 @@ impl Desk {
         answers[0].clone()
     }
 
-    fn effects(&self) -> Effects {
+    pub(crate) fn effects(&self) -> Effects {
         let state = self.github.state();
         Effects {
             answers: state.comments.iter().filter(|one| one.author == BOT).count(),
@@ -198,13 +210,13 @@ impl Desk {
 
 /// Counts of everything that commands can do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Effects {
-    answers: usize,
-    reactions: usize,
-    reruns: usize,
-    reruns_of_failed: usize,
-    cancels: usize,
-    cancelled_checks: usize,
+pub(crate) struct Effects {
+    pub(crate) answers: usize,
+    pub(crate) reactions: usize,
+    pub(crate) reruns: usize,
+    pub(crate) reruns_of_failed: usize,
+    pub(crate) cancels: usize,
+    pub(crate) cancelled_checks: usize,
 }
 
 #[test]
@@ -367,133 +379,4 @@ fn route_is_for_comments_and_needs_the_workflow_that_judges() {
     desk.program().env("INPUT_WORKFLOW", "").run().expect_code(2, "INPUT_INVALID");
     desk.program().env("INPUT_TOKEN", "").run().expect_code(3, "PUBLISH_FAILED");
     assert_eq!(desk.effects().reruns, 0);
-}
-
-/// A made-up comment, and what it may do.
-struct Case {
-    login: &'static str,
-    body: String,
-    is_command: bool,
-    is_edited: bool,
-    is_in_progress: bool,
-    is_paused: bool,
-    /// The call in which the job is killed, and whether it had its effect.
-    killed_at: usize,
-    acts: bool,
-}
-
-const PEOPLE: [&str; 5] = ["ada", "wes", "tri", "kim", "eve"];
-
-impl Case {
-    fn draw(random: &mut Random, finding: &str, key: &str) -> Self {
-        let commands = [
-            "/qa status",
-            "/qa next",
-            &format!("/qa explain {}", &finding[..8]),
-            "/qa report",
-            "/qa help",
-            "/qa rerun",
-            "/qa crosscheck",
-            "/qa stop",
-            "/qa resume",
-            &format!("/qa approve {}", &key[..12]),
-            &format!("/qa waive {} {ECHO}", &finding[..8]),
-            &format!("/qa {ECHO} rerun"),
-        ];
-        let command = (*random.pick(&commands)).to_owned();
-        let (body, is_command) = match random.below(10) {
-            0 => (format!("> {command}"), false),
-            1 => (format!("```\n{command}\n```"), false),
-            2 => (format!("Dear gate,\n{command}"), false),
-            3 => (format!("{}\r\n{ECHO}\n/qa stop", command.to_uppercase()), true),
-            _ => (command, true),
-        };
-        Self {
-            login: random.pick::<&str>(&PEOPLE),
-            body,
-            is_command,
-            is_edited: random.below(12) == 0,
-            is_in_progress: random.below(3) == 0,
-            is_paused: random.below(2) == 0,
-            killed_at: 1 + random.below(11),
-            acts: random.below(2) == 0,
-        }
-    }
-
-    /// The oracle: written from the table of the documentation, and not from the program.
-    fn expected(&self) -> Effects {
-        let is_writer = ["ada", "wes"].contains(&self.login);
-        let may_read = is_writer || ["tri", "kim"].contains(&self.login);
-        let mut effects = Effects::default();
-        if !self.is_command || self.is_edited || !may_read {
-            return effects;
-        }
-        (effects.answers, effects.reactions) = (1, 1);
-        let first = self.body.lines().next().unwrap().to_lowercase();
-        let word = first.split(' ').nth(1).unwrap();
-        match word {
-            "rerun" | "crosscheck" if is_writer && !self.is_in_progress => effects.reruns = 1,
-            "stop" if is_writer && self.is_in_progress => {
-                (effects.cancels, effects.cancelled_checks) = (1, 1)
-            }
-            "resume" | "approve" if is_writer && !self.is_in_progress && self.is_paused => {
-                effects.reruns_of_failed = 1
-            }
-            _ => {}
-        }
-        effects
-    }
-}
-
-/// Kills the job in a call, if it comes that far.
-fn kill_in_call(desk: &Desk, case: &Case) -> bool {
-    let reached = desk.github.hold(case.killed_at, case.acts);
-    let mut child =
-        desk.program().bare_command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut was_reached = false;
-    loop {
-        if reached.recv_timeout(std::time::Duration::from_millis(2)).is_ok() {
-            was_reached = true;
-            child.kill().unwrap();
-        }
-        if was_reached || child.try_wait().unwrap().is_some() {
-            break;
-        }
-    }
-    child.wait().unwrap();
-    desk.github.release();
-    was_reached
-}
-
-/// `QA_SKILL_COMMANDS=1000` draws more cases, from the same seed.
-#[test]
-fn a_job_that_is_killed_in_any_call_and_run_again_does_nothing_twice_and_nothing_that_the_role_may_not() {
-    let (failed, paused) = (Judged::failed(), Judged::paused());
-    let amount = std::env::var("QA_SKILL_COMMANDS").map_or(60, |text| text.parse().unwrap());
-    let mut random = Random(20_260_101);
-    let mut killed = 0;
-    for number in 0..amount {
-        let mut case = Case::draw(&mut random, &failed.finding()[0], &paused.key());
-        let judged = if case.is_paused { &paused } else { &failed };
-        if case.login == "eve" && number % 2 == 0 {
-            case.login = "robot[bot]";
-        }
-        let mut desk = Desk::new(judged, case.login, &case.body);
-        if case.is_in_progress {
-            desk = desk.in_progress(&judged.head());
-        }
-        if case.is_edited {
-            desk.github.state().edited.insert(COMMENT);
-        }
-        killed += usize::from(kill_in_call(&desk, &case));
-        let place = format!("case {number}: {} {:?} call {}", case.login, case.body, case.killed_at);
-        for _ in 0..2 {
-            let outcome = desk.run();
-            assert_eq!(outcome.exit, 0, "{place}: {}", outcome.stderr);
-            assert_eq!(desk.effects(), case.expected(), "{place}: {:?}", desk.answers());
-            let quoted = desk.answers().iter().any(|answer| answer.contains(ECHO));
-            assert!(!quoted && !outcome.text().contains(ECHO), "{place}: {:?}", desk.answers());
-        }
-    }
-    assert!(killed >= amount / 4, "only {killed} of {amount} jobs were killed");
 }

@@ -26,6 +26,7 @@ mod canaries;
 mod canaries_beside;
 mod cli;
 mod commands;
+mod commands_in_flight;
 mod consistency;
 mod delta;
 mod determinism;

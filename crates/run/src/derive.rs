@@ -1,7 +1,7 @@
 //! The pure line of the flow, from inputs to plans, results, verdict and proof. A live run, a replay and a verification
 //! call this and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::execute::{Executed, Execution};
@@ -84,8 +84,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
     let coverage = coverage(change_set, &inspected_plans(&plans, &executed), &executed.gate_looks);
     ports.cancellation.journal.results_ready();
     let check = run_cross_check(inputs, ports, &key, &plans, &executed, &coverage);
-    let required: BTreeSet<String> =
-        policy.lenses.iter().filter(|(_, settings)| settings.required).map(|(id, _)| id.clone()).collect();
+    let required = policy.required_lens_ids();
     let mut grounds = Grounds {
         mode: policy.mode,
         required_lens_ids: &required,
@@ -105,11 +104,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         key,
         key_preimage,
         config_preimage,
-        cross_check: check.unwrap_or(CrossCheck {
-            schema_version: Default::default(),
-            passed: false,
-            items: Vec::new(),
-        }),
+        cross_check: check.unwrap_or_else(CrossCheck::unavailable),
         verdict,
         coverage,
         results: executed.outcomes.into_iter().map(|outcome| outcome.result).collect(),

@@ -93,7 +93,8 @@ fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
     }
 }
 
-fn settings_hash<T: Serialize>(settings: &T) -> Sha256Hex {
+/// Returns the digest of settings that are part of a key.
+pub fn settings_hash<T: Serialize>(settings: &T) -> Sha256Hex {
     canonical::digest(settings).expect("settings have a canonical form")
 }
 

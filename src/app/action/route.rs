@@ -300,7 +300,7 @@ impl<'a> Request<'a> {
         let Some(path) = runs_below(directory.path()).pop() else {
             return Ok(Stored::Refused(Code::RecordingMissing));
         };
-        match JudgedRun::open(&path, self.cancellation) {
+        match JudgedRun::open(&path) {
             Ok(run) if run.judged().change_set.head_sha == self.head => Ok(Stored::Judged(Box::new(run))),
             Ok(_) => Ok(Stored::Refused(Code::HeadSuperseded)),
             Err(failure) => {

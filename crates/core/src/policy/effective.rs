@@ -1,6 +1,6 @@
 //! The effective policy as a value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -202,6 +202,11 @@ impl Policy {
                 (lens.enabled, lens.required) = (false, false);
             }
         }
+    }
+
+    /// Returns the lenses without whose results nothing passes.
+    pub fn required_lens_ids(&self) -> BTreeSet<String> {
+        self.lenses.iter().filter(|(_, lens)| lens.required).map(|(id, _)| id.clone()).collect()
     }
 
     /// Compiles the policy's scope globs.
