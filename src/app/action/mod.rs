@@ -10,6 +10,7 @@ mod live_status;
 mod next_agent;
 mod publication;
 mod route;
+mod stored_runs;
 mod surfaces;
 
 use std::io::Read;

@@ -7,19 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::publication::{COMMENT_AUTHOR, head_checks};
+use super::stored_runs::{Stored, StoredRuns};
 use super::surfaces::{Outputs, Runner, annotate};
 use crate::app::answers;
 use crate::app::client::client;
-use crate::app::drift_check::{runs_below, temporary_archive};
 use crate::app::exit::{Exit, Failure};
 use crate::app::explain::rule_page;
-use crate::app::judged_run::JudgedRun;
 use crate::config::{ActionEnvironment, now};
-use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
 use crate::publish::{
     GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
 };
-use crate::store::{Caps, unpack};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::RunPhase;
@@ -30,8 +27,6 @@ use qa_run::ports::Cancellation;
 
 /// Time limit of all requests together.
 const BUDGET: Duration = Duration::from_secs(300);
-/// Maximum number of workflow runs of a head whose artifacts are looked for, the newest first.
-const MOST_RUNS: usize = 10;
 
 const ALL_JOBS: &str = "rerun";
 const FAILED_JOBS: &str = "rerun-failed-jobs";
@@ -138,14 +133,6 @@ struct Request<'a> {
     head: CommitId,
     workflow: &'a str,
     cancellation: &'a Arc<Cancellation>,
-}
-
-/// The newest stored run of a head.
-enum Stored {
-    Judged(Box<JudgedRun>),
-    /// Its artifact is refused, with the code of the reason.
-    Refused(Code),
-    Missing,
 }
 
 impl<'a> Request<'a> {
@@ -269,45 +256,10 @@ impl<'a> Request<'a> {
         Ok(self.github.runs_of_head(self.workflow, &self.head)?)
     }
 
-    /// Returns the newest stored run of this head among workflow runs, verified, and the workflow run that stored it.
+    /// Returns the newest stored run of this head among workflow runs, and the workflow run that stored it.
     fn stored<'r>(&self, runs: &'r [WorkflowRun]) -> Result<(Stored, Option<&'r WorkflowRun>), Failure> {
-        let (inputs, variables) = (&self.environment.inputs, &self.environment.artifacts);
-        let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
         let http = client(BUDGET, self.cancellation)?;
-        let repository = Repository {
-            http: &http,
-            api: variables.api().unwrap_or_default().to_owned(),
-            name: self.environment.context.repository.clone(),
-            token: inputs.token.clone(),
-        };
-        for run in runs.iter().take(MOST_RUNS) {
-            if let Some(artifact) = repository.artifact_of_run(&name, run.id)? {
-                return Ok((self.verified(&repository, &artifact)?, Some(run)));
-            }
-        }
-        Ok((Stored::Missing, None))
-    }
-
-    fn verified(&self, repository: &Repository<'_>, artifact: &ListedArtifact) -> Result<Stored, Failure> {
-        let scratch = self.environment.artifacts.scratch();
-        let mut archive = temporary_archive(&scratch)?;
-        repository.download(artifact, Caps::DEFAULT.archive_bytes, archive.as_file_mut())?;
-        let directory = match unpack(archive.path(), Caps::DEFAULT, &scratch) {
-            Ok(directory) => directory,
-            Err(error) => return Ok(Stored::Refused(error.code())),
-        };
-        // The last attempt of a key is the last by name.
-        let Some(path) = runs_below(directory.path()).pop() else {
-            return Ok(Stored::Refused(Code::RecordingMissing));
-        };
-        match JudgedRun::open(&path) {
-            Ok(run) if run.judged().change_set.head_sha == self.head => Ok(Stored::Judged(Box::new(run))),
-            Ok(_) => Ok(Stored::Refused(Code::HeadSuperseded)),
-            Err(failure) => {
-                self.cancellation.check()?;
-                Ok(Stored::Refused(failure.code.unwrap_or(Code::InternalError)))
-            }
-        }
+        StoredRuns::new(self.environment, &http)?.newest(&self.head, runs, self.cancellation)
     }
 }
 

@@ -1,0 +1,82 @@
+//! Runs of a head that were stored as artifacts of this repository's workflow runs.
+
+use crate::app::drift_check::{runs_below, temporary_archive};
+use crate::app::exit::Failure;
+use crate::app::judged_run::JudgedRun;
+use crate::config::ActionEnvironment;
+use crate::publish::WorkflowRun;
+use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
+use crate::store::{Caps, unpack};
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_run::http::Http;
+use qa_run::ports::Cancellation;
+
+/// Maximum number of workflow runs whose artifacts are looked for, the newest first.
+const MOST_RUNS: usize = 10;
+
+/// The newest stored run of a head.
+pub(crate) enum Stored {
+    Judged(Box<JudgedRun>),
+    /// Its artifact is refused, with the code of the reason.
+    Refused(Code),
+    Missing,
+}
+
+/// Artifacts of the repository that the step runs in.
+pub(crate) struct StoredRuns<'a> {
+    environment: &'a ActionEnvironment,
+    repository: Repository<'a>,
+    name: ArtifactName,
+}
+
+impl<'a> StoredRuns<'a> {
+    pub(crate) fn new(environment: &'a ActionEnvironment, http: &'a dyn Http) -> Result<Self, Failure> {
+        let inputs = &environment.inputs;
+        let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
+        let repository = Repository {
+            http,
+            api: environment.artifacts.api().unwrap_or_default().to_owned(),
+            name: environment.context.repository.clone(),
+            token: inputs.token.clone(),
+        };
+        Ok(Self { environment, repository, name })
+    }
+
+    /// Returns the newest stored run of a head among workflow runs, and the workflow run that stored it.
+    pub(crate) fn newest<'r>(
+        &self,
+        head: &CommitId,
+        runs: &'r [WorkflowRun],
+        cancellation: &Cancellation,
+    ) -> Result<(Stored, Option<&'r WorkflowRun>), Failure> {
+        for run in runs.iter().take(MOST_RUNS) {
+            if let Some(artifact) = self.repository.artifact_of_run(&self.name, run.id)? {
+                let stored = self.open(&artifact, head)?;
+                // A refusal may be the effect of a stop.
+                cancellation.check()?;
+                return Ok((stored, Some(run)));
+            }
+        }
+        Ok((Stored::Missing, None))
+    }
+
+    fn open(&self, artifact: &ListedArtifact, head: &CommitId) -> Result<Stored, Failure> {
+        let scratch = self.environment.artifacts.scratch();
+        let mut archive = temporary_archive(&scratch)?;
+        self.repository.download(artifact, Caps::DEFAULT.archive_bytes, archive.as_file_mut())?;
+        let directory = match unpack(archive.path(), Caps::DEFAULT, &scratch) {
+            Ok(directory) => directory,
+            Err(error) => return Ok(Stored::Refused(error.code())),
+        };
+        // The last attempt of a key is the last by name.
+        let Some(path) = runs_below(directory.path()).pop() else {
+            return Ok(Stored::Refused(Code::RecordingMissing));
+        };
+        Ok(match JudgedRun::open(&path) {
+            Ok(run) if run.judged().change_set.head_sha == *head => Stored::Judged(Box::new(run)),
+            Ok(_) => Stored::Refused(Code::HeadSuperseded),
+            Err(failure) => Stored::Refused(failure.code.unwrap_or(Code::InternalError)),
+        })
+    }
+}
