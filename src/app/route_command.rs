@@ -5,14 +5,14 @@ use std::time::SystemTime;
 
 use clap::Args;
 
-use super::answers;
+use super::answers::{self, Proposer};
 use super::console;
 use super::drift_check::runs_below;
 use super::exit::{Exit, Failure};
 use super::explain::default_root;
 use super::judged_run::JudgedRun;
 use crate::config::now;
-use qa_core::commands::{Command, Ignored, parse};
+use qa_core::commands::{Action, Command, Ignored, parse};
 use qa_core::escape::without_runner_commands;
 use qa_core::masking::sanitize;
 
@@ -40,42 +40,31 @@ pub(crate) fn route(arguments: &RouteArgs) -> Result<Exit, Failure> {
 }
 
 fn answer(command: &Command, directory: Option<&Path>) -> Result<String, Failure> {
-    let instead = match command {
-        Command::Help => return Ok(answers::help()),
-        Command::Explain(subject) if super::explain::rule_page(subject).is_some() => {
-            return Ok(answers::explain(subject, None));
-        }
-        Command::Rerun | Command::Crosscheck => {
-            Some("`qa-skill run --refresh` judges the checked-out head again")
-        }
-        Command::Resume | Command::Approve(_) => Some("`qa-skill run` continues with what is recorded"),
-        Command::Stop => Some("Ctrl-C stops a run"),
-        Command::Status | Command::Plan | Command::Report | Command::Explain(_) | Command::Waive { .. } => {
-            None
+    let query = match command {
+        Command::Ask(query) => query,
+        Command::Act(action) => {
+            let instead = instead_of(action);
+            return Ok(format!("This command is for comments on pull requests. Here, {instead}.\n"));
         }
     };
-    if let Some(instead) = instead {
-        return Ok(format!("This command is for comments on pull requests. Here, {instead}.\n"));
+    if let Some(answer) = answers::answer_without_run(query) {
+        return Ok(answer);
     }
     let directory = match directory {
         Some(directory) => directory.to_owned(),
         None => newest_run(&default_root())?,
     };
     let run = JudgedRun::open(&directory)?;
-    let judged = run.judged();
-    Ok(match command {
-        Command::Plan => judged.plan(),
-        Command::Report => judged.report(),
-        Command::Explain(subject) => answers::explain(subject, Some(judged)),
-        Command::Waive { finding, reason } => answers::waive(finding, judged, OWNER, reason, now()),
-        Command::Status
-        | Command::Help
-        | Command::Rerun
-        | Command::Crosscheck
-        | Command::Stop
-        | Command::Approve(_)
-        | Command::Resume => judged.status(),
-    })
+    Ok(answers::answer(query, run.judged(), &Proposer { owner: OWNER, reason: None, now: now() }))
+}
+
+/// Returns what to do on a terminal instead.
+fn instead_of(action: &Action) -> &'static str {
+    match action {
+        Action::Rerun | Action::Crosscheck => "`qa-skill run --refresh` judges the checked-out head again",
+        Action::Resume | Action::Approve(_) => "`qa-skill run` continues with what is recorded",
+        Action::Stop => "Ctrl-C stops a run",
+    }
 }
 
 /// Returns the run directory that was written last; of two at the same time the last by name.

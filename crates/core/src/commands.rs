@@ -15,6 +15,13 @@ const PREFIX: &str = "/qa";
 /// A request of a person to the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
+    Ask(Query),
+    Act(Action),
+}
+
+/// A question, which changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
     /// Phase and verdict of the run.
     Status,
     /// Plans of the run, and the next step.
@@ -23,22 +30,27 @@ pub enum Command {
     Explain(String),
     /// Fixes as a block for a coding agent.
     Report,
+    /// A waiver for a finding, to commit.
+    Waive {
+        finding: String,
+        reason: String,
+    },
     Help,
+}
+
+/// A change to the runs of the head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
     /// Runs all jobs again.
     Rerun,
     /// Runs all jobs again: every run is in full and cross-checked.
     Crosscheck,
     /// Cancels the run in progress.
     Stop,
-    /// Like [`Command::Resume`], if the run still has this execution key.
+    /// Like [`Action::Resume`], if the run still has this execution key.
     Approve(String),
     /// Runs the failed jobs of a paused run again.
     Resume,
-    /// Prints a waiver for a finding.
-    Waive {
-        finding: String,
-        reason: String,
-    },
 }
 
 /// Right that a command takes.
@@ -153,32 +165,38 @@ pub fn parse(text: &str) -> Option<Command> {
         return None;
     }
     if line.len() > MAX_LINE {
-        return Some(Command::Help);
+        return Some(Command::Ask(Query::Help));
     }
-    Some(parse_words(rest).unwrap_or(Command::Help))
+    Some(parse_words(rest).unwrap_or(Command::Ask(Query::Help)))
 }
 
 fn parse_words(text: &str) -> Option<Command> {
     let lower = text.to_ascii_lowercase();
     let words: Vec<&str> = lower.split_ascii_whitespace().collect();
-    let command = match &*words {
-        ["status"] | ["where", "am", "i"] => Command::Status,
-        ["plan" | "next"] => Command::Plan,
-        ["report"] => Command::Report,
-        ["rerun"] => Command::Rerun,
-        ["crosscheck"] => Command::Crosscheck,
-        ["stop" | "abort"] => Command::Stop,
-        ["resume"] => Command::Resume,
-        ["explain", subject] if is_subject(subject) => Command::Explain((*subject).to_owned()),
-        ["approve", key] if is_hexadecimal(key, 8) => Command::Approve((*key).to_owned()),
+    let query = match &*words {
+        ["status"] | ["where", "am", "i"] => Query::Status,
+        ["plan" | "next"] => Query::Plan,
+        ["report"] => Query::Report,
+        ["explain", subject] if is_subject(subject) => Query::Explain((*subject).to_owned()),
         ["waive", finding, _, ..] if is_hexadecimal(finding, 6) => {
             // The reason keeps its case.
             let reason: Vec<&str> = text.split_ascii_whitespace().skip(2).collect();
-            Command::Waive { finding: (*finding).to_owned(), reason: reason.join(" ") }
+            Query::Waive { finding: (*finding).to_owned(), reason: reason.join(" ") }
         }
-        _ => return None,
+        _ => return parse_action(&words).map(Command::Act),
     };
-    Some(command)
+    Some(Command::Ask(query))
+}
+
+fn parse_action(words: &[&str]) -> Option<Action> {
+    match words {
+        ["rerun"] => Some(Action::Rerun),
+        ["crosscheck"] => Some(Action::Crosscheck),
+        ["stop" | "abort"] => Some(Action::Stop),
+        ["resume"] => Some(Action::Resume),
+        ["approve", key] if is_hexadecimal(key, 8) => Some(Action::Approve((*key).to_owned())),
+        _ => None,
+    }
 }
 
 /// Returns whether a word may be the id of a rule, a lens or a finding.
@@ -194,13 +212,9 @@ fn is_hexadecimal(word: &str, least: usize) -> bool {
 impl Command {
     pub fn access(&self) -> Access {
         match self {
-            Self::Status | Self::Plan | Self::Explain(_) | Self::Report | Self::Help => Access::Read,
-            Self::Rerun
-            | Self::Crosscheck
-            | Self::Stop
-            | Self::Approve(_)
-            | Self::Resume
-            | Self::Waive { .. } => Access::Act,
+            // A waiver is an excuse in the name of the one who asks for it.
+            Self::Ask(Query::Waive { .. }) | Self::Act(_) => Access::Act,
+            Self::Ask(_) => Access::Read,
         }
     }
 }

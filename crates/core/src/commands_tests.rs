@@ -11,23 +11,26 @@ fn comment(body: &str) -> Comment<'_> {
 #[test]
 fn a_command_is_the_whole_first_line() {
     let key = "ab".repeat(32);
-    let waive = Command::Waive { finding: "abcdef".to_owned(), reason: "It IS known".to_owned() };
+    let waive = Command::Ask(Query::Waive { finding: "abcdef".to_owned(), reason: "It IS known".to_owned() });
     let cases = [
-        ("/qa status", Command::Status),
-        ("/QA  Status \r\nthanks", Command::Status),
-        ("/qa where am I", Command::Status),
-        ("/qa\tplan", Command::Plan),
-        ("/qa next", Command::Plan),
-        ("/qa explain secret-token/provider-token", Command::Explain("secret-token/provider-token".into())),
-        ("/qa explain ABCDEF", Command::Explain("abcdef".into())),
-        ("/qa report\n/qa stop", Command::Report),
-        ("/qa help", Command::Help),
-        ("/qa rerun", Command::Rerun),
-        ("/qa crosscheck", Command::Crosscheck),
-        ("/qa stop", Command::Stop),
-        ("/qa abort", Command::Stop),
-        (&format!("/qa approve {key}"), Command::Approve(key.clone())),
-        ("/qa resume", Command::Resume),
+        ("/qa status", Command::Ask(Query::Status)),
+        ("/QA  Status \r\nthanks", Command::Ask(Query::Status)),
+        ("/qa where am I", Command::Ask(Query::Status)),
+        ("/qa\tplan", Command::Ask(Query::Plan)),
+        ("/qa next", Command::Ask(Query::Plan)),
+        (
+            "/qa explain secret-token/provider-token",
+            Command::Ask(Query::Explain("secret-token/provider-token".into())),
+        ),
+        ("/qa explain ABCDEF", Command::Ask(Query::Explain("abcdef".into()))),
+        ("/qa report\n/qa stop", Command::Ask(Query::Report)),
+        ("/qa help", Command::Ask(Query::Help)),
+        ("/qa rerun", Command::Act(Action::Rerun)),
+        ("/qa crosscheck", Command::Act(Action::Crosscheck)),
+        ("/qa stop", Command::Act(Action::Stop)),
+        ("/qa abort", Command::Act(Action::Stop)),
+        (&format!("/qa approve {key}"), Command::Act(Action::Approve(key.clone()))),
+        ("/qa resume", Command::Act(Action::Resume)),
         ("/qa waive ABCDEF  It IS known", waive),
     ];
     for (text, expected) in cases {
@@ -55,7 +58,7 @@ fn text_that_is_no_command_gets_help() {
         "/qa re\u{200b}run",
         &long,
     ] {
-        assert_eq!(route(comment(text)), Ok(Command::Help), "{text}");
+        assert_eq!(route(comment(text)), Ok(Command::Ask(Query::Help)), "{text}");
     }
 }
 

@@ -9,10 +9,9 @@ use std::time::Duration;
 use super::publication::{COMMENT_AUTHOR, head_checks};
 use super::stored_runs::{Stored, StoredRuns};
 use super::surfaces::{Outputs, Runner, annotate};
-use crate::app::answers;
+use crate::app::answers::{self, Proposer};
 use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
-use crate::app::explain::rule_page;
 use crate::config::{ActionEnvironment, now};
 use crate::publish::{
     GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
@@ -20,7 +19,9 @@ use crate::publish::{
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::RunPhase;
-use qa_core::commands::{Access, Command, CommentEvent, Ignored, comment_event, route as route_comment};
+use qa_core::commands::{
+    Access, Action, Command, CommentEvent, Ignored, Query, comment_event, route as route_comment,
+};
 use qa_core::event::EventError;
 use qa_core::phases::{RunEvent, next};
 use qa_run::ports::Cancellation;
@@ -155,49 +156,32 @@ impl<'a> Request<'a> {
     }
 
     fn answer(&self, command: &Command) -> Result<String, Failure> {
-        if command.access() == Access::Act && !self.pull.is_open() {
-            return Ok(CLOSED.to_owned());
-        }
         match command {
-            Command::Help => Ok(answers::help()),
-            Command::Explain(subject) if rule_page(subject).is_some() => Ok(answers::explain(subject, None)),
-            Command::Rerun | Command::Crosscheck => self.restart(ALL_JOBS, STARTED),
-            Command::Stop => self.stop(),
-            Command::Resume => self.resume(None),
-            Command::Approve(key) => self.resume(Some(key)),
-            Command::Status
-            | Command::Plan
-            | Command::Report
-            | Command::Explain(_)
-            | Command::Waive { .. } => self.read(command),
+            Command::Ask(query) => match answers::answer_without_run(query) {
+                Some(answer) => Ok(answer),
+                None => self.answer_query(query),
+            },
+            Command::Act(_) if !self.pull.is_open() => Ok(CLOSED.to_owned()),
+            Command::Act(Action::Rerun | Action::Crosscheck) => self.restart(ALL_JOBS, STARTED),
+            Command::Act(Action::Stop) => self.stop(),
+            Command::Act(Action::Resume) => self.resume(None),
+            Command::Act(Action::Approve(key)) => self.resume(Some(key)),
         }
     }
 
-    fn read(&self, command: &Command) -> Result<String, Failure> {
+    fn answer_query(&self, query: &Query) -> Result<String, Failure> {
         let runs = self.runs()?;
         let (stored, of) = self.stored(&runs)?;
-        let judged = match &stored {
-            Stored::Judged(run) => Some(run.judged()),
-            Stored::Refused(_) | Stored::Missing => None,
-        };
-        let mut text = match (command, judged) {
-            (Command::Explain(subject), Some(judged)) => answers::explain(subject, Some(judged)),
-            (Command::Plan, Some(judged)) => judged.plan(),
-            (Command::Report, Some(judged)) => judged.report(),
-            // A link stands for the reason, so that no text of the comment is repeated.
-            (Command::Waive { finding, .. }, Some(judged)) => {
-                let owner = format!("@{}", self.comment.login());
-                answers::waive(finding, judged, &owner, &self.comment.html_url, now())
-            }
-            (_, Some(judged)) => judged.status(),
-            (_, None) => without_run(&stored),
-        };
+        let Stored::Judged(run) = &stored else { return Ok(without_run(&stored)) };
+        // A link stands for the reason, so that no text of the comment is repeated.
+        let (owner, link) = (format!("@{}", self.comment.login()), &self.comment.html_url);
+        let proposer = Proposer { owner: &owner, reason: Some(link), now: now() };
+        let mut text = answers::answer(query, run.judged(), &proposer);
         let newest = runs.first();
-        if matches!(command, Command::Status | Command::Plan) && newest.is_some_and(|run| !run.is_completed())
-        {
+        if matches!(query, Query::Status | Query::Plan) && newest.is_some_and(|run| !run.is_completed()) {
             text.push_str("\nA run of this head is in progress.\n");
         }
-        if judged.is_some() && of != newest {
+        if of != newest {
             text.push_str(EARLIER);
         }
         if of.is_some_and(WorkflowRun::is_foreign) {
