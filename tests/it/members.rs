@@ -114,10 +114,12 @@ const SOURCES: &[&str] = &[
     "workflow::without_write_nothing_is_stored_and_json_is_the_state_itself",
 ];
 
-/// Files that people write, whose members have tests of what they do, and the manifest, which there is one of.
+/// Files that people write, whose members have tests of what they do, the manifest, which there is one of, and the ledger,
+/// which no command writes.
 const OTHERS: &[&str] = &[
     "feature-list.v1",
     "manifest.v1",
+    "observer-ledger.v1",
     "policy.v1",
     "rubric-decisions.v1",
     "story-bindings.v1",

@@ -19,5 +19,7 @@ pub const RECORDING_CHUNK_BYTES: usize = 4 << 20;
 /// The largest report of a tool accepted, and the most of all together, in bytes; escaped it still fits
 /// [`MAX_JSON_BYTES`].
 pub const MAX_REPORT_BYTES: usize = 16 << 20;
+/// The largest ledger of a pull request, in bytes of canonical JSON.
+pub const MAX_LEDGER_BYTES: usize = 256 << 10;
 /// The largest rubric that is read.
 pub const MAX_RUBRIC_BYTES: usize = 8 << 20;

@@ -87,6 +87,7 @@ schemas! {
     LensResultSchema = "lens-result.v1", "../../schemas/v1/lens-result.v1.schema.json";
     ManifestSchema = "manifest.v1", "../../schemas/v1/manifest.v1.schema.json";
     MetricsSchema = "metrics.v1", "../../schemas/v1/metrics.v1.schema.json";
+    ObserverLedgerSchema = "observer-ledger.v1", "../../schemas/v1/observer-ledger.v1.schema.json";
     PolicySchema = "policy.v1", "../../schemas/v1/policy.v1.schema.json";
     QaReportSchema = "qa-report.v1", "../../schemas/v1/qa-report.v1.schema.json";
     RecordedExecutionSchema = "recorded-execution.v1", "../../schemas/v1/recorded-execution.v1.schema.json";
@@ -158,6 +159,7 @@ mod tests {
             "lens-result.v1" => LensResult,
             "manifest.v1" => SkillManifest,
             "metrics.v1" => Metrics,
+            "observer-ledger.v1" => ObserverLedger,
             "policy.v1" => PolicyFile,
             "qa-report.v1" => QaReport,
             "recorded-execution.v1" => RecordedExecution,

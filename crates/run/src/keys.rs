@@ -179,6 +179,7 @@ mod tests {
         "delta.v1",
         "drift-report.v1",
         "manifest.v1",
+        "observer-ledger.v1",
         "rubric-decisions.v1",
         "rubric-draft.v1",
         "shard-part.v1",

@@ -399,6 +399,15 @@ words! {
         /// It stood in the base already, perhaps elsewhere.
         PreExisting = "pre_existing",
     }
+    /// Mode of the observer in a turn of a pull request (S000-6).
+    TurnMode {
+        /// The first head: everything is looked at for the first time.
+        Bootstrap = "bootstrap",
+        /// A later push to a draft, where plans may be left for a later turn.
+        Cadence = "cadence",
+        /// The whole audit.
+        CrossCheck = "cross-check",
+    }
     /// Phase of the work on a feature (S004-10).
     WorkflowPhase {
         /// Nothing was done yet.
