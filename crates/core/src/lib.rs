@@ -14,6 +14,7 @@ pub mod findings;
 pub mod gates;
 pub mod json_places;
 pub(crate) mod keywords;
+pub mod ledger;
 pub mod line_hash;
 pub mod masking;
 pub mod nearest;
