@@ -94,6 +94,8 @@ enum Command {
     PolicyCheck(PolicyCheckArgs),
     /// Send one small request to each model of the policy, and show the requests
     Doctor(super::doctor::DoctorArgs),
+    /// Show the ledger of a pull request: its judged heads with verdicts, findings and deferred plans
+    Observe(super::observe_command::ObserveArgs),
     /// Show the next step of the work on a feature, from the stored state and an event
     Workflow(WorkflowArgs),
     /// Run the command that writes a gate's report, and record how it ended beside the report
@@ -380,6 +382,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::ConsistencyInit(_)
         | Command::Doctor(_)
         | Command::Explain(_)
+        | Command::Observe(_)
         | Command::Plan(_)
         | Command::PolicyCheck(_)
         | Command::Route(_)
@@ -450,6 +453,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         }
         Command::Route(arguments) => super::route_command::route(&arguments),
         Command::Record(arguments) => super::record_command::record(&arguments),
+        Command::Observe(arguments) => super::observe_command::observe(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
         Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),
         #[cfg(feature = "dev-faults")]

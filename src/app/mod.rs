@@ -27,6 +27,7 @@ mod input_document;
 mod inputs;
 mod judged_run;
 mod log;
+mod observe_command;
 mod option_values;
 mod plan_command;
 mod policy_check;

@@ -8,6 +8,7 @@ use super::console;
 use super::drift::Difference;
 use super::drift_check::{Cause, Preimages, key_cause, other_engine, runs_below, verdict_change};
 use super::exit::{Exit, Failure};
+use super::observe_command::check_last_turn;
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
 use qa_contracts::codes::Code;
@@ -38,6 +39,9 @@ pub(super) struct VerifyArgs {
     /// pass; `degraded-pass` accepts both
     #[arg(long, value_name = "VERDICT", value_parser = expected_verdict)]
     expect: Option<ExpectedVerdict>,
+    /// Fail unless the chain of this ledger holds and its last turn is about this run
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
 }
 
 /// Value of `--expect`.
@@ -116,7 +120,11 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
         return Err(not_reproduced(&verified, difference)?);
     }
     check_expectations(arguments, &verified)?;
-    console::write_stdout(statement(&verified).as_bytes()).map(|()| Exit::Pass)
+    let mut text = statement(&verified);
+    if let Some(ledger) = &arguments.ledger {
+        text.push_str(&format!("{:<15}{}\n", "ledger", check_last_turn(ledger, &verified)?));
+    }
+    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Fails if a path is not that of a run directory, damaged or not.

@@ -1,6 +1,7 @@
 //! The artifact root: run directories, written completely or not at all, and verified when they are read.
 
 mod archive;
+mod ledger;
 mod lock;
 mod part;
 mod read;
@@ -10,6 +11,7 @@ pub(crate) mod rubrics;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
+pub(crate) use ledger::read_ledger;
 pub(crate) use lock::RunLock;
 pub(crate) use part::{read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
@@ -18,6 +20,7 @@ pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, PartedEntry, PublishedRun, RunWriter};
 
 use qa_contracts::codes::Code;
+use qa_core::ledger::LedgerError;
 use qa_core::masking::sanitize_cut;
 
 /// Prefix of the names of staging directories.
@@ -36,6 +39,12 @@ pub(crate) enum StoreError {
     Missing { path: String },
     #[error("accept {path}: {reason}")]
     Invalid { path: String, pointer: String, reason: String },
+    #[error("read {path}: there is no such file")]
+    NoLedger { path: String },
+    #[error("read {path}: {source}")]
+    LedgerNotRead { path: String, source: std::io::Error },
+    #[error("accept {path}: {reason}")]
+    Ledger { path: String, reason: LedgerError },
 }
 
 impl StoreError {
@@ -45,6 +54,9 @@ impl StoreError {
             Self::UnsafeRoot { .. } => Code::ArtifactRootUnsafe,
             Self::Write { .. } => Code::ArtifactWriteFailed,
             Self::Missing { path } if path.starts_with("recordings/") => Code::RecordingMissing,
+            Self::NoLedger { .. } => Code::LedgerMissing,
+            Self::LedgerNotRead { .. } => Code::LedgerInvalid,
+            Self::Ledger { reason, .. } => reason.code(),
             Self::Missing { .. } | Self::Read { .. } | Self::Invalid { .. } => Code::ArtifactSchemaInvalid,
         }
     }

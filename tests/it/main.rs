@@ -57,6 +57,7 @@ mod limits;
 mod lookups;
 mod members;
 mod models;
+mod observe;
 mod options;
 mod overlap;
 mod phases;

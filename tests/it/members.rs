@@ -83,6 +83,7 @@ const SOURCES: &[&str] = &[
     "members::reviews_of_other_settings_are_stored",
     "members::stories_of_another_feature_are_stored",
     "members::what_reviews_said_before_is_stored",
+    "observe::a_ledger_is_printed_as_a_table_as_itself_and_as_a_page",
     "phases::a_wait_is_a_line_and_stands_in_the_metrics_and_the_last_line",
     "policy::a_file_that_a_boundary_excepts_may_import_what_others_may_not",
     "policy::a_finding_blocks_by_the_strength_of_its_rule_or_by_its_severity",
@@ -114,12 +115,10 @@ const SOURCES: &[&str] = &[
     "workflow::without_write_nothing_is_stored_and_json_is_the_state_itself",
 ];
 
-/// Files that people write, whose members have tests of what they do, the manifest, which there is one of, and the ledger,
-/// which no command writes.
+/// Files that people write, whose members have tests of what they do, and the manifest, which there is one of.
 const OTHERS: &[&str] = &[
     "feature-list.v1",
     "manifest.v1",
-    "observer-ledger.v1",
     "policy.v1",
     "rubric-decisions.v1",
     "story-bindings.v1",

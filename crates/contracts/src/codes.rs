@@ -133,6 +133,9 @@ codes! {
         LandingConflict = "LANDING_CONFLICT", Notice, "base and head conflict, so head cannot be merged as it is; the commit that resolves the conflict is judged when it is pushed";
         LandingJudged = "LANDING_JUDGED", Notice, "a merge of head into the base brings more than the change since the merge base shows, so the change between the base and that merge was judged; lines are those of the merged files";
         LandingUnknown = "LANDING_UNKNOWN", UserRecoverable, "base and head have several merge bases and conflict, so what a merge would bring is unknown; merge the base branch into head and push";
+        LedgerChainBroken = "LEDGER_CHAIN_BROKEN", Terminal, "an entry of the ledger was changed, removed or put in another place, so the ledger proves nothing; take the one of the pull request's last run, or begin anew without one";
+        LedgerInvalid = "LEDGER_INVALID", UserRecoverable, "the file is no ledger as qa-skill writes it: at most 256 KiB of canonical JSON that `qa-skill schema observer-ledger` describes; the place is named";
+        LedgerMissing = "LEDGER_MISSING", UserRecoverable, "there is no file at this path; name the observer-ledger.json that was written beside the last run of the pull request";
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensOptionalFailed = "LENS_OPTIONAL_FAILED", Terminal, "an optional lens, review or gate did not complete, and mode `strict` or an `overflow` of `stop` does not pass without it; its own codes say why, and `mode = \"best_effort\"` on the base branch passes without it";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";

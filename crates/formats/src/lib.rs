@@ -10,6 +10,7 @@ mod github;
 pub mod html;
 mod json;
 mod junit;
+pub mod ledger;
 mod markdown;
 pub mod rubric_draft;
 #[cfg(test)]

@@ -114,7 +114,7 @@ fn in_shell(path: &str) -> String {
 
 /// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
 /// the text may have anywhere and a runner obeys only there.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {

@@ -8,6 +8,25 @@ fn render(id: &str, sample: &sample::Sample, color: bool) -> String {
     String::from_utf8(format.render(&sample.report(color))).unwrap()
 }
 
+/// Checks that the tags of a page without style nest, and returns their names; void elements have no end.
+pub(crate) fn elements(page: &str) -> std::collections::BTreeSet<String> {
+    let void = ["!DOCTYPE", "meta", "input", "br", "col", "img"];
+    let tag = regex::Regex::new(r#"<(/?)([!a-zA-Z0-9]+)((?: [a-z-]+(?:="[^"<>]*")?)*)>"#).unwrap();
+    let (mut open, mut names, mut count) = (Vec::new(), std::collections::BTreeSet::new(), 0);
+    for found in tag.captures_iter(page) {
+        count += 1;
+        names.insert(found[2].to_owned());
+        if &found[1] == "/" {
+            assert_eq!(open.pop().as_deref(), Some(&found[2]));
+        } else if !void.contains(&&found[2]) {
+            open.push(found[2].to_owned());
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert_eq!(page.matches('<').count(), count, "a stray sign");
+    names
+}
+
 #[test]
 fn formats_are_sorted_by_id() {
     assert!(ALL.windows(2).all(|pair| pair[0].spec().id < pair[1].spec().id));

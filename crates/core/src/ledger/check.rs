@@ -10,6 +10,7 @@ use super::{LISTED_TURNS, MOST_TURNS, entry_digest, findings_digest, folded_dige
 use crate::canonical;
 use crate::masking::sanitize_cut;
 use qa_contracts::artifact::Artifact;
+use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_LEDGER_BYTES;
 use qa_contracts::v1::{LedgerEntry, ObserverLedger, TurnCounts};
@@ -40,6 +41,24 @@ pub enum LedgerError {
     States { number: u64 },
     #[error("the folded turns are not those that the last turn was digested with")]
     Folded,
+}
+
+impl LedgerError {
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::TooLarge(_) | Self::NotJson(_) | Self::Schema { .. } | Self::NotCanonical => {
+                Code::LedgerInvalid
+            }
+            Self::Order { .. }
+            | Self::Link { .. }
+            | Self::Digest { .. }
+            | Self::Findings { .. }
+            | Self::Counts { .. }
+            | Self::States { .. }
+            | Self::Folded => Code::LedgerChainBroken,
+        }
+    }
 }
 
 /// Reads the bytes of a ledger: bounded, validated, in canonical form with one line end, and with a chain that holds.
