@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Repo, RunDir, change, conflict, qa_skill, runs_in};
 use qa_contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
-use qa_contracts::v1::{Conclusion, ObserverLedger, TurnMode};
+use qa_contracts::v1::{Conclusion, ObserverLedger, ObserverMode};
 use qa_core::canonical;
 use qa_core::ledger::{JudgedFinding, JudgedTurn, append};
 
@@ -31,7 +31,7 @@ fn turn(run: &RunDir, findings: &[u64]) -> JudgedTurn {
     JudgedTurn {
         repo_id: text(&run.json("input.normalized.json")["repoId"]),
         pull_request: Some(7),
-        mode: TurnMode::Bootstrap,
+        mode: ObserverMode::Bootstrap,
         base_sha: member("baseSha"),
         merge_bases: vec![member("mergeBaseSha")],
         head_sha: member("headSha"),
@@ -61,14 +61,14 @@ fn story(run: &RunDir) -> ObserverLedger {
             _ => {}
         }
         if number > 1 {
-            turn.mode = if number == 3 { TurnMode::CrossCheck } else { TurnMode::Cadence };
+            turn.mode = if number == 3 { ObserverMode::CrossCheck } else { ObserverMode::Cadence };
         }
         if number == 10 {
             turn.deferred = ["gate:unit_tests", "review-security"].map(str::to_owned).into();
         }
         ledger = Some(append(ledger.as_ref(), &turn));
     }
-    let last = JudgedTurn { mode: TurnMode::CrossCheck, ..turn(run, &[]) };
+    let last = JudgedTurn { mode: ObserverMode::CrossCheck, ..turn(run, &[]) };
     append(ledger.as_ref(), &last)
 }
 

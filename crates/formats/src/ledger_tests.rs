@@ -3,7 +3,7 @@
 use super::*;
 use crate::sample::HOSTILE;
 use qa_contracts::ids::{CommitId, Sha256Hex};
-use qa_contracts::v1::TurnMode;
+use qa_contracts::v1::ObserverMode;
 use qa_core::ledger::{JudgedFinding, JudgedTurn, append};
 
 fn id(number: u64) -> Sha256Hex {
@@ -21,7 +21,7 @@ fn turn(head: u64, findings: &[u64]) -> JudgedTurn {
     JudgedTurn {
         repo_id: "acme/shop".to_owned(),
         pull_request: Some(7),
-        mode: if head == 1 { TurnMode::Bootstrap } else { TurnMode::Cadence },
+        mode: if head == 1 { ObserverMode::Bootstrap } else { ObserverMode::Cadence },
         base_sha: commit(1),
         merge_bases: vec![commit(1)],
         head_sha: commit(head + 15),
@@ -48,7 +48,7 @@ pub(crate) fn story() -> ObserverLedger {
             11 => turn.deferred.clear(),
             12 => {
                 turn.deferred.clear();
-                turn.mode = TurnMode::CrossCheck;
+                turn.mode = ObserverMode::CrossCheck;
                 turn.cost_micro_usd = Some(12_300);
             }
             _ => {}

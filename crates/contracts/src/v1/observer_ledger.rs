@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, TurnMode};
+use super::{Conclusion, ObserverMode};
 use crate::artifact::{Artifact, schema_tag};
 use crate::ids::{CommitId, ExecutionKey, Sha256Hex};
 
@@ -45,6 +45,9 @@ pub struct FoldedTurns {
     pub conclusions: ConclusionCounts,
     /// Number of turns by mode.
     pub modes: ModeCounts,
+    /// Number of the last of these turns that left nothing for a later one; null if each did.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub last_complete: Option<u64>,
     /// Number of findings that these turns opened.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub opened: u64,
@@ -128,7 +131,7 @@ pub struct LedgerTurn {
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub number: u64,
     /// Mode of the run.
-    pub mode: TurnMode,
+    pub mode: ObserverMode,
     /// Base commit.
     pub base_sha: CommitId,
     /// Merge bases, the newest first, at most eight.

@@ -38,6 +38,15 @@ words! {
         /// Degradation of a non-required scope may pass, marked `degraded`.
         BestEffort = "best_effort",
     }
+    /// Mode in which the observer judges a head (S001-62). Ordered by how much of a run they may do.
+    ObserverMode {
+        /// The first known head of a draft.
+        Bootstrap = "bootstrap",
+        /// A later head of a draft.
+        Cadence = "cadence",
+        /// A head that may be merged, or a run that a person asked for: nothing is deferred.
+        CrossCheck = "cross-check",
+    }
     /// The contract's verdict (S003-49).
     VerdictStatus {
         /// Every required lens completed and nothing blocks.
@@ -398,15 +407,6 @@ words! {
         Introduced = "introduced",
         /// It stood in the base already, perhaps elsewhere.
         PreExisting = "pre_existing",
-    }
-    /// Mode of the observer in a turn of a pull request (S000-6).
-    TurnMode {
-        /// The first head: everything is looked at for the first time.
-        Bootstrap = "bootstrap",
-        /// A later push to a draft, where plans may be left for a later turn.
-        Cadence = "cadence",
-        /// The whole audit.
-        CrossCheck = "cross-check",
     }
     /// Phase of the work on a feature (S004-10).
     WorkflowPhase {

@@ -119,6 +119,7 @@ fn check_folded(ledger: &ObserverLedger) -> Result<(), LedgerError> {
         && turns == modes.bootstrap + modes.cadence + modes.cross_check
         && (turns == 0) == folded.last_digest.is_none()
         && folded.turns_without_cost <= turns
+        && folded.last_complete.is_none_or(|number| number <= turns)
         && (turns + 1..=turns + ledger.entries.len() as u64).contains(&folded.findings_from);
     if is_full && agrees { Ok(()) } else { Err(LedgerError::Folded) }
 }

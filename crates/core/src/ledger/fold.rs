@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{plus, size};
+use super::{is_complete, plus, size};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_LEDGER_BYTES;
-use qa_contracts::v1::{Conclusion, FoldedTurns, LedgerEntry, LensFindings, ObserverLedger, TurnMode};
+use qa_contracts::v1::{Conclusion, FoldedTurns, LedgerEntry, LensFindings, ObserverLedger, ObserverMode};
 
 /// Number of bytes of an id in a list: quotes and comma.
 const ID_BYTES: usize = 67;
@@ -21,9 +21,12 @@ pub(super) fn fold(folded: &mut FoldedTurns, entry: LedgerEntry) {
         Conclusion::CouldNotComplete => folded.conclusions.could_not_complete += 1,
     }
     match turn.mode {
-        TurnMode::Bootstrap => folded.modes.bootstrap += 1,
-        TurnMode::Cadence => folded.modes.cadence += 1,
-        TurnMode::CrossCheck => folded.modes.cross_check += 1,
+        ObserverMode::Bootstrap => folded.modes.bootstrap += 1,
+        ObserverMode::Cadence => folded.modes.cadence += 1,
+        ObserverMode::CrossCheck => folded.modes.cross_check += 1,
+    }
+    if is_complete(&turn) {
+        folded.last_complete = Some(turn.number);
     }
     folded.opened = plus(folded.opened, turn.counts.opened);
     folded.resolved = plus(folded.resolved, turn.counts.resolved);

@@ -10,7 +10,7 @@ use crate::canonical::sha256;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath, Sha256Hex};
 use qa_contracts::limits::MAX_LEDGER_BYTES;
-use qa_contracts::v1::{Conclusion, LensResult, TurnMode};
+use qa_contracts::v1::{Conclusion, LensResult, ObserverMode};
 
 fn id(number: u64) -> Sha256Hex {
     Sha256Hex::parse(&format!("{number:064x}")).unwrap()
@@ -37,7 +37,7 @@ fn judged(head: u64, findings: Vec<JudgedFinding>) -> JudgedTurn {
     JudgedTurn {
         repo_id: "acme/shop".to_owned(),
         pull_request: Some(7),
-        mode: if head == 1 { TurnMode::Bootstrap } else { TurnMode::Cadence },
+        mode: if head == 1 { ObserverMode::Bootstrap } else { ObserverMode::Cadence },
         base_sha: commit(1000),
         merge_bases: vec![commit(1000)],
         head_sha: commit(head),
@@ -104,6 +104,23 @@ fn a_finding_that_was_resolved_in_a_folded_turn_comes_back_as_reopened() {
     assert_eq!(ledger.folded.compacted_turns, 20);
     assert_eq!(ledger.folded.resolved_ids, [id(1)]);
     assert_eq!(states(&ledger), "- - 1 - -");
+}
+
+#[test]
+fn the_last_turn_that_deferred_nothing_is_known_after_it_is_folded() {
+    let waiting = |head| JudgedTurn {
+        deferred: BTreeSet::from(["review-security".to_owned()]),
+        ..judged(head, Vec::new())
+    };
+    let mut turns = vec![waiting(1)];
+    assert_eq!(last_complete_turn(&chain(&turns)), None);
+    turns.push(judged(2, Vec::new()));
+    turns.push(waiting(3));
+    assert_eq!(last_complete_turn(&chain(&turns)), Some(2));
+    turns.extend((4..20).map(waiting));
+    let ledger = chain(&turns);
+    assert_eq!((ledger.folded.last_complete, last_complete_turn(&ledger)), (Some(2), Some(2)));
+    assert_eq!(check(&ledger), Ok(()));
 }
 
 #[test]
@@ -517,7 +534,7 @@ fn any_turn() -> impl Strategy<Value = JudgedTurn> {
     let cost = prop::option::of(0..5_000_000u64);
     (
         prop::collection::vec(any_finding(), 0..10),
-        prop::sample::select(TurnMode::ALL),
+        prop::sample::select(ObserverMode::ALL),
         prop::sample::select(Conclusion::ALL),
         names(),
         names(),

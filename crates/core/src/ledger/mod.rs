@@ -81,6 +81,22 @@ pub fn is_about(ledger: &ObserverLedger, repo_id: &str, pull_request: Option<u64
     ledger.repo_id == repo_id && ledger.pull_request == pull_request
 }
 
+/// Returns the last turn of a ledger that holds.
+pub fn last_turn(ledger: &ObserverLedger) -> &LedgerTurn {
+    &ledger.entries.last().expect("a ledger that holds has an entry").turn
+}
+
+/// Returns the number of the last turn that left nothing for a later one.
+pub fn last_complete_turn(ledger: &ObserverLedger) -> Option<u64> {
+    let listed = ledger.entries.iter().rev().map(|entry| &entry.turn);
+    let complete = listed.filter(|turn| is_complete(turn)).map(|turn| turn.number).next();
+    complete.or(ledger.folded.last_complete)
+}
+
+fn is_complete(turn: &LedgerTurn) -> bool {
+    turn.deferred.is_empty() && turn.deferred_unlisted == 0
+}
+
 /// Returns a ledger with one more turn. Without an earlier ledger, or with that of another pull request, it begins anew. The
 /// earlier ledger has to hold, see [`check`].
 pub fn append(previous: Option<&ObserverLedger>, judged: &JudgedTurn) -> ObserverLedger {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{MOST_DEFERRED, MOST_MERGE_BASES};
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
-use qa_contracts::v1::{Conclusion, LedgerTurn, LensResult, LensStatus, TurnCounts, TurnMode, TurnProgress};
+use qa_contracts::v1::{Conclusion, LedgerTurn, LensResult, LensStatus, TurnCounts, ObserverMode, TurnProgress};
 
 /// A judged head, before it has a number and a place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct JudgedTurn {
     pub repo_id: String,
     /// Number of the pull request.
     pub pull_request: Option<u64>,
-    pub mode: TurnMode,
+    pub mode: ObserverMode,
     pub base_sha: CommitId,
     /// Merge bases, the newest first.
     pub merge_bases: Vec<CommitId>,
