@@ -140,6 +140,7 @@ fn execute(
         policy,
         requested: inputs.overrides.lens_ids.as_deref(),
         change_set: &inputs.change_set,
+        observer: inputs.observer.as_ref(),
         command_sandbox: &command_sandbox,
         cancellation,
         progress,

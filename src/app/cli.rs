@@ -15,6 +15,7 @@ use super::console::{self, Color, Output};
 use super::exit::{Exit, Failure};
 use super::input_document::read_document;
 use super::inputs::{HeadTrust, ModelUse, Request, open, open_run};
+use super::observer::ObserverRequest;
 use super::option_values::{parse_replies, parse_shard, word_parser};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
@@ -25,7 +26,7 @@ use super::workflow_command::{self, WorkflowArgs};
 use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{Preset, RunMode};
+use qa_contracts::v1::{ObserverMode, Preset, RunMode};
 use qa_core::escape::visible;
 use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
@@ -152,6 +153,10 @@ struct PlanningArgs {
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
+    /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for
+    /// drafts is not done, and the run does not pass; cross-check by default
+    #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
+    observer_mode: Option<ObserverMode>,
 }
 
 #[derive(Args)]
@@ -266,7 +271,8 @@ impl BaseArgs {
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             label_features: BTreeSet::new(),
-            settings: crate::config::pace(),
+            observer: ObserverRequest::of_command(None),
+            settings: Vec::new(),
             document: None,
         }
     }
@@ -277,6 +283,7 @@ impl PlanningArgs {
     fn into_request(mut self) -> Request {
         self.lenses.sort();
         let mut request = self.base.into_request(self.head);
+        request.observer = ObserverRequest::of_command(self.observer_mode);
         request.overrides.max_concurrency = self.jobs;
         request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
         request

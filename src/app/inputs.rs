@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
+use super::observer::ObserverRequest;
 use crate::config::provider_key;
 use crate::git::{GitObjects, OpenRepository, Resolved, Sides, resolve};
 use qa_contracts::codes::Code;
@@ -61,6 +62,8 @@ pub(crate) struct Request {
     pub(crate) models: ModelUse,
     /// Features that labels of the pull request name.
     pub(crate) label_features: BTreeSet<u64>,
+    /// What the mode of the observer follows from.
+    pub(crate) observer: ObserverRequest,
     /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
     pub(crate) settings: Vec<SettingOrigin>,
     /// The document that describes the run, if the request is one.
@@ -81,6 +84,7 @@ impl Request {
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             label_features: BTreeSet::new(),
+            observer: ObserverRequest::of_command(None),
             settings: Vec::new(),
             document: None,
         }
@@ -168,6 +172,7 @@ pub(crate) fn read_policy(
         base_rubric,
         head_policy,
         surveys: Vec::new(),
+        observer: None,
     };
     Ok(PolicyInForce::parse(texts, overrides, registry)?)
 }

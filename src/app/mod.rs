@@ -28,6 +28,7 @@ mod inputs;
 mod judged_run;
 mod log;
 mod observe_command;
+mod observer;
 mod option_values;
 mod plan_command;
 mod policy_check;

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use qa_contracts::v1::{GateName, Preset, RunMode};
+use qa_contracts::v1::{GateName, ObserverMode, Preset, RunMode};
 use qa_core::shard::Shard;
 use qa_run::reviews::RepliesMode;
 
@@ -27,6 +27,7 @@ macro_rules! word {
 }
 word!(GateName);
 word!(RunMode);
+word!(ObserverMode);
 word!(Preset);
 
 /// Returns a parser of the words of an enum of the contract.

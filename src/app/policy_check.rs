@@ -37,7 +37,7 @@ pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec
             (in_force.policy, format!("{file} at base {} {}", base.short(), opened.resolved.base_choice()))
         }
     };
-    let mut text = table(&policy, &request.settings, &source);
+    let mut text = table(&policy, &request.observer.settings(&policy), &source);
     text.extend(age);
     Ok(text.into_bytes())
 }
@@ -64,11 +64,11 @@ fn yes_or_no(value: bool) -> &'static str {
     if value { "yes" } else { "no" }
 }
 
-fn table(policy: &Policy, beside: &[SettingOrigin], source: &str) -> String {
+fn table(policy: &Policy, settings: &[SettingOrigin], source: &str) -> String {
     let digest = canonical::digest(policy).expect("settings have a canonical form");
     let mut text =
         format!("policy: {source}\ndigest: {digest}\n\n{:<34} {:<22} {}\n", "setting", "value", "from");
-    for setting in policy.settings.iter().chain(beside) {
+    for setting in settings {
         text.push_str(&format!("{:<34} {:<22} {}\n", setting.name, setting.value, setting.origin));
     }
     text.push_str(&format!("\n{:<20} {:<8} {:<9} {}\n", "lens", "enabled", "required", "ignores"));

@@ -58,7 +58,9 @@ pub(crate) fn prepare_by<'a>(
     if has_commands(&in_force.policy) {
         execution.denied = request.head_trust.denied(in_force.policy.execution.fork_heads);
     }
+    let observer = request.observer.decide(&in_force.policy)?;
     let inputs = Inputs {
+        observer,
         repo_id: repo_id(opened, &in_force),
         overrides: request.overrides.clone(),
         registry,

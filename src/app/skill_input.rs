@@ -23,7 +23,7 @@ pub(crate) fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, k
         head_ref: sanitize(&request.head),
         test_merge_sha: request.test_merge.clone(),
         artifact_root: sanitize(&artifact_root(request, root).display().to_string()),
-        settings: inputs.in_force.policy.settings.iter().chain(&request.settings).cloned().collect(),
+        settings: [request.observer.settings(&inputs.in_force.policy), request.settings.clone()].concat(),
         ..derived_input(inputs, &keyed.preimage, &keyed.bindings)
     }
 }

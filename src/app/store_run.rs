@@ -50,7 +50,11 @@ pub(crate) struct RunRecord<'a> {
 impl RunRecord<'_> {
     /// Returns the recorded texts of policy and waivers, with the surveys that plans asked for.
     pub(crate) fn recorded_inputs(&self) -> RecordedInputs {
-        RecordedInputs { surveys: self.outcome.surveys.clone(), ..self.inputs.in_force.texts.clone() }
+        RecordedInputs {
+            surveys: self.outcome.surveys.clone(),
+            observer: self.inputs.observer.clone(),
+            ..self.inputs.in_force.texts.clone()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedExecution, RecordedLookups, Recording, SkillInput, Trace,
+    Metrics, QaReport, RecordedExecution, RecordedInputs, RecordedLookups, Recording, SkillInput, Trace,
 };
 use qa_core::policy::Policy;
 use qa_core::sensitivity;
@@ -121,7 +121,14 @@ impl RecordedRun {
         let change_set: ChangeSet = run.artifact()?;
         let registry = qa_lenses::registry();
         let overrides = recorded_overrides(&skill_input);
-        let in_force = PolicyInForce::parse(run.artifact()?, &overrides, &registry)?;
+        let recorded: RecordedInputs = run.artifact()?;
+        let observer = recorded.observer.clone();
+        let in_force = PolicyInForce::parse(recorded, &overrides, &registry)?;
+        if observer.is_some() != in_force.policy.observer.is_some() {
+            let message =
+                "the recording has no decision of the observer, or one without an observer in the policy";
+            return Err(Failure::with_code(Code::RecordingMissing, message));
+        }
         let texts = read_texts(run, &change_set, &in_force.policy)?;
         let inputs = Inputs {
             // The policy's id takes precedence over the recorded one.
@@ -130,6 +137,7 @@ impl RecordedRun {
             gates: or_default(run)?,
             execution: or_default(run)?,
             replies: or_default(run)?,
+            observer,
             overrides,
             registry,
             in_force,

@@ -1,12 +1,8 @@
-//! `CODE_QA_*`: cadence of wider reviews by a model (S000-19, 20). The values are recorded and shown, and no verdict depends
-//! on them (P1).
+//! `CODE_QA_*`: cadence and cooldown of the observer (S000-19, 20), which replace those of the policy.
 
 use serde::Deserialize;
 
-use qa_contracts::v1::SettingOrigin;
-
-const CADENCE: u64 = 3;
-const COOLDOWN: u64 = 1;
+use qa_core::observer::{Cadence, Pace};
 
 #[derive(Debug, Default, Deserialize)]
 struct Raw {
@@ -14,53 +10,45 @@ struct Raw {
     code_qa_review_cooldown_turns: Option<String>,
 }
 
-/// Returns the effective values with their origins.
-pub(crate) fn pace() -> Vec<SettingOrigin> {
+/// Returns the values that the environment sets.
+pub(crate) fn pace() -> Pace {
     from_variables(super::variables())
 }
 
-fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Vec<SettingOrigin> {
+fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Pace {
     let raw: Raw = envy::from_iter(variables).unwrap_or_default();
-    let cadence = raw.code_qa_cadence.as_deref().map(str::trim);
-    vec![
-        match cadence {
-            Some("off") => setting("observer.cadence", "off".to_owned(), "environment"),
-            text => positive_or("observer.cadence", text, CADENCE),
+    Pace {
+        cadence: match raw.code_qa_cadence.as_deref().map(str::trim) {
+            Some("off") => Some(Cadence::Off),
+            text => text.and_then(turns).map(Cadence::Every),
         },
-        positive_or("observer.review-cooldown-turns", raw.code_qa_review_cooldown_turns.as_deref(), COOLDOWN),
-    ]
-}
-
-/// Parses a positive number; any other value means the default.
-fn positive_or(name: &str, text: Option<&str>, default: u64) -> SettingOrigin {
-    match text.and_then(|text| text.trim().parse().ok()).filter(|turns: &u64| *turns > 0) {
-        Some(turns) => setting(name, turns.to_string(), "environment"),
-        None => setting(name, default.to_string(), "default"),
+        cooldown: raw.code_qa_review_cooldown_turns.as_deref().and_then(turns),
     }
 }
 
-fn setting(name: &str, value: String, origin: &str) -> SettingOrigin {
-    SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() }
+/// Parses a positive number; any other value counts as absent.
+fn turns(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|turns: &u64| *turns > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> Vec<String> {
-        let owned = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let settings = from_variables(owned).into_iter();
-        settings.map(|setting| format!("{} {}", setting.value, setting.origin)).collect()
+    fn of(variables: &[(&str, &str)]) -> Pace {
+        from_variables(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]
-    fn zero_and_nonsense_mean_the_default_and_off_is_off() {
-        assert_eq!(of(&[]), ["3 default", "1 default"]);
-        assert_eq!(of(&[("CODE_QA_CADENCE", "5")]), ["5 environment", "1 default"]);
-        assert_eq!(of(&[("CODE_QA_CADENCE", "off")]), ["off environment", "1 default"]);
+    fn zero_and_nonsense_count_as_absent_and_off_is_off() {
+        assert_eq!(of(&[]), Pace::default());
+        let five = Pace { cadence: Some(Cadence::Every(5)), cooldown: None };
+        assert_eq!(of(&[("CODE_QA_CADENCE", "5")]), five);
+        let off = Pace { cadence: Some(Cadence::Off), cooldown: Some(2) };
+        assert_eq!(of(&[("CODE_QA_CADENCE", " off "), ("CODE_QA_REVIEW_COOLDOWN_TURNS", "2")]), off);
         for nonsense in ["0", "-1", "three", "", "99999999999999999999"] {
             let variables = [("CODE_QA_CADENCE", nonsense), ("CODE_QA_REVIEW_COOLDOWN_TURNS", nonsense)];
-            assert_eq!(of(&variables), ["3 default", "1 default"], "{nonsense}");
+            assert_eq!(of(&variables), Pace::default(), "{nonsense}");
         }
     }
 }

@@ -58,6 +58,7 @@ mod lookups;
 mod members;
 mod models;
 mod observe;
+mod observer;
 mod options;
 mod overlap;
 mod phases;

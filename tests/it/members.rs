@@ -84,6 +84,7 @@ const SOURCES: &[&str] = &[
     "members::stories_of_another_feature_are_stored",
     "members::what_reviews_said_before_is_stored",
     "observe::a_ledger_is_printed_as_a_table_as_itself_and_as_a_page",
+    "observer::a_deferred_review_is_asked_nothing_is_recorded_and_replays",
     "phases::a_wait_is_a_line_and_stands_in_the_metrics_and_the_last_line",
     "policy::a_file_that_a_boundary_excepts_may_import_what_others_may_not",
     "policy::a_finding_blocks_by_the_strength_of_its_rule_or_by_its_severity",

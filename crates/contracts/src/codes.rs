@@ -106,6 +106,7 @@ codes! {
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
         BudgetEscalated = "BUDGET_ESCALATED", Notice, "an optional review did not fit a budget, and its policy asks a person to decide: raise [budget] on the base branch, split the change, or accept the verdict without it";
         BudgetPullRequestExceeded = "BUDGET_PULL_REQUEST_EXCEEDED", Degradation, "what models cost this pull request so far and could cost now is over budget.max-pull-request-cost-micro-usd; raise it on the base branch, or split the change";
+        CadenceDeferred = "CADENCE_DEFERRED", Degradation, "a review or a gate waits while the pull request is a draft, and without it no run passes; mark the pull request ready for review, or run the job again to have it now; docs/observer.md says more";
         Cancelled = "CANCELLED", Transient, "the run was cancelled; nothing was published and nothing stored";
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
         CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";

@@ -182,14 +182,15 @@ mod tests {
         }
     }
 
-    /// Requires every member of every object: one that may be null is written as null (S003-84).
+    /// Requires every member of every object but those marked `x-optional`: one that may be null is written as null
+    /// (S003-84). A member that only one setting of the policy brings may be absent, so that other runs stay as they are.
     fn require_all_members(schema: &mut Value) {
         match schema {
             Value::Object(members) => {
-                let names = members
-                    .get("properties")
-                    .and_then(Value::as_object)
-                    .map(|properties| properties.keys().cloned().map(Value::from).collect::<Vec<Value>>());
+                let names = members.get("properties").and_then(Value::as_object).map(|properties| {
+                    let required = properties.iter().filter(|(_, member)| member["x-optional"] != true);
+                    required.map(|(name, _)| name.clone().into()).collect::<Vec<Value>>()
+                });
                 if let Some(names) = names.filter(|names| !names.is_empty()) {
                     members.insert("required".to_owned(), names.into());
                 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::features;
 use crate::masking::sanitize_cut;
+use crate::observer::Occasion;
 use qa_contracts::ids::CommitId;
 
 /// Error of an event that cannot be used. Completes "failed to …".
@@ -51,6 +52,18 @@ pub struct Change {
     /// Features that labels of the pull request name. They add to what the change has to show, so that a payload which
     /// was rewritten excuses nothing.
     pub label_features: BTreeSet<u64>,
+    /// Reason why head is judged. A payload that was rewritten can only make a run do less and not pass, or do more.
+    pub occasion: Occasion,
+}
+
+impl Change {
+    /// Returns the reason why head is judged in an attempt of a workflow run: whoever starts it again wants all of it.
+    pub fn occasion_in(&self, run_attempt: &str) -> Occasion {
+        match run_attempt {
+            "" | "1" => self.occasion,
+            _ => Occasion::Final("the job was started again"),
+        }
+    }
 }
 
 /// A way to find the base.
@@ -149,6 +162,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
         beside_secrets: !merged,
         scanning_ref,
         label_features: event.label_features(),
+        occasion: event.occasion(),
     }))
 }
 
@@ -180,6 +194,7 @@ fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, 
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
+        occasion: Occasion::Final("a merge group is about to land"),
     }))
 }
 
@@ -210,6 +225,7 @@ fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventEr
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
+        occasion: Occasion::Final("a push to a branch is no draft"),
     }))
 }
 
@@ -225,6 +241,7 @@ fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
         beside_secrets: false,
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
+        occasion: Occasion::Final("a person started the run"),
     }))
 }
 
@@ -242,6 +259,19 @@ impl Payload<'_> {
         let labels = self.0.pointer("/pull_request/labels").and_then(Value::as_array);
         let names = labels.into_iter().flatten().filter_map(|label| label.get("name")?.as_str());
         names.filter_map(features::labelled).collect()
+    }
+
+    /// Returns whether a pull request is a draft, and whether the draft begins. One that does not say so is judged in full.
+    fn occasion(self) -> Occasion {
+        let action = self.string("/action");
+        let action = action.as_deref().unwrap_or_default();
+        let is_draft = self.0.pointer("/pull_request/draft").and_then(Value::as_bool) == Some(true);
+        match (is_draft, action) {
+            (true, "ready_for_review") | (false, _) => Occasion::Final("the pull request is no draft"),
+            (true, _) => Occasion::Draft {
+                begins: matches!(action, "opened" | "reopened") || self.0.pointer("/changes/base").is_some(),
+            },
+        }
     }
 
     fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
@@ -309,6 +339,7 @@ mod tests {
             beside_secrets: false,
             scanning_ref: "refs/pull/7/merge".into(),
             label_features: BTreeSet::new(),
+            occasion: Occasion::Final("the pull request is no draft"),
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
@@ -323,6 +354,32 @@ mod tests {
         ]);
         let labelled = change(of("pull_request", "refs/pull/7/merge", &payload));
         assert_eq!(labelled.label_features, BTreeSet::from([7, 42]));
+    }
+
+    #[test]
+    fn only_a_payload_that_says_so_is_about_a_draft() {
+        let occasion = |action: &str, draft: Value| {
+            let mut payload = pull(action, json!({"id": 1}));
+            payload["pull_request"]["draft"] = draft;
+            if action == "edited" {
+                payload["changes"] = json!({"base": {"ref": {"from": "release"}}});
+            }
+            change(of("pull_request", "refs/pull/7/merge", &payload)).occasion
+        };
+        for (action, begins) in [
+            ("opened", true),
+            ("reopened", true),
+            ("edited", true),
+            ("synchronize", false),
+            ("converted_to_draft", false),
+            ("labeled", false),
+        ] {
+            assert_eq!(occasion(action, json!(true)), Occasion::Draft { begins }, "{action}");
+            for draft in [json!(false), json!(null), json!("true")] {
+                assert!(matches!(occasion(action, draft), Occasion::Final(_)), "{action}");
+            }
+        }
+        assert!(matches!(occasion("ready_for_review", json!(true)), Occasion::Final(_)));
     }
 
     #[test]

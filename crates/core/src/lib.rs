@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod line_hash;
 pub mod masking;
 pub mod nearest;
+pub mod observer;
 pub mod opaque;
 pub mod packet;
 pub mod permissions;

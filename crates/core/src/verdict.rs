@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::findings::{all_places, sort_findings};
+use super::observer::is_deferred;
 use super::opaque::opaque_files;
+use super::policy::deferred_name;
 use super::usage::{micro_usd, usd};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, Landing, LensPlan, LensResult,
-    LensStatus, OverflowPolicy, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason, VerdictStatus,
+    LensStatus, ObserverMode, OverflowPolicy, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason,
+    VerdictStatus,
 };
 
 /// Inputs of a verdict.
@@ -27,7 +30,17 @@ pub struct Grounds<'a> {
     pub empty_may_pass: bool,
     /// Codes of the run as a whole that do not decide anything by themselves.
     pub notices: &'a [Code],
+    /// Mode of the observer; `None` where the policy enables none.
+    pub observer: Option<ObserverGrounds>,
     pub policy_preview: Option<PolicyPreview>,
+}
+
+/// The observer's part in a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObserverGrounds {
+    pub mode: ObserverMode,
+    /// True if the policy lets a run in this mode pass.
+    pub may_pass: bool,
 }
 
 /// Reasons against PASS that are found so far.
@@ -120,6 +133,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
         reasons.add_gap(Code::LensRequiredFailed, reason);
     }
     add_optional_gaps(reasons, grounds);
+    add_deferral(reasons, grounds);
     match grounds.cross_check {
         None => {
             reasons.add_gap(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned());
@@ -150,6 +164,32 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     }
 }
 
+/// Adds what waits for a later turn. It is required or not, and in every mode: a check run that passes stays on the head,
+/// and a draft can be merged as soon as it is ready.
+fn add_deferral(reasons: &mut Reasons, grounds: &Grounds<'_>) {
+    let deferred: BTreeSet<String> = grounds
+        .plans
+        .iter()
+        .filter(|plan| is_deferred(plan))
+        .map(|plan| deferred_name(&plan.lens_id))
+        .collect();
+    let mode = match grounds.observer {
+        Some(observer) => observer.mode.as_str(),
+        None => "unknown",
+    };
+    if !deferred.is_empty() {
+        let names = deferred.into_iter().collect::<Vec<_>>().join(", ");
+        let reason = format!(
+            "deferred in mode `{mode}`, until the pull request is ready for review or their turn has come: {names}"
+        );
+        reasons.add_gap(Code::CadenceDeferred, reason);
+    } else if matches!(grounds.observer, Some(observer) if !observer.may_pass) {
+        let reason =
+            format!("no run in mode `{mode}` passes by `observer.pass`; the cross-check gives the verdict");
+        reasons.add_gap(Code::CadenceDeferred, reason);
+    }
+}
+
 /// Adds the optional plans that PASS needs: all in strict mode (S003-109), and in best-effort mode those that had no time
 /// left, since a slow change must not pass by it, and those over a budget whose overflow policy is to stop.
 fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
@@ -157,7 +197,8 @@ fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
         .results
         .iter()
         .copied()
-        .filter(|result| !grounds.required_lens_ids.contains(&result.lens_id) && is_incomplete(result))
+        .filter(|result| !grounds.required_lens_ids.contains(&result.lens_id))
+        .filter(|result| is_incomplete(result) && !waits(grounds, result))
         .collect();
     match grounds.mode {
         RunMode::Strict if !optional.is_empty() => {
@@ -182,6 +223,11 @@ fn add_optional_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>) {
             }
         }
     }
+}
+
+/// Returns whether a result is that of a deferred plan, by the plan and not by the result.
+fn waits(grounds: &Grounds<'_>, result: &LensResult) -> bool {
+    grounds.plans.iter().any(|plan| plan.plan_ordinal == result.plan_ordinal && is_deferred(plan))
 }
 
 /// Returns whether a plan is over a budget and stops the run.
@@ -301,7 +347,8 @@ fn failed_lenses(grounds: &Grounds<'_>) -> Vec<String> {
         .results
         .iter()
         .copied()
-        .filter(|result| grounds.required_lens_ids.contains(&result.lens_id) && is_incomplete(result))
+        .filter(|result| grounds.required_lens_ids.contains(&result.lens_id))
+        .filter(|result| is_incomplete(result) && !waits(grounds, result))
         .collect();
     lens_ids(&failed)
 }

@@ -18,6 +18,7 @@ struct Case {
     files: usize,
     cross_check: Option<bool>,
     empty_may_pass: bool,
+    observer: Option<ObserverGrounds>,
 }
 
 const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -66,6 +67,7 @@ impl Case {
             files: 1,
             cross_check: Some(true),
             empty_may_pass: false,
+            observer: None,
         }
     }
 
@@ -109,6 +111,7 @@ impl Case {
             cross_check: check.as_ref(),
             empty_may_pass: self.empty_may_pass,
             notices: &[],
+            observer: self.observer,
             policy_preview: None,
         })
     }

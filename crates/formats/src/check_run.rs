@@ -1,6 +1,8 @@
 //! Content of a check run: conclusion, page, and annotations of findings at their lines.
 
-use crate::common::{Files, counted, findings_here, is_partial, is_warning, message, reason, verdict_word};
+use crate::common::{
+    Files, counted, findings_here, is_deferred_alone, is_partial, is_warning, message, reason, verdict_word,
+};
 use crate::contract::Report;
 use crate::markdown;
 use qa_contracts::codes::Code;
@@ -47,9 +49,10 @@ impl CheckConclusion {
         }
     }
 
-    fn new(report: &Report<'_>) -> Self {
-        match report.result.final_verdict.conclusion {
-            Conclusion::Pass if is_partial(report) => Self::Neutral,
+    /// Returns the conclusion of a run with a verdict. `is_partial` is true if the policy let it leave files unread.
+    pub fn from_verdict(conclusion: Conclusion, is_partial: bool) -> Self {
+        match conclusion {
+            Conclusion::Pass if is_partial => Self::Neutral,
             Conclusion::Pass => Self::Success,
             Conclusion::Fail => Self::Failure,
             Conclusion::CouldNotComplete => Self::ActionRequired,
@@ -102,13 +105,20 @@ impl CheckReport {
         let files = Files::new(report);
         let shown = blocking.iter().take(MAX_BLOCKING).chain(advisory.iter().take(MAX_ADVISORY));
         Self {
-            conclusion: CheckConclusion::new(report),
-            title: format!("{}: {}", verdict_word(conclusion), reason(report)),
+            conclusion: CheckConclusion::from_verdict(conclusion, is_partial(report)),
+            title: title(report),
             summary: markdown::page(report, MAX_SUMMARY),
             text: not_annotated(blocking.len(), advisory.len()),
             annotations: shown.map(|finding| annotation(finding, &files)).collect(),
         }
     }
+}
+
+fn title(report: &Report<'_>) -> String {
+    if is_deferred_alone(report) {
+        return "Draft: reviewed in part".to_owned();
+    }
+    format!("{}: {}", verdict_word(report.result.final_verdict.conclusion), reason(report))
 }
 
 fn not_annotated(blocking: usize, advisory: usize) -> Option<String> {
@@ -170,6 +180,19 @@ mod tests {
                     .to_owned()
             )
         );
+    }
+
+    #[test]
+    fn a_run_that_lacks_only_what_waits_says_so_and_needs_action() {
+        let mut sample = sample::incomplete();
+        sample.result.final_verdict.error_codes = vec![Code::CadenceDeferred];
+        let report = CheckReport::new(&sample.report(false));
+        assert_eq!(
+            (report.conclusion, report.title.as_str()),
+            (CheckConclusion::ActionRequired, "Draft: reviewed in part")
+        );
+        sample.result.final_verdict.error_codes.push(Code::CrossCheckFailed);
+        assert!(CheckReport::new(&sample.report(false)).title.starts_with("COULD NOT COMPLETE"));
     }
 
     #[test]

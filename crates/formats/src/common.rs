@@ -104,6 +104,9 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
             let verb = if blocking == 1 { "blocks" } else { "block" };
             format!("{} {verb} this change.", counted(blocking, "finding"))
         }
+        Conclusion::CouldNotComplete if is_deferred_alone(report) => {
+            "The change was reviewed in part; the rest waits for a later turn of the observer.".to_owned()
+        }
         Conclusion::CouldNotComplete => {
             "The run could not be completed, so the change was not judged.".to_owned()
         }
@@ -121,6 +124,12 @@ fn opaque_clause(report: &Report<'_>) -> String {
 /// Returns whether changed files were left out of plans, as `limits.allow-omitted` permits.
 pub(crate) fn is_partial(report: &Report<'_>) -> bool {
     !unread_files(&report.result.lens_plans).is_empty()
+}
+
+/// Returns whether a run lacks nothing but what the observer deferred.
+pub(crate) fn is_deferred_alone(report: &Report<'_>) -> bool {
+    let verdict = &report.result.final_verdict;
+    verdict.conclusion == Conclusion::CouldNotComplete && verdict.error_codes == [Code::CadenceDeferred]
 }
 
 /// `1 finding`, `2 findings`, `20,000 findings`.
@@ -441,6 +450,7 @@ pub(crate) fn model_reviews<'a>(report: &Report<'a>) -> Vec<ModelReview<'a>> {
 /// Returns the result of a gate in two words at most.
 pub(crate) fn gate_word(gate: &QaGate) -> &'static str {
     match (gate.passed, gate.error_codes.is_empty()) {
+        (false, false) if gate.error_codes == [Code::CadenceDeferred] => "deferred",
         (true, _) => "passed",
         (false, true) => "failed",
         (false, false) => "no result",

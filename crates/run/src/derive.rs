@@ -27,7 +27,7 @@ use qa_core::pictures::Screenshot;
 use qa_core::policy::file;
 use qa_core::policy::weakening::{added_waivers, models_changed, reviews_changed, weakened};
 use qa_core::policy::{Policy, WAIVERS_PATH};
-use qa_core::verdict::{Grounds, verdict};
+use qa_core::verdict::{Grounds, ObserverGrounds, verdict};
 
 /// The outcome of a run.
 pub struct Outcome {
@@ -95,6 +95,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         cross_check: check.as_ref(),
         empty_may_pass: policy.empty_change == EmptyChange::Pass,
         notices: &executed.notices,
+        observer: observer_grounds(inputs),
         policy_preview: None,
     };
     let binding = verdict(&grounds);
@@ -119,6 +120,12 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
     })
 }
 
+/// Returns the observer's part in the verdict, where the policy enables an observer.
+fn observer_grounds(inputs: &Inputs) -> Option<ObserverGrounds> {
+    let (decision, policy) = (inputs.observer.as_ref()?, inputs.in_force.policy.observer.as_ref()?);
+    Some(ObserverGrounds { mode: decision.mode, may_pass: policy.pass.contains(&decision.mode) })
+}
+
 fn inspected_plans<'a>(plans: &'a [LensPlan], executed: &'a Executed) -> Vec<InspectedPlan<'a>> {
     plans
         .iter()
@@ -134,6 +141,7 @@ pub fn gate_evidence<'a>(inputs: &'a Inputs, key: &'a ExecutionKey) -> gates::Ev
         change_set: &inputs.change_set,
         reports: &inputs.gates,
         execution: &inputs.execution,
+        observer: inputs.observer.as_ref(),
         key,
     }
 }

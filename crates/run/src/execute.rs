@@ -519,9 +519,10 @@ fn is_used(waiver: &Waiver, outcomes: &[PlanOutcome]) -> bool {
 }
 
 /// Returns the codes of planning that a result repeats as warnings. That a change does not concern a lens is in the plan;
-/// as a warning of every run it would be noise.
+/// as a warning of every run it would be noise. That a plan is deferred is an error of its result.
 fn planning_warnings(plan: &LensPlan) -> BTreeSet<Code> {
-    plan.planning_codes.iter().copied().filter(|code| *code != Code::LensNotApplicable).collect()
+    let codes = plan.planning_codes.iter().copied();
+    codes.filter(|code| !matches!(code, Code::LensNotApplicable | Code::CadenceDeferred)).collect()
 }
 
 /// Returns whether more than half of the quotes were not found, or one that stands for places which are not listed.

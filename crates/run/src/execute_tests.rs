@@ -236,6 +236,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
             change_set: &change_set,
             reports: &RecordedGates::default(),
             execution: &RecordedExecution::default(),
+            observer: None,
             key: &qa_core::canonical::sha256(b"").into(),
         },
         replies: crate::reviews::Evidence {
@@ -345,6 +346,7 @@ fn a_cross_check_that_panics_is_reported_and_counts_as_failed() {
         base_rubric: None,
         head_policy: None,
         surveys: Vec::new(),
+        observer: None,
     };
     let inputs = Inputs {
         repo_id: "local".to_owned(),
@@ -356,6 +358,7 @@ fn a_cross_check_that_panics_is_reported_and_counts_as_failed() {
         gates: RecordedGates::default(),
         execution: RecordedExecution::default(),
         replies: RecordedReplies::default(),
+        observer: None,
     };
     let nothing = RecordedLookups::default();
     let lookups = crate::lookup::TreeLookups::from_recording(&nothing);

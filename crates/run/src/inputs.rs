@@ -9,7 +9,7 @@ use super::sweep::ShardResults;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, PolicyModel, RecordedExecution, RecordedGates, RecordedInputs,
-    RecordedReplies, Registry, Rubric, Waiver,
+    RecordedObserver, RecordedReplies, Registry, Rubric, Waiver,
 };
 use qa_core::crosscheck::LineReader;
 use qa_core::escape::visible;
@@ -39,6 +39,8 @@ pub struct Inputs {
     pub execution: RecordedExecution,
     /// Replies of models.
     pub replies: RecordedReplies,
+    /// Decision of the observer; `None` where the policy enables none.
+    pub observer: Option<RecordedObserver>,
 }
 
 /// Sources of the answers that plans ask for while they run: a repository, or the recording of a run.

@@ -89,6 +89,7 @@ fn config_preimage(inputs: &Inputs) -> ConfigPreimage {
         requested_lens_ids: inputs.overrides.lens_ids.clone(),
         overrides: inputs.overrides.recorded(),
         rubric_hash: rubric.as_ref().map(|rubric| rubric.rubric_hash.clone()),
+        observer: inputs.observer.clone(),
         gate_reports_hash: (!policy.gates.is_empty()).then(|| settings_hash(&reports)),
     }
 }

@@ -5,6 +5,7 @@ use super::inputs::{Inputs, Ports};
 use super::reviews::Reviews;
 use qa_contracts::v1::{ChangedFile, FileText, LensPlan, RegistryLens};
 use qa_core::classify::PathSet;
+use qa_core::observer::defer_plans;
 use qa_core::plan::{self, Asking, Candidate, Need};
 use qa_core::policy::reviews::is_review;
 use qa_core::policy::{Policy, WAIVERS_PATH};
@@ -71,14 +72,20 @@ pub fn plans(inputs: &Inputs, ports: &Ports<'_>) -> Vec<LensPlan> {
             asking: asking.as_ref(),
         })
         .collect();
-    plan::plan(
+    let mut plans = plan::plan(
         change_set,
         &inputs.sensitivity,
         policy,
         inputs.overrides.lens_ids.as_deref(),
         &candidates,
         &|gate| gates::command_specs(gate, &gates::selected_commands(gate, policy, change_set, execution)),
-    )
+    );
+    if let Some(observer) = &inputs.observer {
+        let reviews = observer.deferred.iter().filter(|name| is_review(name)).cloned();
+        let gates = gates::deferred_gates(observer, policy, change_set, execution);
+        defer_plans(&mut plans, &reviews.chain(gates).collect());
+    }
+    plans
 }
 
 type NeedOf<'a> = Box<dyn Fn(usize, &ChangedFile) -> Need + Sync + 'a>;

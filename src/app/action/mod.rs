@@ -31,6 +31,7 @@ use super::delta;
 use super::exit::{Exit, Failure};
 use super::finished::Finished;
 use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in, submit_goal};
+use super::observer::ObserverRequest;
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
@@ -410,7 +411,6 @@ fn open_change(
     let refs = number.map(pull_request_refs).unwrap_or_default();
     let repository = repository.completed(&base.commit, &head, base.test_merge.as_ref(), remote, &refs)?;
     let mut settings = environment.settings.clone();
-    settings.extend(crate::config::pace());
     // Lets drift-check fetch the commits by the pull request's refs if the server does not serve them by id.
     settings.extend(number.map(pull_request_setting));
     let request = Request {
@@ -429,6 +429,11 @@ fn open_change(
             token: inputs.token.clone(),
         },
         label_features: change.label_features.clone(),
+        observer: ObserverRequest {
+            occasion: change.occasion_in(&environment.context.run_attempt),
+            earlier: None,
+            pace: crate::config::pace(),
+        },
         settings,
         document: None,
     };

@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use super::console;
 use super::exit::Failure;
 use super::inputs::{HeadTrust, Opened, Request, policy_in_file, read_policy};
+use super::observer::ObserverRequest;
 use super::prepare::prepare_by;
 use super::progress::TerminalProgress;
 use crate::git::{GitObjects, Merged, OpenRepository};
@@ -194,6 +195,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         head_trust: HeadTrust::Own,
         models: super::inputs::ModelUse::default(),
         label_features: Default::default(),
+        observer: ObserverRequest::of_command(None),
         settings: Vec::new(),
         document: None,
     }

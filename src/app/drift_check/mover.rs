@@ -142,6 +142,7 @@ mod tests {
             requested_lens_ids: None,
             overrides: InputOverrides::default(),
             gate_reports_hash: None,
+            observer: None,
         };
         (key, config)
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AdapterId, AuthScheme, Effort, LensClass, PermissionProfileId, Preset, RunMode, SamplingMode, Surface,
-    WorktreeMode,
+    AdapterId, AuthScheme, Effort, LensClass, PermissionProfileId, Preset, RecordedObserver, RunMode,
+    SamplingMode, Surface, WorktreeMode,
 };
 use crate::artifact::{Artifact, schema_tag};
 use crate::ids::{CommitId, Sha256Hex, TreeId};
@@ -290,4 +290,8 @@ pub struct ConfigPreimage {
     pub overrides: InputOverrides,
     /// The digest over the reports that gates read and over the versions of what reads them; null without gates.
     pub gate_reports_hash: Option<Sha256Hex>,
+    /// The observer's decision; absent where the policy enables no observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub observer: Option<RecordedObserver>,
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GateName, Side};
+use super::{GateName, RecordedObserver, Side};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{CommitId, RepoPath, Sha256Hex};
@@ -158,6 +158,10 @@ pub struct RecordedInputs {
     pub head_policy: Option<String>,
     /// Surveys for ratchets, by rule and population.
     pub surveys: Vec<RecordedSurvey>,
+    /// The observer's decision; absent where the policy enables no observer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub observer: Option<RecordedObserver>,
 }
 
 impl Artifact for RecordedInputs {

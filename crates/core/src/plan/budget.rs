@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::observer::is_deferred;
 use crate::policy::Policy;
 use crate::usage::micro_usd;
 use qa_contracts::codes::Code;
@@ -17,6 +18,11 @@ pub struct Refusal {
 }
 
 impl Refusal {
+    /// Refuses a plan that waits for a later turn.
+    fn deferred() -> Self {
+        Self { status: LensStatus::Skipped, code: Code::CadenceDeferred, escalated: false }
+    }
+
     /// Refuses a plan over a budget, as its overflow policy says.
     pub fn over_budget(plan: &LensPlan, code: Code) -> Self {
         let (status, escalated) = match plan.overflow_policy {
@@ -28,7 +34,7 @@ impl Refusal {
     }
 }
 
-/// Walks plans in queue order and reserves the maximum usage of each; the actual usage changes nothing later. Returns
+/// Walks plans in queue order and reserves the maximum usage of each that is not deferred; the actual usage changes nothing later. Returns
 /// one entry per plan, `None` where it is admitted.
 pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
     let mut tokens_left = policy.max_tokens;
@@ -37,6 +43,9 @@ pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
     plans
         .iter()
         .map(|plan| {
+            if is_deferred(plan) {
+                return Some(Refusal::deferred());
+            }
             if let Some(review) = &plan.review {
                 let settings = policy.lenses.get(&plan.lens_id).and_then(|lens| lens.review.as_ref());
                 let limit = match settings {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::file::PolicyTextError;
+use super::observer::ObserverPolicy;
 use super::reviews::{ReviewPolicy, is_review};
 use super::strengths::in_scope;
 use crate::classify::{GlobError, ScopeGlobs};
@@ -182,6 +183,9 @@ pub struct Policy {
     pub gates: BTreeMap<GateName, GatePolicy>,
     /// Frozen rubric that changes are checked against.
     pub consistency: Option<NamedRubric>,
+    /// Settings of the observer; `None` where it is not enabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observer: Option<ObserverPolicy>,
     /// Models of reviews, by name.
     pub models: BTreeMap<String, PolicyModel>,
     pub rules: BTreeMap<String, ScopeStrengths>,
@@ -194,9 +198,11 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Disables quality gates and reviews, whose results depend on other tools' reports and models' replies.
+    /// Disables quality gates and reviews, whose results depend on other tools' reports and models' replies, and the
+    /// observer, which defers nothing else.
     pub fn disable_gates_and_reviews(&mut self) {
         self.gates.clear();
+        self.observer = None;
         for (id, lens) in &mut self.lenses {
             if gates::find(id).is_some() || is_review(id) {
                 (lens.enabled, lens.required) = (false, false);

@@ -3,6 +3,7 @@
 mod check;
 mod effective;
 pub mod file;
+pub(crate) mod observer;
 mod resolve;
 pub mod reviews;
 pub(crate) mod settings;
@@ -14,4 +15,5 @@ pub mod weakening;
 pub use effective::{
     GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, POLICY_PATH, Policy, PolicyError, WAIVERS_PATH,
 };
+pub use observer::{ObserverPolicy, deferred_name};
 pub use strengths::{everywhere, in_scope, presets};

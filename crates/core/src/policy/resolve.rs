@@ -1,10 +1,11 @@
 //! Makes a policy file, the run's inputs and the defaults into the effective policy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::effective::{
     CONSISTENCY, GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, Policy, PolicyError, globs_of,
 };
+use super::observer::ObserverPolicy;
 use super::reviews::{self, ReviewPolicy, is_review};
 use super::settings::{self, NumberSetting};
 use super::strengths::{in_preset, scope_slot};
@@ -13,8 +14,8 @@ use crate::classify::{GlobError, PathSet, ScopeGlobs, is_glob};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PolicyFile, PolicyImportBoundary, Preset,
-    Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
+    BlockingPolicy, EmptyChange, GateName, ObserverMode, OverflowPolicy, PolicyFile, PolicyImportBoundary,
+    Preset, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
 };
 
 /// Collects each effective value with its origin.
@@ -124,7 +125,9 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
         u64::to_string,
     );
     ScopeGlobs::new(|scope| globs_of(&file.scopes, scope))?;
+    let observer = resolve_observer(file, origin)?;
     Ok(Policy {
+        observer,
         preset,
         mode,
         repo_id: file.repo_id.clone(),
@@ -151,6 +154,32 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
         max_concurrency: max_concurrency.clamp(1, 64),
         settings: origins.0,
     })
+}
+
+/// Resolves the observer's table. Its settings are listed where it is enabled.
+fn resolve_observer(file: &PolicyFile, origins: &mut Origins) -> Result<Option<ObserverPolicy>, GlobError> {
+    let globs = file.observer.iter().flat_map(|stated| stated.defer.iter().flatten());
+    PathSet::new(globs.map(String::as_str))?;
+    let observer = ObserverPolicy::from_file(file);
+    if let (Some(stated), Some(observer)) = (&file.observer, &observer) {
+        origins.number(&settings::OBSERVER_CADENCE, file);
+        origins.number(&settings::OBSERVER_COOLDOWN, file);
+        let lists = [
+            ("observer.defer", stated.defer.is_some(), observer.defer.clone()),
+            ("observer.execute", stated.execute.is_some(), mode_names(&observer.execute)),
+            ("observer.pass", stated.pass.is_some(), mode_names(&observer.pass)),
+        ];
+        for (name, is_stated, list) in lists {
+            let origin = if is_stated { "policy" } else { "default" };
+            let (name, origin) = (name.to_owned(), origin.to_owned());
+            origins.0.push(SettingOrigin { name, value: list.join(" "), origin });
+        }
+    }
+    Ok(observer)
+}
+
+fn mode_names(modes: &BTreeSet<ObserverMode>) -> Vec<String> {
+    modes.iter().map(ObserverMode::to_string).collect()
 }
 
 fn resolve_limits(file: &PolicyFile, origins: &mut Origins) -> Limits {

@@ -6,7 +6,7 @@ use qa_contracts::v1::PolicyFile;
 /// A number of the policy file.
 pub(crate) struct NumberSetting {
     /// Key path, with dots.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Returns the value in a file.
     pub(super) stated: fn(&PolicyFile) -> Option<u64>,
     pub(super) least: u64,
@@ -118,6 +118,20 @@ pub(crate) static MAX_PULL_REQUEST_COST_MICRO_USD: NumberSetting = number(
 );
 pub(crate) static RUBRIC: NumberSetting =
     number("consistency.rubric", |file| file.consistency.rubric, 1, 1_000_000, None);
+pub(crate) static OBSERVER_CADENCE: NumberSetting = number(
+    "observer.cadence",
+    |file| file.observer.as_ref().and_then(|observer| observer.cadence),
+    1,
+    1000,
+    Some(3),
+);
+pub(crate) static OBSERVER_COOLDOWN: NumberSetting = number(
+    "observer.cooldown",
+    |file| file.observer.as_ref().and_then(|observer| observer.cooldown),
+    1,
+    1000,
+    Some(1),
+);
 
 /// All of them.
 pub(super) static NUMBERS: &[&NumberSetting] = &[
@@ -145,6 +159,8 @@ pub(super) static NUMBERS: &[&NumberSetting] = &[
     &MAX_COST_MICRO_USD,
     &MAX_PULL_REQUEST_COST_MICRO_USD,
     &RUBRIC,
+    &OBSERVER_CADENCE,
+    &OBSERVER_COOLDOWN,
 ];
 
 #[cfg(test)]

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use crate::ports::{BlobRead, Objects, PortError};
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
-    ChangeSet, CwdMode, ExecutionCommandSpec, GateName, RecordedExecution, RecordedManifest, Side,
+    ChangeSet, CwdMode, ExecutionCommandSpec, GateName, RecordedExecution, RecordedManifest,
+    RecordedObserver, Side,
 };
 use qa_core::gates::class;
 use qa_core::permissions::Permission;
-use qa_core::policy::{GatePolicy, Policy};
+use qa_core::policy::{GatePolicy, Policy, deferred_name};
 use qa_core::secrets;
 use qa_gates::manifests::{ManifestUse, directory_of, manifest_use, upwards};
 use qa_gates::selection::{SelectedCommand, Selection, select_commands, select_declared};
@@ -37,6 +38,37 @@ pub fn selected_commands(
     let declared = select_declared(gate, &settings.commands, settings.run_base, &paths);
     selection.commands.extend(declared);
     selection
+}
+
+/// Returns whether the observer defers a gate's commands for this change: its own, or those of a gate whose tests it reads.
+pub(crate) fn is_deferred(
+    gate: GateName,
+    observer: &RecordedObserver,
+    policy: &Policy,
+    change_set: &ChangeSet,
+    recorded: &RecordedExecution,
+) -> bool {
+    let Some(settings) = policy.gates.get(&gate).filter(|_| waits(observer, gate)) else { return false };
+    let read = settings.tests_of.iter().filter(|read| waits(observer, **read));
+    std::iter::once(&gate)
+        .chain(read)
+        .any(|gate| !selected_commands(*gate, policy, change_set, recorded).commands.is_empty())
+}
+
+fn waits(observer: &RecordedObserver, gate: GateName) -> bool {
+    observer.deferred.contains(&deferred_name(gate.as_str()))
+}
+
+/// Returns the names of the gates whose commands the observer defers for this change.
+pub fn deferred_gates(
+    observer: &RecordedObserver,
+    policy: &Policy,
+    change_set: &ChangeSet,
+    recorded: &RecordedExecution,
+) -> BTreeSet<String> {
+    let gates =
+        policy.gates.keys().filter(|gate| is_deferred(**gate, observer, policy, change_set, recorded));
+    gates.map(|gate| deferred_name(gate.as_str())).collect()
 }
 
 /// Returns the directories of each file at the base and at head.

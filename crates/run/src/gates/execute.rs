@@ -16,8 +16,8 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
-    ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedOutput,
-    RecordedReportOutput, Side,
+    ChangeSet, ExecutionLayers, GateName, RecordedCommand, RecordedExecution, RecordedObserver,
+    RecordedOutput, RecordedReportOutput, Side,
 };
 use qa_core::canonical;
 use qa_core::classify::glob_directory;
@@ -43,6 +43,8 @@ pub struct CommandRunner<'a> {
     /// Requested lenses; `None` for all.
     pub requested: Option<&'a [String]>,
     pub change_set: &'a ChangeSet,
+    /// Decision of the observer, which may defer commands.
+    pub observer: Option<&'a RecordedObserver>,
     pub command_sandbox: &'a dyn CommandSandbox,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
@@ -56,7 +58,7 @@ impl CommandRunner<'_> {
             .policy
             .gates
             .keys()
-            .filter(|gate| self.is_selected(**gate))
+            .filter(|gate| self.is_selected(**gate) && !self.is_deferred(**gate, recorded))
             .map(|gate| {
                 let selection = calls::selected_commands(*gate, self.policy, self.change_set, recorded);
                 let permission = calls::permission(*gate, self.policy, &selection);
@@ -117,6 +119,11 @@ impl CommandRunner<'_> {
     fn is_selected(&self, gate: GateName) -> bool {
         self.readers(gate)
             .any(|reader| self.requested.is_none_or(|all| all.iter().any(|lens| lens == reader.as_str())))
+    }
+
+    fn is_deferred(&self, gate: GateName, recorded: &RecordedExecution) -> bool {
+        let Self { policy, change_set, observer, .. } = *self;
+        observer.is_some_and(|observer| calls::is_deferred(gate, observer, policy, change_set, recorded))
     }
 
     fn is_required(&self, gate: GateName) -> bool {

@@ -13,7 +13,8 @@ mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use calls::{command_specs, has_commands, manifests, selected_commands};
+use calls::is_deferred;
+pub use calls::{command_specs, deferred_gates, has_commands, manifests, selected_commands};
 pub use execute::CommandRunner;
 pub use features::current_feature;
 pub use idle_tests::record_idle_tests;
@@ -31,7 +32,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     ChangeSet, ExecutionAudit, GateName, PolicyReport, RecordUse, RecordedExecution, RecordedGates,
-    RecordedReport, RecordedStep, RunMode, Scope, Side,
+    RecordedObserver, RecordedReport, RecordedStep, RunMode, Scope, Side,
 };
 use qa_core::classify::is_glob;
 use qa_core::crosscheck::{GateReports, ReportEntry};
@@ -85,6 +86,8 @@ pub struct Evidence<'a> {
     pub change_set: &'a ChangeSet,
     pub reports: &'a RecordedGates,
     pub execution: &'a RecordedExecution,
+    /// Decision of the observer, which may defer commands.
+    pub observer: Option<&'a RecordedObserver>,
     /// Execution key, which is part of the paths of worktrees.
     pub key: &'a ExecutionKey,
 }
@@ -93,6 +96,11 @@ impl<'a> Evidence<'a> {
     fn features(&self) -> FeatureEvidence<'a> {
         let Self { policy, change_set, reports, .. } = *self;
         FeatureEvidence { policy, change_set, recorded: reports }
+    }
+
+    fn is_deferred(&self, gate: GateName) -> bool {
+        let Self { policy, change_set, execution, observer, .. } = *self;
+        observer.is_some_and(|observer| is_deferred(gate, observer, policy, change_set, execution))
     }
 }
 
@@ -128,6 +136,10 @@ pub(crate) struct GateReport {
 /// Judges a gate from its recorded reports and commands.
 pub(crate) fn judge_gate(gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> GateOutcome {
     let mut outcome = GateOutcome { passed: true, ..GateOutcome::default() };
+    if evidence.is_deferred(gate) {
+        outcome.judge_imports_alone(gate, evidence);
+        return outcome;
+    }
     let all = outcome.judge_all(gate, plan_ordinal, evidence);
     if !gate.runs_tests() {
         outcome.check_scope(gate, &all, evidence);
@@ -291,6 +303,14 @@ fn code_of(error: &ReportError) -> Code {
 }
 
 impl GateOutcome {
+    /// Judges the reports of a gate whose commands wait for a later turn: what they find counts now.
+    fn judge_imports_alone(&mut self, gate: GateName, evidence: &Evidence<'_>) {
+        if let Some(settings) = evidence.policy.gates.get(&gate) {
+            let _findings_alone = self.judge_reports(gate, &settings.reports, evidence);
+        }
+        self.summary.push("its commands wait for a later turn".to_owned());
+    }
+
     /// Judges all reports and commands of a gate, with those of the gates whose tests it reads.
     fn judge_all(&mut self, gate: GateName, plan_ordinal: u64, evidence: &Evidence<'_>) -> Vec<GateReport> {
         let Some(settings) = evidence.policy.gates.get(&gate) else { return Vec::new() };
