@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::policy::Overrides;
+use crate::policy::weakening::weakened;
 use qa_contracts::v1::{LensClass, Registry, RegistryLens};
 
 const DRAFT: Occasion = Occasion::Draft { begins: false };
@@ -181,4 +182,25 @@ fn a_table_that_could_not_be_followed_is_refused() {
         let error = Policy::parse(Some(&text), &Overrides::default(), &registry()).unwrap_err().to_string();
         assert!(error.contains(expected), "{table}: {error}");
     }
+}
+
+#[test]
+fn a_policy_is_weaker_where_more_waits_or_more_modes_pass() {
+    let names = |base: &str, head: &str| -> Vec<String> {
+        weakened(&policy(base), &policy(head)).into_iter().map(|setting| setting.name).collect()
+    };
+    let on = |more: &str| format!("[observer]\nenabled = true\n{more}");
+    let off = "[observer]\nenabled = false";
+    let strict = on("pass = [\"cross-check\"]");
+    let nothing = Vec::<String>::new();
+    assert_eq!(names("", &on("")), ["observer.defer"]);
+    assert_eq!(names(&on(""), off), nothing);
+    assert_eq!(
+        names(&on("defer = [\"review-*\"]"), &on("defer = [\"review-*\", \"gate:*\"]")),
+        ["observer.defer"]
+    );
+    assert_eq!(names(&on("defer = [\"review-*\", \"gate:*\"]"), &on("defer = [\"gate:*\"]")), nothing);
+    assert_eq!(names(&strict, &on("")), ["observer.pass"]);
+    assert_eq!(names(&strict, off), ["observer.pass"]);
+    assert_eq!(names(&on(""), &strict), nothing);
 }

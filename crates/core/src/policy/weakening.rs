@@ -7,8 +7,8 @@ use super::reviews::ReviewPolicy;
 use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, OverflowPolicy, PermissionProfileId, PolicyCommand, PolicyFeature,
-    PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, ObserverMode, OverflowPolicy, PermissionProfileId, PolicyCommand,
+    PolicyFeature, PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
 };
 
 /// A setting's value, with a rank that is higher the stricter the value is.
@@ -306,5 +306,16 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
         .gates
         .iter()
         .map(|(gate, settings)| (format!("gates.{gate}.except"), settings.except.iter().cloned().collect()));
-    scopes.chain(ignores).chain(execution).chain(gates).collect()
+    scopes.chain(ignores).chain(execution).chain(gates).chain(observer_lists(policy)).collect()
+}
+
+/// Returns what drafts leave for later, and the modes that may pass. Without an observer nothing waits and every run may
+/// pass, so one is weaker only by what it defers, and its absence only where not every mode may pass.
+fn observer_lists(policy: &Policy) -> [(String, BTreeSet<String>); 2] {
+    let (defer, pass) = match &policy.observer {
+        Some(observer) => (observer.defer.iter().cloned().collect(), observer.pass.clone()),
+        None => (BTreeSet::new(), ObserverMode::ALL.iter().copied().collect()),
+    };
+    let pass = pass.iter().map(ObserverMode::to_string).collect();
+    [("observer.defer".to_owned(), defer), ("observer.pass".to_owned(), pass)]
 }
