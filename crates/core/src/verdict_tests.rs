@@ -320,6 +320,53 @@ fn an_outage_is_forgiven_only_in_best_effort_and_where_the_lens_is_optional() {
     }
 }
 
+/// Makes a result that of a deferred plan, whatever the plan says.
+fn defer_result(case: &mut Case, index: usize) {
+    let result = &mut case.results[index];
+    (result.status, result.degraded) = (LensStatus::Skipped, true);
+    result.error_codes = vec![Code::CadenceDeferred];
+}
+
+#[test]
+fn a_deferred_plan_keeps_a_run_from_passing_and_hides_nothing_that_blocks() {
+    let observer = Some(ObserverGrounds { mode: ObserverMode::Cadence, may_pass: true });
+    for (mode, index) in
+        [(RunMode::Strict, 0), (RunMode::Strict, 1), (RunMode::BestEffort, 0), (RunMode::BestEffort, 1)]
+    {
+        let mut case = Case { mode, observer, ..Case::clean() };
+        case.plans[index].planning_codes.push(Code::CadenceDeferred);
+        defer_result(&mut case, index);
+        let verdict = case.judge();
+        assert_eq!(verdict.conclusion, Conclusion::CouldNotComplete, "{mode} {index}");
+        assert_eq!(verdict.error_codes, [Code::CadenceDeferred], "a deferred plan has not failed");
+        let names = ["a", "b"][index];
+        let reason = format!(
+            "deferred in mode `cadence`, until the pull request is ready for review or their turn has come: {names}"
+        );
+        assert_eq!(verdict.rationale, [reason]);
+        make_worse(&mut case, &Trouble::Blocking(1 - index));
+        assert_eq!(case.judge().conclusion, Conclusion::Fail, "{mode} {index}");
+    }
+    // A result that only claims to be deferred has failed.
+    let mut case = Case { observer, ..Case::clean() };
+    defer_result(&mut case, 0);
+    assert!(case.judge().error_codes.contains(&Code::LensRequiredFailed));
+    // A plan that is deferred and has a complete result contradicts itself.
+    let mut case = Case { observer, ..Case::clean() };
+    case.plans[1].planning_codes.push(Code::CadenceDeferred);
+    assert_eq!(case.judge().conclusion, Conclusion::CouldNotComplete);
+}
+
+#[test]
+fn only_modes_that_the_policy_accepts_pass() {
+    for may_pass in [true, false] {
+        let observer = Some(ObserverGrounds { mode: ObserverMode::Bootstrap, may_pass });
+        let verdict = Case { observer, ..Case::clean() }.judge();
+        assert_eq!(verdict.conclusion == Conclusion::Pass, may_pass);
+        assert_eq!(verdict.error_codes.contains(&Code::CadenceDeferred), !may_pass);
+    }
+}
+
 #[test]
 fn a_plan_without_time_keeps_a_run_from_passing_in_either_mode() {
     for (mode, index) in [(RunMode::Strict, 1), (RunMode::BestEffort, 1), (RunMode::BestEffort, 0)] {
