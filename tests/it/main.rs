@@ -59,6 +59,7 @@ mod members;
 mod models;
 mod observe;
 mod observer;
+mod observer_model;
 mod options;
 mod overlap;
 mod phases;
