@@ -7,13 +7,13 @@ use super::skill_input::{normalized_input_hash, recorded_overrides};
 use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
-    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LensResult, RunPhase, SkillInput,
-    SkillResult, Trace,
+    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LensResult, RecordedInputs, RunPhase,
+    SkillInput, SkillResult, Trace,
 };
 use qa_core::phases::{RunEvent, next};
-use qa_core::policy::Policy;
 use qa_core::verdict::{Grounds, verdict};
 use qa_formats::answers::Judged;
+use qa_run::derive::observer_grounds;
 use qa_run::inputs::PolicyInForce;
 use qa_run::keys::{execution_key, settings_hash};
 
@@ -34,7 +34,9 @@ impl JudgedRun {
         let (input, result): (SkillInput, SkillResult) = (run.artifact()?, run.artifact()?);
         let change_set: ChangeSet = run.artifact()?;
         let registry = qa_lenses::registry();
-        let policy = PolicyInForce::parse(run.artifact()?, &recorded_overrides(&input), &registry)?.policy;
+        let recorded: RecordedInputs = run.artifact()?;
+        let observer = recorded.observer.clone();
+        let policy = PolicyInForce::parse(recorded, &recorded_overrides(&input), &registry)?.policy;
         let Trace { execution_key_preimage: preimage, config_preimage: config, .. } = run.artifact()?;
         let keys = [&result.execution_key, &execution_key(&preimage)];
         check(keys.into_iter().all(|key| *key == run.hashes.execution_key), "its key is another")?;
@@ -48,9 +50,24 @@ impl JudgedRun {
         check(commits.windows(2).all(|pair| pair[0] == pair[1]), "its parts name different commits")?;
         let input_hash = normalized_input_hash(&input);
         check(input_hash == result.normalized_input_hash, "its result is that of another input")?;
-        let verdict: FinalVerdict = run.artifact()?;
-        check(verdict == result.final_verdict, "its two verdicts differ")?;
-        let again = verdict_again(&run, &result, &change_set, &policy)?;
+        let stored: FinalVerdict = run.artifact()?;
+        check(stored == result.final_verdict, "its two verdicts differ")?;
+        let (coverage, cross_check): (Coverage, CrossCheck) = (run.artifact()?, run.artifact()?);
+        let results: Vec<&LensResult> = result.lens_results.iter().collect();
+        let again = verdict(&Grounds {
+            mode: policy.mode,
+            required_lens_ids: &policy.required_lens_ids(),
+            plans: &result.lens_plans,
+            results: &results,
+            change_set: &change_set,
+            coverage: &coverage,
+            cross_check: (cross_check != CrossCheck::unavailable()).then_some(&cross_check),
+            empty_may_pass: policy.empty_change == EmptyChange::Pass,
+            observer: observer_grounds(observer.as_ref(), &policy),
+            // Notices and the preview of head's policy decide nothing, and are taken as stored.
+            notices: &stored.warning_codes,
+            policy_preview: stored.policy_preview.clone(),
+        });
         check(again == result.final_verdict, "its verdict does not follow from its results")?;
         let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
         Ok(Self { result, change_set, phase })
@@ -59,30 +76,6 @@ impl JudgedRun {
     pub(crate) fn judged(&self) -> Judged<'_> {
         Judged { result: &self.result, change_set: &self.change_set, phase: self.phase }
     }
-}
-
-/// Judges the stored results again. The preview of head's policy and the notices decide nothing and are taken as stored.
-fn verdict_again(
-    run: &RunDirectory,
-    result: &SkillResult,
-    change_set: &ChangeSet,
-    policy: &Policy,
-) -> Result<FinalVerdict, Failure> {
-    let (coverage, cross_check): (Coverage, CrossCheck) = (run.artifact()?, run.artifact()?);
-    let stored = &result.final_verdict;
-    let results: Vec<&LensResult> = result.lens_results.iter().collect();
-    Ok(verdict(&Grounds {
-        mode: policy.mode,
-        required_lens_ids: &policy.required_lens_ids(),
-        plans: &result.lens_plans,
-        results: &results,
-        change_set,
-        coverage: &coverage,
-        cross_check: (cross_check != CrossCheck::unavailable()).then_some(&cross_check),
-        empty_may_pass: policy.empty_change == EmptyChange::Pass,
-        notices: &stored.warning_codes,
-        policy_preview: stored.policy_preview.clone(),
-    }))
 }
 
 fn check(holds: bool, reason: &str) -> Result<(), Failure> {

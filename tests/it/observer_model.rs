@@ -71,10 +71,20 @@ enum Progress {
 
 const STAGES: [Progress; 3] = [Progress::Queued, Progress::Started, Progress::Concluded];
 
+/// A head, as far as a trace can come back to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Head {
+    First,
+    /// The newest push.
+    Latest,
+    /// An earlier push, which no event leads back to.
+    Gone,
+}
+
 /// A run, with what it will conclude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Run {
-    head: u8,
+    head: Head,
     base: u8,
     is_draft: bool,
     conclusion: CheckConclusionWord,
@@ -108,11 +118,10 @@ struct Setup {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     is_draft: bool,
-    head: u8,
+    head: Head,
     base: u8,
-    heads: u8,
-    /// Newest check run with the required name, for each head.
-    checks: Vec<Option<Run>>,
+    /// Newest check run with the required name of the first head, and of the latest.
+    checks: [Option<Run>; 2],
     /// Runs without a conclusion, the oldest first. Those that are started may still be the newest check run of a head.
     pending: Vec<Run>,
     /// Newest run of the pull request, which can be started again.
@@ -134,12 +143,15 @@ enum Hole {
 
 type Judged = (CheckConclusionWord, bool, bool);
 
+/// Policy, trigger and turns before of a run.
+type Question = (usize, String, Option<(u64, Option<u64>)>);
+
 /// The product between an event and a check run.
 struct Product {
     policies: Vec<Policy>,
     /// Replaces the conclusion of a run, to show that the model notices a wrong one.
     broken: Option<fn(CheckConclusion, bool) -> CheckConclusion>,
-    known: RefCell<HashMap<(usize, String, Option<(u64, Option<u64>)>), Judged>>,
+    known: RefCell<HashMap<Question, Judged>>,
 }
 
 const REVIEW: &str = "
@@ -311,10 +323,9 @@ impl State {
     fn opened(is_draft: bool) -> Self {
         Self {
             is_draft,
-            head: 0,
+            head: Head::First,
             base: 0,
-            heads: 1,
-            checks: vec![None],
+            checks: [None; 2],
             pending: Vec::new(),
             newest: None,
             turns: 0,
@@ -328,11 +339,15 @@ impl State {
         if self.is_draft || setup.has_queue {
             return Err(());
         }
-        let check = self.checks[usize::from(self.head)].ok_or(())?;
+        let check = self.check().ok_or(())?;
         if check.progress != Progress::Concluded || !passes(check.conclusion) {
             return Err(());
         }
         Ok(self.hole(check))
+    }
+
+    fn check(&self) -> Option<Run> {
+        self.checks[self.head as usize]
     }
 
     fn hole(&self, check: Run) -> Option<Hole> {
@@ -349,7 +364,7 @@ impl State {
         if setup.other_name && run.is_draft {
             return;
         }
-        let slot = &mut self.checks[usize::from(run.head)];
+        let Some(slot) = self.checks.get_mut(run.head as usize) else { return };
         // A check run that was created later stays the newest one.
         let is_newest = before == Progress::Queued || *slot == Some(Run { progress: before, ..run });
         if is_newest {
@@ -379,11 +394,16 @@ impl State {
         self.show(setup, Run { progress: Progress::Concluded, ..run }, run.progress);
     }
 
-    fn moved(&self, head: u8) -> Self {
+    /// Returns the state after a push, or after a push back to the first head.
+    fn moved(&self, head: Head) -> Self {
         let mut state = self.clone();
         state.head = head;
-        state.heads = state.heads.max(head + 1);
-        state.checks.resize(usize::from(state.heads), None);
+        state.checks[Head::Latest as usize] = None;
+        for run in state.pending.iter_mut().chain(&mut state.newest) {
+            if run.head == Head::Latest {
+                run.head = Head::Gone;
+            }
+        }
         state
     }
 }
@@ -445,10 +465,10 @@ impl Enumeration<'_> {
                 self.triggered(&draft, &trigger("converted_to_draft", true))
             }
             Event::Synchronize => {
-                self.triggered(&state.moved(state.heads), &trigger("synchronize", state.is_draft))
+                self.triggered(&state.moved(Head::Latest), &trigger("synchronize", state.is_draft))
             }
-            Event::ForcePush if state.head != 0 => {
-                self.triggered(&state.moved(0), &trigger("synchronize", state.is_draft))
+            Event::ForcePush if state.head != Head::First => {
+                self.triggered(&state.moved(Head::First), &trigger("synchronize", state.is_draft))
             }
             Event::Reopened => self.triggered(state, &trigger("reopened", state.is_draft)),
             Event::BaseChanged => {
@@ -475,8 +495,7 @@ impl Enumeration<'_> {
                     state.pending.pop();
                     let ended = Run { conclusion: CheckConclusion::Cancelled.as_str(), ..run };
                     if run.progress == Progress::Started {
-                        let slot = &mut state.checks[usize::from(run.head)];
-                        if *slot == Some(run) {
+                        for slot in state.checks.iter_mut().filter(|slot| **slot == Some(run)) {
                             *slot = Some(Run { progress: Progress::Concluded, ..ended });
                         }
                     }
@@ -486,13 +505,15 @@ impl Enumeration<'_> {
             },
             Event::Enqueued if self.setup.has_queue && !state.is_draft => self.enqueued(state),
             Event::MergeAttempted if state.merge(self.setup).is_ok() => vec![state.clone()],
-            _ => Vec::new(),
+            Event::Ready | Event::Back | Event::ForcePush | Event::Enqueued | Event::MergeAttempted => {
+                Vec::new()
+            }
         }
     }
 
     /// A queue takes a head whose checks pass, and lands the group whose own check run passes.
     fn enqueued(&self, state: &State) -> Vec<State> {
-        let check = state.checks[usize::from(state.head)];
+        let check = state.check();
         if !matches!(check, Some(check) if check.progress == Progress::Concluded && passes(check.conclusion))
         {
             return Vec::new();

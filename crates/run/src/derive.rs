@@ -17,7 +17,7 @@ use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
     FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
-    RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
+    RecordedObserver, RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
 };
 use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
@@ -95,7 +95,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         cross_check: check.as_ref(),
         empty_may_pass: policy.empty_change == EmptyChange::Pass,
         notices: &executed.notices,
-        observer: observer_grounds(inputs),
+        observer: observer_grounds(inputs.observer.as_ref(), policy),
         policy_preview: None,
     };
     let binding = verdict(&grounds);
@@ -121,9 +121,9 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
 }
 
 /// Returns the observer's part in the verdict, where the policy enables an observer.
-fn observer_grounds(inputs: &Inputs) -> Option<ObserverGrounds> {
-    let (decision, policy) = (inputs.observer.as_ref()?, inputs.in_force.policy.observer.as_ref()?);
-    Some(ObserverGrounds { mode: decision.mode, may_pass: policy.pass.contains(&decision.mode) })
+pub fn observer_grounds(decision: Option<&RecordedObserver>, policy: &Policy) -> Option<ObserverGrounds> {
+    let mode = decision?.mode;
+    Some(ObserverGrounds { mode, may_pass: policy.observer.as_ref()?.pass.contains(&mode) })
 }
 
 fn inspected_plans<'a>(plans: &'a [LensPlan], executed: &'a Executed) -> Vec<InspectedPlan<'a>> {

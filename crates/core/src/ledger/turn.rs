@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{MOST_DEFERRED, MOST_MERGE_BASES};
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
-use qa_contracts::v1::{Conclusion, LedgerTurn, LensResult, LensStatus, TurnCounts, ObserverMode, TurnProgress};
+use qa_contracts::v1::{
+    Conclusion, LedgerTurn, LensResult, LensStatus, ObserverMode, TurnCounts, TurnProgress,
+};
 
 /// A judged head, before it has a number and a place in the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
