@@ -3,6 +3,8 @@
 use super::rows::DETECTIONS;
 use crate::contract::Inspection;
 use crate::pattern::Pattern;
+use crate::scan::{Kind, Scanner};
+use qa_core::classify;
 use qa_core::packet::Packet;
 
 /// Statements that write to a log, or set one up.
@@ -13,6 +15,13 @@ static LOGGING: Pattern = Pattern::new(
 static SERVICE: Pattern = Pattern::new(r"(?i)\b(?:stripe|paypal|braintree|adyen|livemode|sandbox)");
 /// Variables that set such a mode.
 const MODES: &[&str] = &["IS_TEST", "TEST_MODE", "TESTING"];
+/// Begin of a statement that depends on a condition.
+static CONDITION: Pattern = Pattern::new(r"^(?:else\s+if|elif|elsif|if|unless|while)\b");
+static ASSIGNS: Pattern = Pattern::new(r"[^=!<>]=[^=]");
+/// Ends of a line whose statement goes on in the next one.
+const OPENS: [char; 7] = ['(', '[', '=', ',', '?', '&', '|'];
+/// Lines of a statement, or of a branch, that are read.
+const MOST_LINES: usize = 6;
 /// Longest call that is read, over its lines.
 const LONGEST_CALL: usize = 80;
 /// Longest branch that is read.
@@ -25,6 +34,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         return found;
     };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let language = classify::language(packet.path());
     found.drafts.retain(|draft| {
         let first = usize::try_from(draft.start_line.saturating_sub(1)).unwrap_or(usize::MAX);
         let column = usize::try_from(draft.start_column.saturating_sub(1)).unwrap_or_default();
@@ -32,10 +42,52 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         let behind =
             rest.get(column..).and_then(|rest| rest.strip_prefix(draft.quote.as_str())).unwrap_or_default();
         let call: String = rest.get(column..).unwrap_or_default().chars().take(LONGEST_CALL).collect();
-        let is_mode = MODES.iter().any(|mode| call.contains(mode)) && SERVICE.is_match(text);
+        let is_mode = MODES.iter().any(|mode| call.contains(mode)) && sets_service(&lines, first, language);
         !(is_mode || draft.quote.contains("NODE_ENV") && only_logs(behind))
     });
     found
+}
+
+/// Returns whether the statement around a line sets up a service, or is a condition of statements that do. Comments do
+/// not count.
+fn sets_service(lines: &[&str], at: usize, language: Option<&str>) -> bool {
+    let mut first = at;
+    while first > 0 && at - first < MOST_LINES && code_at(lines, first - 1, language).ends_with(OPENS) {
+        first -= 1;
+    }
+    let (mut statement, mut last) = (String::new(), first);
+    for line in first..lines.len().min(first + 2 * MOST_LINES) {
+        statement.push_str(code_at(lines, line, language));
+        last = line;
+        let is_open = statement.matches(['(', '[']).count() > statement.matches([')', ']']).count();
+        if line >= at && !is_open {
+            break;
+        }
+    }
+    if !CONDITION.is_match(statement.trim_start_matches(['}', ' ', '\t'])) {
+        return sets_up(&statement);
+    }
+    let depth = indentation(lines[first]);
+    let inside = lines[last + 1..].iter().take(MOST_LINES);
+    let count = inside.take_while(|line| indentation(line) > depth).count();
+    count > 0 && (last + 1..=last + count).all(|line| sets_up(code_at(lines, line, language)))
+}
+
+/// Returns whether a statement assigns something that has to do with a service.
+fn sets_up(statement: &str) -> bool {
+    SERVICE.is_match(statement) && ASSIGNS.is_match(statement)
+}
+
+/// Returns a line without the comment at its end.
+fn code_at<'l>(lines: &[&'l str], at: usize, language: Option<&str>) -> &'l str {
+    let line = lines[at];
+    let parts = Scanner::new(language, false).line(line);
+    parts.first(Kind::Comment).map_or(line, |start| &line[..start]).trim_end()
+}
+
+fn indentation(line: &str) -> usize {
+    let line = line.trim_end();
+    line.len() - line.trim_start().len()
 }
 
 /// Returns whether the guarded branch does nothing but log.
@@ -60,9 +112,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn statements_that_set_up_a_service_are_told_from_others() {
+        for (text, at, expected) in [
+            ("stripe.api_key = TEST if os.environ.get('TEST_MODE') else LIVE", 0, true),
+            ("stripe.api_key = (\n    TEST if os.environ.get('TEST_MODE') else LIVE\n)", 1, true),
+            ("if os.environ.get('TEST_MODE'):\n    stripe.api_key = TEST\nrun()", 0, true),
+            ("if os.environ.get('TEST_MODE'):\n    stripe.api_key = TEST\n    return True", 0, false),
+            ("if os.environ.get('TEST_MODE'):  # the sandbox\n    return True", 0, false),
+            ("# the sandbox of stripe\nskip = os.environ.get('TEST_MODE')", 1, false),
+            ("import stripe\nskip = os.environ.get('TEST_MODE')", 1, false),
+        ] {
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            assert_eq!(sets_service(&lines, at, Some("python")), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn branches_that_only_log_are_told_from_others() {
         LOGGING.check();
         SERVICE.check();
+        CONDITION.check();
+        ASSIGNS.check();
         for (behind, expected) in [
             (") {\n  app.use(morgan('dev'))\n}\n", true),
             (") app.use(logger('combined'));", true),
