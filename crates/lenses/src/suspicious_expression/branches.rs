@@ -32,10 +32,47 @@ fn identical(site: &Site<'_>) -> Found {
         || !is_alike
         || is_explained
         || site.expression.is_broken()
+        || otherwise.source().contains('(') && branches.arms.iter().any(|arm| narrows(arm.condition))
     {
         return Vec::new();
     }
     std::iter::once(otherwise).chain(bodies).map(Expression::span).collect()
+}
+
+/// Returns whether a condition gives a value another type in its branch, so that the same text calls another overload.
+fn narrows(condition: Expression<'_>) -> bool {
+    let text = condition.source();
+    let words: &[&str] = match condition.language() {
+        Language::Tsx | Language::TypeScript => {
+            &["typeof ", "instanceof ", " in ", "isArray(", ".kind ", ".type ", ".tag ", "_tag "]
+        }
+        Language::Python => &["isinstance(", "issubclass(", "callable("],
+        Language::Kotlin => &[" is ", " !is "],
+        Language::Php => &["instanceof "],
+        Language::Cpp => &["is_same", "is_base_of", "_v<", "sizeof"],
+        Language::C
+        | Language::CSharp
+        | Language::Go
+        | Language::Java
+        | Language::JavaScript
+        | Language::Ruby
+        | Language::Rust => &[],
+    };
+    let is_guard =
+        matches!(condition.language(), Language::Tsx | Language::TypeScript) && calls_guard(condition);
+    is_guard || words.iter().any(|word| text.contains(word))
+}
+
+/// Returns whether an expression calls a function whose name asks for a type: `isString(value)`.
+fn calls_guard(condition: Expression<'_>) -> bool {
+    let mut found = false;
+    condition.descend(&mut |node| {
+        if let Form::Call { name, .. } = node.form() {
+            found |= name.strip_prefix("is").is_some_and(|rest| rest.starts_with(char::is_uppercase));
+        }
+        !found
+    });
+    found
 }
 
 fn condition(site: &Site<'_>) -> Found {

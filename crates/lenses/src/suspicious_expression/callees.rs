@@ -53,9 +53,21 @@ pub(super) const DEFERRED_LOCK: Check =
     Check::new(rules::LOCK_NOT_HELD, "lock is taken when the function ends", deferred_lock);
 
 fn parse_int(site: &Site<'_>) -> Found {
+    let Form::Call { object: Some(object), .. } = site.form else { return Vec::new() };
     let [only] = site.arguments()[..] else { return Vec::new() };
     let is_bare = matches!(only.form(), Form::Name("parseInt") | Form::Member { name: "parseInt", .. });
-    site.if_true(site.is_ecma() && is_bare)
+    site.if_true(site.is_ecma() && is_bare && !is_of_library(object))
+}
+
+/// Returns whether `map` of an object is one of a library that gives the value alone: `R.map(parseInt)`,
+/// `Maybe.of(text).map(parseInt)`.
+fn is_of_library(object: Expression<'_>) -> bool {
+    const BUILT_IN: &[&str] = &["Array", "Object", "String"];
+    const LIBRARIES: &[&str] = &["_", "fp", "lodash", "ramda"];
+    let source = object.source();
+    let root = source.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next().unwrap_or_default();
+    let is_type = root.starts_with(|first: char| first.is_uppercase()) && !BUILT_IN.contains(&root);
+    is_type || LIBRARIES.contains(&root)
 }
 
 fn sort(site: &Site<'_>) -> Found {
@@ -132,19 +144,37 @@ fn strip(site: &Site<'_>) -> Found {
 fn join(site: &Site<'_>) -> Found {
     let Form::Call { object: Some(object), name, .. } = site.form else { return Vec::new() };
     let arguments = site.arguments();
-    let is_joined = match (site.language(), last_name(object), name) {
-        (Language::Python, Some("path"), "join") => true,
-        (Language::JavaScript | Language::TypeScript | Language::Tsx, Some("path"), "resolve") => true,
+    let is_joined = match (site.language(), object.source(), name) {
+        (Language::Python, "os.path" | "path" | "posixpath" | "ntpath", "join") => true,
+        (Language::JavaScript | Language::TypeScript | Language::Tsx, "path", "resolve") => true,
         (Language::Rust, _, "join") => {
             let only = arguments.first().and_then(|given| given.text_value());
             let is_path = only.is_some_and(|text| is_absolute(&text));
-            return site.if_true(is_path && !matches!(object.form(), Form::Text(_)));
+            return site.if_true(is_path && is_directory(object));
         }
         _ => false,
     };
     let later =
         arguments.iter().skip(1).find(|given| given.text_value().is_some_and(|text| is_absolute(&text)));
-    later.filter(|_| is_joined).map(|later| vec![later.span()]).unwrap_or_default()
+    let is_dropped = is_joined && !arguments.first().is_some_and(|first| is_root(*first));
+    later.filter(|_| is_dropped).map(|later| vec![later.span()]).unwrap_or_default()
+}
+
+/// Returns whether an expression of Rust is a path by its words; an address and a list have `join` too.
+fn is_directory(object: Expression<'_>) -> bool {
+    const WORDS: &[&str] = &["cwd", "dir", "folder", "home", "path", "prefix", "root"];
+    let source = object.source().to_lowercase();
+    let is_address = ["url", "uri", "endpoint", "origin"].iter().any(|word| source.contains(word));
+    let uses_addresses =
+        ["url::Url", "Url::", "&Url", ": Url"].iter().any(|word| object.file().contains(word));
+    WORDS.iter().any(|word| source.contains(word)) && !is_address && !uses_addresses
+}
+
+/// Returns whether a part is nothing, a drive or the root, behind which an absolute part is meant.
+fn is_root(part: Expression<'_>) -> bool {
+    let source = part.source().to_lowercase();
+    let is_named = source.contains("drive") || matches!(source.as_str(), "os.sep" | "path.sep" | "sep");
+    is_named || part.text_value().is_some_and(|text| text.is_empty() || text == "/" || text.ends_with(':'))
 }
 
 fn is_absolute(text: &str) -> bool {
@@ -213,7 +243,31 @@ fn date(site: &Site<'_>) -> Found {
     let Some(row) = row else { return Vec::new() };
     let texts = site.arguments().into_iter().filter_map(|given| Some((given, given.text_value()?)));
     let mut wrong = texts.filter(|(_, text)| WRONG[row].is_match(text));
-    wrong.next().map(|(given, _)| vec![given.span()]).unwrap_or_default()
+    let Some((given, _)) = wrong.next() else { return Vec::new() };
+    if has_other_letters(site.expression.file()) || site.language() == Language::Go && !is_layout(site, given)
+    {
+        return Vec::new();
+    }
+    vec![given.span()]
+}
+
+/// Returns whether a file has to do with a library whose formats have letters of their own.
+fn has_other_letters(text: &str) -> bool {
+    static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
+        let libraries = r"(?i)\b(?:carbon|date-?format|dateparse|excelize|exceljs|goment|go-?moment|IntlDateFormatter|isoFormat|jodaTime|numFmt|SSF|strftime\.New|timefmt|xlsx)\b";
+        Regex::new(libraries).expect("a valid pattern")
+    });
+    OTHERS.is_match(text)
+}
+
+/// Returns whether an argument in Go is a layout of the package `time`, and not a date or a layout of something else.
+fn is_layout<'t>(site: &Site<'t>, given: Expression<'t>) -> bool {
+    let Form::Call { object: Some(object), name, .. } = site.form else { return false };
+    let arguments = site.arguments();
+    match name {
+        "Format" => arguments.len() == 1,
+        _ => last_name(object) == Some("time") && arguments.first() == Some(&given),
+    }
 }
 
 fn naive(site: &Site<'_>) -> Found {
@@ -229,7 +283,10 @@ fn duration(site: &Site<'_>) -> Found {
         _ => return Vec::new(),
     };
     let arguments = site.arguments();
-    let given = arguments.get(position).filter(|given| number(**given).is_some_and(|number| number > 1.0));
+    // Whoever writes a million or more counts in nanoseconds.
+    let given = arguments
+        .get(position)
+        .filter(|given| number(**given).is_some_and(|number| number > 1.0 && number < 1e6));
     given.filter(|_| site.language() == Language::Go).map(|given| vec![given.span()]).unwrap_or_default()
 }
 
@@ -267,5 +324,25 @@ fn lock(site: &Site<'_>) -> Found {
 
 fn deferred_lock(site: &Site<'_>) -> Found {
     let Form::Defer(deferred) = site.form else { return Vec::new() };
-    site.if_true(matches!(deferred.form(), Form::Call { object: Some(_), name: "Lock" | "RLock", .. }))
+    let Form::Call { object: Some(object), name: "Lock" | "RLock", .. } = deferred.form() else {
+        return Vec::new();
+    };
+    site.if_true(!is_released(site.expression, object))
+}
+
+/// Returns whether the lines before a statement release a lock, which the statement takes again at the end.
+fn is_released(statement: Expression<'_>, lock: Expression<'_>) -> bool {
+    let start = statement.function().map(|function| function.span().start).unwrap_or_default();
+    let before = statement.file().get(start..statement.span().start).unwrap_or_default();
+    let lock = lock.source();
+    let mut last = None;
+    for line in before.split(['\n', ';', '{']).map(str::trim) {
+        let call = line.strip_prefix(lock).and_then(|rest| rest.strip_prefix('.'));
+        last = match call {
+            Some("Unlock()" | "RUnlock()") => Some(true),
+            Some("Lock()" | "RLock()") => Some(false),
+            _ => last,
+        };
+    }
+    last == Some(true)
 }

@@ -267,7 +267,29 @@ fn length(site: &Site<'_>) -> Found {
         is_length(right)
             && number(left).is_some_and(|number| is_greater && number <= 0.0 || is_less && number < 0.0)
     };
-    site.if_true(is_fixed)
+    let length = if is_length(left) { left } else { right };
+    site.if_true(is_fixed && !is_stated(site.expression, length))
+}
+
+/// Returns whether an expression compares a value.
+fn compares(expression: Expression<'_>, value: Expression<'_>) -> bool {
+    let Form::Binary { left, operator, right } = expression.form() else { return false };
+    operator.is_comparison() && (left.is_same(value) || right.is_same(value))
+}
+
+/// Returns whether a comparison is one end of a range, or is asserted.
+fn is_stated(comparison: Expression<'_>, length: Expression<'_>) -> bool {
+    const STATES: &[&str] =
+        &["assert", "check", "ensure", "invariant", "postcondition", "precondition", "require"];
+    let around = comparison.ancestors().find(|node| node.unwrapped() == *node);
+    let Some(around) = around else { return false };
+    if let Form::Binary { left, operator: Operator::And | Operator::Or, right } = around.form() {
+        return [left, right].into_iter().all(|end| compares(end, length));
+    }
+    let statement = comparison.statement().source().trim_start().to_lowercase();
+    let word =
+        statement.split(|sign: char| !sign.is_alphanumeric() && sign != '.').next().unwrap_or_default();
+    STATES.iter().any(|states| word.rsplit('.').next().is_some_and(|last| last.starts_with(states)))
 }
 
 /// The case that a call gives a text.
@@ -387,8 +409,19 @@ fn position(site: &Site<'_>) -> Found {
 }
 
 fn equals_null(site: &Site<'_>) -> Found {
-    let is_judged = matches!(site.language(), Language::Java | Language::CSharp);
     let [only] = site.arguments()[..] else { return Vec::new() };
-    let Form::Call { object: Some(_), .. } = site.form else { return Vec::new() };
+    let Form::Call { object: Some(object), .. } = site.form else { return Vec::new() };
+    let text = site.expression.file();
+    // The null object of org.json, destroyed objects of Unity and values that may be absent equal null.
+    let is_judged = match site.language() {
+        Language::Java => {
+            !["JSONArray", "JSONObject", "org.json", "JsonNull"].iter().any(|word| text.contains(word))
+        }
+        Language::CSharp => {
+            let name = last_name(object).unwrap_or_default();
+            !text.contains("UnityEngine") && !text.contains(&format!("? {name}"))
+        }
+        _ => false,
+    };
     site.if_true(is_judged && only.form() == Form::Null)
 }

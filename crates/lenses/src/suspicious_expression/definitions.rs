@@ -2,7 +2,7 @@
 
 use super::rules;
 use super::site::{Check, Found, Site, last_name};
-use qa_reading::expressions::{Expression, Form};
+use qa_reading::expressions::{Expression, Form, Operator};
 use qa_reading::syntax::Language;
 
 pub(super) const HASH: Check =
@@ -49,14 +49,70 @@ fn default(site: &Site<'_>) -> Found {
         return Vec::new();
     }
     let Some(body) = site.expression.body() else { return Vec::new() };
-    let changeable = site.expression.defaults().into_iter().filter(|(_, value)| {
-        matches!(
-            value.form(),
-            Form::List | Form::Record | Form::Call { object: None, name: "dict" | "list" | "set", .. }
-        )
+    let own = site.expression.defined_name().map(Expression::source).unwrap_or_default();
+    let changed = site.expression.defaults().into_iter().filter(|(name, value)| {
+        is_empty(*value) && !is_kept(name) && changes(body, name) && hands_on(body, name, own)
     });
-    let changed = changeable.filter(|(name, _)| changes(body, name));
-    changed.map(|(_, value)| value.span()).take(1).collect()
+    let head = site.expression.head();
+    let is_known = ["B006", "W0102", "dangerous-default-value"].iter().any(|code| head.contains(code));
+    changed.filter(|_| !is_known).map(|(_, value)| value.span()).take(1).collect()
+}
+
+/// Returns whether an expression makes an empty list, map or set. One with entries holds the state of the function.
+fn is_empty(value: Expression<'_>) -> bool {
+    match value.form() {
+        Form::List | Form::Record => value.unwrapped().children().is_empty(),
+        Form::Call { object: None, name: "dict" | "list" | "set", .. } => {
+            value.unwrapped().arguments().is_empty()
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether the name of a parameter says that its value is kept from call to call.
+fn is_kept(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "cache",
+        "counter",
+        "history",
+        "instances",
+        "known",
+        "memo",
+        "pool",
+        "registry",
+        "seen",
+        "state",
+        "static",
+    ];
+    let small = name.to_lowercase();
+    small.starts_with('_') || WORDS.iter().any(|word| small.contains(word))
+}
+
+/// Returns whether a body gives the object of a name to others as a whole: returns it, loops over it, passes it to another
+/// function. One that only looks its entries up keeps them from call to call.
+fn hands_on(body: Expression<'_>, name: &str, own: &str) -> bool {
+    let mut is_handed = false;
+    body.descend(&mut |node| {
+        if matches!(node.form(), Form::Name(found) if found == name) && !is_part(node, own) {
+            is_handed = true;
+        }
+        !is_handed
+    });
+    is_handed
+}
+
+/// Returns whether a name is that of a container in an expression about its entries, or goes to the same function again.
+fn is_part(name: Expression<'_>, own: &str) -> bool {
+    let Some(around) = name.parent() else { return false };
+    match around.form() {
+        Form::Index { object, .. } | Form::Member { object, .. } => object == name,
+        Form::Binary { operator: Operator::In | Operator::NotIn, right, .. } => right == name,
+        Form::Assign { target, .. } => target == name,
+        _ => {
+            let call = around.parent().map(Expression::form);
+            matches!(call, Some(Form::Call { object: None, name: called, .. }) if called == own)
+        }
+    }
 }
 
 /// Returns whether a body changes the object of a name before it gives the name to another one.

@@ -42,7 +42,7 @@ use site::{Check, Site};
 
 static SPEC: LensSpec = LensSpec {
     id: "suspicious-expression",
-    version: "2",
+    version: "3",
     class: LensClass::Style,
     title: "Expressions that are faults by themselves",
     required_by_default: false,

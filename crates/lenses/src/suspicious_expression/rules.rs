@@ -16,7 +16,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         ABSOLUTE_PART,
         "Path before an absolute part is dropped",
         Severity::Medium,
-        ADVISED,
+        CERTAIN,
         "Remove the leading slash of the part.",
     ),
     text_rule(
@@ -395,7 +395,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         MUTABLE_DEFAULT,
         "Default value is changed by the function",
         Severity::High,
-        ADVISED,
+        CERTAIN,
         "Use `None` as the default, and make the value in the function.",
     ),
     text_rule(
