@@ -51,16 +51,12 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
 /// Returns whether the statement around a line sets up a service, or is a condition of statements that do. Comments do
 /// not count.
 fn sets_service(lines: &[&str], at: usize, language: Option<&str>) -> bool {
-    let mut first = at;
-    while first > 0 && at - first < MOST_LINES && code_at(lines, first - 1, language).ends_with(OPENS) {
-        first -= 1;
-    }
+    let first = first_line(lines, at, language);
     let (mut statement, mut last) = (String::new(), first);
     for line in first..lines.len().min(first + 2 * MOST_LINES) {
         statement.push_str(code_at(lines, line, language));
         last = line;
-        let is_open = statement.matches(['(', '[']).count() > statement.matches([')', ']']).count();
-        if line >= at && !is_open {
+        if line >= at && !is_open(&statement) {
             break;
         }
     }
@@ -70,7 +66,41 @@ fn sets_service(lines: &[&str], at: usize, language: Option<&str>) -> bool {
     let depth = indentation(lines[first]);
     let inside = lines[last + 1..].iter().take(MOST_LINES);
     let count = inside.take_while(|line| indentation(line) > depth).count();
-    count > 0 && (last + 1..=last + count).all(|line| sets_up(code_at(lines, line, language)))
+    let mut statement = String::new();
+    for line in last + 1..=last + count {
+        statement.push_str(code_at(lines, line, language));
+        if is_open(&statement) {
+            continue;
+        }
+        if !sets_up(&statement) {
+            return false;
+        }
+        statement.clear();
+    }
+    count > 0 && statement.is_empty()
+}
+
+/// Returns whether a statement goes on, because a bracket of it is open.
+fn is_open(statement: &str) -> bool {
+    statement.matches(['(', '[']).count() > statement.matches([')', ']']).count()
+}
+
+/// Returns the line of the outermost bracket that is open before a line, without leaving the block around it.
+fn first_line(lines: &[&str], at: usize, language: Option<&str>) -> usize {
+    let (mut first, mut depth, mut deepest) = (at, 0i32, 0);
+    for line in (at.saturating_sub(MOST_LINES)..at).rev() {
+        let code = code_at(lines, line, language);
+        if code.ends_with(['{', ':', ';']) {
+            break;
+        }
+        for sign in code.chars() {
+            depth += i32::from(matches!(sign, '(' | '[')) - i32::from(matches!(sign, ')' | ']'));
+        }
+        if depth > deepest || code.ends_with(OPENS) && line + 1 == first {
+            (first, deepest) = (line, depth.max(deepest));
+        }
+    }
+    first
 }
 
 /// Returns whether a statement assigns something that has to do with a service.
@@ -116,6 +146,12 @@ mod tests {
         for (text, at, expected) in [
             ("stripe.api_key = TEST if os.environ.get('TEST_MODE') else LIVE", 0, true),
             ("stripe.api_key = (\n    TEST if os.environ.get('TEST_MODE') else LIVE\n)", 1, true),
+            (
+                "stripe.api_key = (\n    TEST\n    if os.environ.get(\n        'TEST_MODE'\n    )\n    else LIVE\n)",
+                2,
+                true,
+            ),
+            ("stripe.charge(TEST)\nskip = os.environ.get('TEST_MODE')", 1, false),
             ("if os.environ.get('TEST_MODE'):\n    stripe.api_key = TEST\nrun()", 0, true),
             ("if os.environ.get('TEST_MODE'):\n    stripe.api_key = TEST\n    return True", 0, false),
             ("if os.environ.get('TEST_MODE'):  # the sandbox\n    return True", 0, false),
