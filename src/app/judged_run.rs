@@ -6,9 +6,10 @@ use super::exit::Failure;
 use super::skill_input::{normalized_input_hash, recorded_overrides};
 use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
+use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
-    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LensResult, RecordedInputs, RunPhase,
-    SkillInput, SkillResult, Trace,
+    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LedgerTurn, LensResult, RecordedInputs,
+    RunPhase, SkillInput, SkillResult, Trace,
 };
 use qa_core::phases::{RunEvent, next};
 use qa_core::verdict::{Grounds, verdict};
@@ -25,6 +26,7 @@ pub(crate) struct JudgedRun {
     result: SkillResult,
     change_set: ChangeSet,
     phase: RunPhase,
+    run_digest: Sha256Hex,
 }
 
 impl JudgedRun {
@@ -70,7 +72,16 @@ impl JudgedRun {
         });
         check(again == result.final_verdict, "its verdict does not follow from its results")?;
         let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
-        Ok(Self { result, change_set, phase })
+        Ok(Self { result, change_set, phase, run_digest: run.hashes.run_digest })
+    }
+
+    /// Returns whether a turn of a ledger is about this run.
+    pub(crate) fn is_turn(&self, turn: &LedgerTurn) -> bool {
+        turn.execution_key == self.result.execution_key && turn.run_digest == self.run_digest
+    }
+
+    pub(crate) fn into_change_set(self) -> ChangeSet {
+        self.change_set
     }
 
     pub(crate) fn judged(&self) -> Judged<'_> {

@@ -12,7 +12,7 @@ use super::skill_input::normalized_input_hash;
 use crate::store::{ArtifactRoot, Entry, PartedEntry, PublishedRun, RunDirectory, RunWriter, StoreError};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
+use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
     ChangeSet, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters, Metrics,
@@ -62,6 +62,7 @@ impl RunRecord<'_> {
 pub(crate) struct Stored {
     pub(crate) path: PathBuf,
     pub(crate) result: SkillResult,
+    pub(crate) run_digest: Sha256Hex,
     /// True if an earlier run of the same key exists and has the same result.
     pub(crate) replayed: bool,
 }
@@ -100,7 +101,7 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
         }
     };
     reread(&path, &hashes)?;
-    Ok(Stored { path, result, replayed: false })
+    Ok(Stored { path, result, run_digest: hashes.run_digest, replayed: false })
 }
 
 /// Compares a new run with the stored one of its key.
@@ -110,8 +111,9 @@ fn compare_with_existing(
     result: SkillResult,
 ) -> Result<Stored, Failure> {
     let before = RunDirectory::open(existing)?;
-    if before.hashes.run_digest == writer.run_digest() {
-        return Ok(Stored { path: existing.to_owned(), result, replayed: true });
+    let run_digest = writer.run_digest();
+    if before.hashes.run_digest == run_digest {
+        return Ok(Stored { path: existing.to_owned(), result, run_digest, replayed: true });
     }
     let PublishedRun { path, hashes } = writer.publish_attempt()?;
     let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;

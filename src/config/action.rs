@@ -31,6 +31,7 @@ pub(crate) struct Context {
     pub(crate) output: String,
     pub(crate) step_summary: String,
     pub(crate) retention_days: String,
+    pub(crate) workflow_ref: String,
 }
 
 /// Environment of a step.
@@ -63,6 +64,13 @@ impl ActionEnvironment {
             Some(inside) => workspace.join(inside),
             None => workspace,
         }
+    }
+
+    /// Returns the file name of the workflow that judges pull requests: the input, or the workflow of this step.
+    pub(crate) fn workflow(&self) -> Option<&str> {
+        let (path, _) = self.context.workflow_ref.split_once('@').unwrap_or_default();
+        let own = path.rsplit('/').next().filter(|name| !name.is_empty());
+        self.inputs.workflow.as_deref().or(own)
     }
 
     fn from_variables(variables: Vec<(String, String)>) -> Result<Self, SettingsError> {

@@ -87,6 +87,7 @@ mod skill_input;
 mod support;
 #[cfg(target_os = "linux")]
 mod torture;
+mod turns;
 mod unread;
 mod verdict;
 mod ways_out;

@@ -54,6 +54,8 @@ pub struct Change {
     pub label_features: BTreeSet<u64>,
     /// Reason why head is judged. A payload that was rewritten can only make a run do less and not pass, or do more.
     pub occasion: Occasion,
+    /// Head of the pull request before a push, if the event is one.
+    pub head_before: Option<CommitId>,
 }
 
 impl Change {
@@ -163,6 +165,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
         scanning_ref,
         label_features: event.label_features(),
         occasion: event.occasion(),
+        head_before: event.commit("/before").ok(),
     }))
 }
 
@@ -195,6 +198,7 @@ fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, 
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a merge group is about to land"),
+        head_before: None,
     }))
 }
 
@@ -226,6 +230,7 @@ fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventEr
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a push to a branch is no draft"),
+        head_before: None,
     }))
 }
 
@@ -242,6 +247,7 @@ fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
         scanning_ref: runner.git_ref.to_owned(),
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a person started the run"),
+        head_before: None,
     }))
 }
 
@@ -340,6 +346,7 @@ mod tests {
             scanning_ref: "refs/pull/7/merge".into(),
             label_features: BTreeSet::new(),
             occasion: Occasion::Final("the pull request is no draft"),
+            head_before: None,
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));

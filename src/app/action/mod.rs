@@ -12,6 +12,7 @@ mod publication;
 mod route;
 mod stored_runs;
 mod surfaces;
+mod turn_before;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use super::console;
 use super::delta;
 use super::exit::{Exit, Failure};
 use super::finished::Finished;
-use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in, submit_goal};
+use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in, read_policy, submit_goal};
 use super::observer::ObserverRequest;
 use super::plan_command::{Shown, plan_opened};
 use super::progress::TerminalProgress;
@@ -191,7 +192,7 @@ fn check_change(
 ) -> Result<Exit, Failure> {
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
-    let (request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
+    let (mut request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
     if inputs.command == ActionCommand::Plan {
@@ -212,6 +213,11 @@ fn check_change(
     }
     let counter = Arc::<StepCounter>::default();
     let head = opened.resolved.head.clone();
+    let before = match is_observed(&change, &request, &opened) {
+        true => turn_before::find(environment, &change, cancellation)?,
+        false => None,
+    };
+    request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
     let publication = Publication::new(environment, &change, head, cancellation, &counter);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
@@ -247,8 +253,15 @@ fn check_change(
     if let Ok(Some(summary)) = delta::since(runs, &finished) {
         print_quoting(summary.as_bytes())?;
     }
-    let directories = std::slice::from_ref(&finished.stored.path);
-    let artifact = match artifact::upload_artifact(environment, directories, None, cancellation) {
+    let ledger = turn_before::write(before.as_ref(), change.pull_request, &finished)?;
+    if let Some(ledger) = &ledger {
+        let line = ledger.describe();
+        print_quoting(line.as_bytes())?;
+        runner.summary(format!("{line}\n").as_bytes())?;
+    }
+    let mut directories = vec![finished.stored.path.clone()];
+    directories.extend(ledger.as_ref().map(|ledger| ledger.directory.clone()));
+    let artifact = match artifact::upload_artifact(environment, &directories, None, cancellation) {
         Ok(artifact) => artifact,
         // The verdict is valid; its proof is in the workspace only.
         Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
@@ -264,11 +277,23 @@ fn check_change(
         Err(failure) => return Err(failure),
     };
     let published = publication.publish(&report, &finished.opened.objects, runner)?;
-    runner.write_outputs(&outputs(&finished, &published, artifact.as_ref()))?;
+    let outputs = outputs(&finished, &published, artifact.as_ref());
+    runner.write_outputs(&turn_before::with_outputs(outputs, ledger.as_ref()))?;
     cancellation.journal.finish(finished.outcome.verdict.conclusion)?;
     // The verdict is published, so a summary that cannot be written changes nothing.
     let _no_last_line = runner.summary(last_line(&cancellation.journal, &finished).as_bytes());
     Ok(published.exit)
+}
+
+/// Returns whether the policy of the base enables the observer of a pull request. A policy that cannot be read is an error
+/// later.
+fn is_observed(change: &Change, request: &Request, opened: &Opened) -> bool {
+    if change.pull_request.is_none() {
+        return false;
+    }
+    let registry = qa_lenses::registry();
+    let in_force = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry);
+    in_force.is_ok_and(|in_force| in_force.policy.observer.is_some())
 }
 
 /// Returns whether a verdict is valid although its artifact was not stored. A failure always is; a pass is unless the

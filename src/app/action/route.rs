@@ -80,7 +80,7 @@ fn answer_comment(
     event: &CommentEvent,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Result<(), Ignored>, Failure> {
-    let github = github(environment, cancellation)?;
+    let github = github(environment, BUDGET, cancellation)?;
     let Some(comment) = github.comment(event.comment)? else { return Ok(Err(Ignored::Deleted)) };
     if !comment.is_on(event.number) {
         return Ok(Err(Ignored::NotAPullRequest));
@@ -111,7 +111,12 @@ fn answer_comment(
     Ok(Ok(()))
 }
 
-fn github(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> Result<GitHub, Failure> {
+/// Returns the API of the repository that the step runs in.
+pub(super) fn github(
+    environment: &ActionEnvironment,
+    budget: Duration,
+    cancellation: &Arc<Cancellation>,
+) -> Result<GitHub, Failure> {
     let context = &environment.context;
     let Some(token) = environment.inputs.token.clone() else {
         return Err(PublishError::Settings("the input `token` is not set".to_owned()).into());
@@ -122,7 +127,7 @@ fn github(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> 
         token,
         seed: environment.artifacts.seed(),
     };
-    Ok(GitHub::new(Arc::new(client(BUDGET, cancellation)?), target)?)
+    Ok(GitHub::new(Arc::new(client(budget, cancellation)?), target)?)
 }
 
 /// A command that may be carried out.
@@ -172,11 +177,11 @@ impl<'a> Request<'a> {
     fn answer_query(&self, query: &Query) -> Result<String, Failure> {
         let runs = self.runs()?;
         let (stored, of) = self.stored(&runs)?;
-        let Stored::Judged(run) = &stored else { return Ok(without_run(&stored)) };
+        let Stored::Judged(stored) = &stored else { return Ok(without_run(&stored)) };
         // A link stands for the reason, so that no text of the comment is repeated.
         let (owner, link) = (format!("@{}", self.comment.login()), &self.comment.html_url);
         let proposer = Proposer { owner: &owner, reason: Some(link), now: now() };
-        let mut text = answers::answer(query, run.judged(), &proposer);
+        let mut text = answers::answer(query, stored.run.judged(), &proposer);
         let newest = runs.first();
         if matches!(query, Query::Status | Query::Plan) && newest.is_some_and(|run| !run.is_completed()) {
             text.push_str("\nA run of this head is in progress.\n");
@@ -211,12 +216,12 @@ impl<'a> Request<'a> {
         }
         let (stored, _) = self.stored(std::slice::from_ref(newest))?;
         let phase = match (&stored, key) {
-            (Stored::Judged(run), Some(key))
-                if !run.judged().result.execution_key.as_str().starts_with(key) =>
+            (Stored::Judged(stored), Some(key))
+                if !stored.run.judged().result.execution_key.as_str().starts_with(key) =>
             {
                 return Ok(VOID.to_owned());
             }
-            (Stored::Judged(run), _) => run.judged().phase,
+            (Stored::Judged(stored), _) => stored.run.judged().phase,
             (Stored::Refused(_) | Stored::Missing, Some(_)) => return Ok(without_run(&stored)),
             (Stored::Refused(_) | Stored::Missing, None) if newest.is_success() => RunPhase::Idle,
             // A run that ended before it stored anything.

@@ -6,21 +6,32 @@ use crate::app::judged_run::JudgedRun;
 use crate::config::ActionEnvironment;
 use crate::publish::WorkflowRun;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
-use crate::store::{Caps, unpack};
+use crate::store::{Caps, read_ledger, unpack};
+use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
+use qa_contracts::v1::ObserverLedger;
+use qa_core::ledger::last_turn;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
 
+/// Name of the directory that holds a ledger in an artifact, beside the run directory.
+pub(crate) const LEDGER_DIRECTORY: &str = "observer";
 /// Maximum number of workflow runs whose artifacts are looked for, the newest first.
 const MOST_RUNS: usize = 10;
 
 /// The newest stored run of a head.
 pub(crate) enum Stored {
-    Judged(Box<JudgedRun>),
+    Judged(Box<StoredRun>),
     /// Its artifact is refused, with the code of the reason.
     Refused(Code),
     Missing,
+}
+
+/// A run of an artifact, with the ledger that ends with it or the reason why there is none.
+pub(crate) struct StoredRun {
+    pub(crate) run: JudgedRun,
+    pub(crate) ledger: Result<ObserverLedger, Code>,
 }
 
 /// Artifacts of the repository that the step runs in.
@@ -73,10 +84,17 @@ impl<'a> StoredRuns<'a> {
         let Some(path) = runs_below(directory.path()).pop() else {
             return Ok(Stored::Refused(Code::RecordingMissing));
         };
-        Ok(match JudgedRun::open(&path) {
-            Ok(run) if run.judged().change_set.head_sha == *head => Stored::Judged(Box::new(run)),
-            Ok(_) => Stored::Refused(Code::HeadSuperseded),
-            Err(failure) => Stored::Refused(failure.code.unwrap_or(Code::InternalError)),
-        })
+        let run = match JudgedRun::open(&path) {
+            Ok(run) if run.judged().change_set.head_sha == *head => run,
+            Ok(_) => return Ok(Stored::Refused(Code::HeadSuperseded)),
+            Err(failure) => return Ok(Stored::Refused(failure.code.unwrap_or(Code::InternalError))),
+        };
+        let ledger = directory.path().join(LEDGER_DIRECTORY).join(ObserverLedger::FILE);
+        let ledger = match read_ledger(&ledger) {
+            Ok(ledger) if run.is_turn(last_turn(&ledger)) => Ok(ledger),
+            Ok(_) => Err(Code::LedgerChainBroken),
+            Err(error) => Err(error.code()),
+        };
+        Ok(Stored::Judged(Box::new(StoredRun { run, ledger })))
     }
 }

@@ -1,0 +1,213 @@
+//! The turn before of an observed pull request, and the ledger that grows by each turn.
+//!
+//! A turn is a judged head. Its ledger is in the artifact of its run, beside the run directory; the next turn finds it there,
+//! checks it and continues it. What is not found or does not hold costs a bootstrap, and never a verdict.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::route::github;
+use super::stored_runs::{LEDGER_DIRECTORY, Stored, StoredRun, StoredRuns};
+use super::surfaces::{Outputs, annotate};
+use crate::app::client::client;
+use crate::app::exit::Failure;
+use crate::app::finished::Finished;
+use crate::config::ActionEnvironment;
+use crate::store::write_beside;
+use qa_contracts::artifact::Artifact;
+use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::v1::{ChangeSet, ChangedFile, ObserverLedger, ObserverMode, TurnCounts};
+use qa_core::event::Change;
+use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
+use qa_core::observer::EarlierTurns;
+use qa_core::usage::micro_usd;
+use qa_run::ports::Cancellation;
+
+/// Time limit of all requests together.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// The turn before, with the ledger that ends with it.
+pub(crate) struct TurnBefore {
+    ledger: ObserverLedger,
+    change_set: ChangeSet,
+}
+
+/// Finds the turn before, where the policy of the base enables the observer of a pull request. The reason why there is none
+/// is a notice, unless the pull request begins.
+pub(crate) fn find(
+    environment: &ActionEnvironment,
+    change: &Change,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Option<TurnBefore>, Failure> {
+    let found = look_up(environment, change, cancellation);
+    cancellation.check()?;
+    Ok(match found {
+        Ok(found) => found,
+        Err(reason) => {
+            let text = format!("the turn before is not known, so the ledger begins anew: {reason}");
+            annotate("notice", "qa-skill observer", &text);
+            None
+        }
+    })
+}
+
+fn message(failure: Failure) -> String {
+    failure.message
+}
+
+/// Looks at the head itself first: its runs were turns as well, if it was ready for review later or a job started again.
+fn look_up(
+    environment: &ActionEnvironment,
+    change: &Change,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Option<TurnBefore>, String> {
+    let Some(workflow) = environment.workflow() else {
+        return Err("GITHUB_WORKFLOW_REF names no workflow".to_owned());
+    };
+    let github = github(environment, BUDGET, cancellation).map_err(message)?;
+    let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
+    let artifacts = StoredRuns::new(environment, &http).map_err(message)?;
+    for head in [&change.head].into_iter().chain(&change.head_before) {
+        let runs = github.runs_of_head(workflow, head).map_err(|error| error.to_string())?;
+        let (stored, _) = artifacts.newest(head, &runs, cancellation).map_err(message)?;
+        match stored {
+            Stored::Missing => {}
+            Stored::Refused(code) => {
+                return Err(format!("the run of {} is not usable: {code}", head.short()));
+            }
+            Stored::Judged(stored) => {
+                let StoredRun { run, ledger } = *stored;
+                return match ledger {
+                    Ok(ledger) => Ok(Some(TurnBefore { ledger, change_set: run.into_change_set() })),
+                    Err(code) => Err(format!("the ledger of {} is not usable: {code}", head.short())),
+                };
+            }
+        }
+    }
+    match &change.head_before {
+        Some(before) => Err(format!("no run of {} stored an artifact", before.short())),
+        None => Ok(None),
+    }
+}
+
+impl TurnBefore {
+    /// Returns what the cadence depends on, for a turn about a head.
+    pub(crate) fn earlier_turns(&self, head: &CommitId) -> EarlierTurns {
+        let last = ledger::last_turn(&self.ledger);
+        EarlierTurns {
+            turns: last.number,
+            last_due: ledger::last_complete_turn(&self.ledger),
+            has_diff: last.head_sha != *head,
+        }
+    }
+}
+
+/// A ledger that was written, with the turn of this run at its end.
+pub(crate) struct WrittenLedger {
+    /// Directory that holds it and nothing else, for the artifact.
+    pub(crate) directory: PathBuf,
+    pub(crate) ledger: ObserverLedger,
+}
+
+/// Appends a finished run to the ledger and writes it beside the run. `None` where the policy enables no observer.
+pub(crate) fn write(
+    before: Option<&TurnBefore>,
+    pull_request: Option<u64>,
+    finished: &Finished,
+) -> Result<Option<WrittenLedger>, Failure> {
+    let Some(mode) = finished.inputs.observer.as_ref().map(|observer| observer.mode) else { return Ok(None) };
+    let judged = judged_turn(before, mode, pull_request, finished);
+    let ledger = ledger::append(before.map(|before| &before.ledger), &judged);
+    let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
+    let directory = runs.with_file_name(LEDGER_DIRECTORY);
+    write_beside(&directory, &ledger)?;
+    Ok(Some(WrittenLedger { directory, ledger }))
+}
+
+impl WrittenLedger {
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.join(ObserverLedger::FILE)
+    }
+
+    /// Describes the turn in one line.
+    pub(crate) fn describe(&self) -> String {
+        let turn = ledger::last_turn(&self.ledger);
+        let TurnCounts { opened, open, reopened, resolved, unseen, .. } = turn.counts;
+        let mut parts = vec![
+            format!("{opened} new"),
+            format!("{open} still open"),
+            format!("{reopened} reopened"),
+            format!("{resolved} resolved"),
+        ];
+        if unseen > 0 {
+            parts.push(format!("{unseen} not looked for"));
+        }
+        let stuck =
+            if turn.progress.stuck { " The same findings stay open: a person should look." } else { "" };
+        format!("Observer: turn {}, {}. Findings: {}.{stuck}\n", turn.number, turn.mode, parts.join(", "))
+    }
+
+    pub(crate) fn is_stuck(&self) -> bool {
+        ledger::last_turn(&self.ledger).progress.stuck
+    }
+}
+
+/// Adds the outputs of the ledger; they are empty without one.
+pub(crate) fn with_outputs(outputs: Outputs, ledger: Option<&WrittenLedger>) -> Outputs {
+    let (mode, path, stuck) = match ledger {
+        Some(ledger) => (
+            ledger::last_turn(&ledger.ledger).mode.as_str(),
+            ledger.path().display().to_string(),
+            if ledger.is_stuck() { "true" } else { "false" },
+        ),
+        None => ("", String::new(), ""),
+    };
+    outputs.set("observer-mode", mode).set("observer-ledger-path", &path).set("stuck", stuck)
+}
+
+fn judged_turn(
+    before: Option<&TurnBefore>,
+    mode: ObserverMode,
+    pull_request: Option<u64>,
+    finished: &Finished,
+) -> JudgedTurn {
+    let (outcome, change_set) = (&finished.outcome, &finished.inputs.change_set);
+    let observer = finished.inputs.observer.as_ref();
+    let cost = outcome.verdict.aggregate_usage.cost_usd;
+    JudgedTurn {
+        repo_id: finished.skill_input.repo_id.clone(),
+        pull_request,
+        mode,
+        base_sha: change_set.base_sha.clone(),
+        merge_bases: [&change_set.merge_base_sha]
+            .into_iter()
+            .chain(&change_set.other_merge_bases)
+            .cloned()
+            .collect(),
+        head_sha: change_set.head_sha.clone(),
+        execution_key: outcome.key.clone(),
+        run_digest: finished.stored.run_digest.clone(),
+        conclusion: outcome.verdict.conclusion,
+        deferred: observer.iter().flat_map(|observer| observer.deferred.clone()).collect(),
+        cost_micro_usd: cost.map(micro_usd),
+        findings: judged_findings(&outcome.results, &touched(before, change_set)),
+        incomplete: incomplete_lenses(&outcome.results),
+    }
+}
+
+/// Returns the files of a change that differ from those of the turn before; without one, all of them.
+fn touched(before: Option<&TurnBefore>, now: &ChangeSet) -> BTreeSet<RepoPath> {
+    let earlier: BTreeMap<&RepoPath, _> = match before {
+        Some(before) => before
+            .change_set
+            .files
+            .iter()
+            .map(|file| (&file.path, (&file.new_blob, &file.new_mode)))
+            .collect(),
+        None => BTreeMap::new(),
+    };
+    let is_touched = |file: &&ChangedFile| earlier.get(&file.path) != Some(&(&file.new_blob, &file.new_mode));
+    now.files.iter().filter(is_touched).map(|file| file.path.clone()).collect()
+}
