@@ -1,5 +1,6 @@
 //! A stored run that was checked, as answers to commands need it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::exit::Failure;
@@ -8,9 +9,10 @@ use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
-    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LedgerTurn, LensResult, RecordedInputs,
-    RunPhase, SkillInput, SkillResult, Trace,
+    ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LedgerTurn, LensPlanList, LensResult,
+    LensResultList, RecordedInputs, RunPhase, SkillInput, SkillResult, Trace,
 };
+use qa_core::observer::defer_plans;
 use qa_core::phases::{RunEvent, next};
 use qa_core::verdict::{Grounds, verdict};
 use qa_formats::answers::Judged;
@@ -38,8 +40,19 @@ impl JudgedRun {
         let registry = qa_lenses::registry();
         let recorded: RecordedInputs = run.artifact()?;
         let observer = recorded.observer.clone();
+        let (plans, results): (LensPlanList, LensResultList) = (run.artifact()?, run.artifact()?);
+        check(plans.lens_plans == result.lens_plans, "it has two lists of plans")?;
+        check(results.lens_results == result.lens_results, "it has two lists of results")?;
         let policy = PolicyInForce::parse(recorded, &recorded_overrides(&input), &registry)?.policy;
         let Trace { execution_key_preimage: preimage, config_preimage: config, .. } = run.artifact()?;
+        check(observer.is_some() == policy.observer.is_some(), "its policy and its observer disagree")?;
+        check(config.observer == observer, "its key is that of another observer")?;
+        let names: BTreeSet<String> =
+            observer.iter().flat_map(|observer| observer.deferred.clone()).collect();
+        let mut again = result.lens_plans.clone();
+        again.iter_mut().for_each(|plan| plan.planning_codes.retain(|code| *code != Code::CadenceDeferred));
+        defer_plans(&mut again, &names);
+        check(again == result.lens_plans, "plans that its observer deferred are not deferred")?;
         let keys = [&result.execution_key, &execution_key(&preimage)];
         check(keys.into_iter().all(|key| *key == run.hashes.execution_key), "its key is another")?;
         let configs = [&input.config_hash, &settings_hash(&config)];

@@ -13,7 +13,7 @@ mod write;
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
 pub(crate) use ledger::read_ledger;
 pub(crate) use lock::RunLock;
-pub(crate) use part::{read_part, write_beside, write_part};
+pub(crate) use part::{fresh_directory, read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
 pub(crate) use replies::Replies;
 pub(crate) use root::ArtifactRoot;

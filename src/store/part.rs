@@ -30,6 +30,19 @@ pub(crate) fn write_beside<T: Artifact + Serialize>(
     write_whole(root, T::FILE, &Entry::artifact(artifact)?)
 }
 
+/// Creates an empty directory. An existing one is removed with its content, and a link or a file in its place too.
+pub(crate) fn fresh_directory(directory: &Path) -> Result<(), StoreError> {
+    let removed = match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(directory),
+        Ok(_) => fs::remove_file(directory),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed
+        .and_then(|()| fs::create_dir(directory))
+        .map_err(|error| StoreError::not_written(directory, error))
+}
+
 fn write_whole(directory: &Path, name: &str, entry: &Entry) -> Result<PathBuf, StoreError> {
     let path = directory.join(name);
     let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory);

@@ -117,6 +117,12 @@ impl Settings {
         has_diff && is_cool && since >= cadence
     }
 
+    /// Returns whether a turn that left these plans for later did all that waits for the cadence. What no turn in its mode
+    /// may execute does not count.
+    pub fn was_due(&self, mode: ObserverMode, deferred: &[String]) -> bool {
+        self.deferred(mode, true) == deferred
+    }
+
     fn waits(&self, plan: &Deferrable, mode: ObserverMode, is_due: bool) -> bool {
         plan.waits && !is_due || plan.runs_commands && !self.execute.contains(&mode)
     }

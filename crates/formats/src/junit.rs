@@ -10,6 +10,7 @@ use crate::contract::{Format, FormatSpec, Report};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Finding, LensPlan, LensResult, LensStatus};
 use qa_core::escape::visible;
+use qa_core::observer::is_deferred;
 
 /// The most findings written out for one rule.
 const MAX_PER_RULE: usize = 100;
@@ -138,6 +139,8 @@ fn outcome(plan: &LensPlan, result: Option<&LensResult>) -> Outcome {
     let codes = codes.join("\n");
     match result.status {
         LensStatus::Completed => Outcome::Ran,
+        // A check that reads this report counts skipped as passed.
+        LensStatus::Skipped if is_deferred(plan) => Outcome::Error(codes),
         LensStatus::Skipped => Outcome::Skipped(codes),
         // Something is missing and PASS does not need it: not green, and no error either.
         LensStatus::Degraded if !plan.required => Outcome::Skipped(codes),

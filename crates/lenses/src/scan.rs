@@ -124,11 +124,6 @@ impl Parts {
         }
     }
 
-    /// Returns where the first part of a kind begins.
-    pub(crate) fn first(&self, kind: Kind) -> Option<usize> {
-        self.0.iter().find(|part| part.kind == kind).map(|part| part.start)
-    }
-
     /// Returns a line that is one kind from its beginning to its end.
     pub(crate) fn whole_line(kind: Kind) -> Self {
         Self(vec![Part { start: 0, kind }])

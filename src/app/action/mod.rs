@@ -48,6 +48,7 @@ use qa_contracts::v1::{Conclusion, RunPhase};
 use qa_core::escape::markdown;
 use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
+use qa_core::observer::Settings;
 use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
 use qa_run::control::Journal;
@@ -193,6 +194,12 @@ fn check_change(
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
     let remote = remote(environment, http.as_ref());
     let (mut request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
+    let head = opened.resolved.head.clone();
+    let mut before = None;
+    if let Some(settings) = observer_settings(&change, &request, &opened) {
+        before = turn_before::find(environment, &change, cancellation)?;
+        request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head, &settings));
+    }
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
     if inputs.command == ActionCommand::Plan {
@@ -212,12 +219,6 @@ fn check_change(
         return Ok(Exit::Pass);
     }
     let counter = Arc::<StepCounter>::default();
-    let head = opened.resolved.head.clone();
-    let before = match is_observed(&change, &request, &opened) {
-        true => turn_before::find(environment, &change, cancellation)?,
-        false => None,
-    };
-    request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
     let publication = Publication::new(environment, &change, head, cancellation, &counter);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
@@ -285,15 +286,14 @@ fn check_change(
     Ok(published.exit)
 }
 
-/// Returns whether the policy of the base enables the observer of a pull request. A policy that cannot be read is an error
-/// later.
-fn is_observed(change: &Change, request: &Request, opened: &Opened) -> bool {
-    if change.pull_request.is_none() {
-        return false;
-    }
+/// Returns the observer's settings, where the policy of the base enables one for a pull request. A policy that cannot be
+/// read is an error later.
+fn observer_settings(change: &Change, request: &Request, opened: &Opened) -> Option<Settings> {
+    change.pull_request?;
     let registry = qa_lenses::registry();
-    let in_force = read_policy(&opened.objects, opened.resolved.sides(), &request.overrides, &registry);
-    in_force.is_ok_and(|in_force| in_force.policy.observer.is_some())
+    let sides = opened.resolved.sides();
+    let in_force = read_policy(&opened.objects, sides, &request.overrides, &registry).ok()?;
+    Settings::new(&in_force.policy, request.observer.pace)
 }
 
 /// Returns whether a verdict is valid although its artifact was not stored. A failure always is; a pass is unless the

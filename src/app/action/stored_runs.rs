@@ -80,8 +80,10 @@ impl<'a> StoredRuns<'a> {
             Ok(directory) => directory,
             Err(error) => return Ok(Stored::Refused(error.code())),
         };
-        // The last attempt of a key is the last by name.
-        let Some(path) = runs_below(directory.path()).pop() else {
+        // The last attempt of a key is the last by name. A run is a directory of the archive, and none inside another one.
+        let mut runs = runs_below(directory.path());
+        runs.retain(|run| run.parent() == Some(directory.path()));
+        let Some(path) = runs.pop() else {
             return Ok(Stored::Refused(Code::RecordingMissing));
         };
         let run = match JudgedRun::open(&path) {

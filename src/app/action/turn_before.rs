@@ -15,13 +15,13 @@ use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::finished::Finished;
 use crate::config::ActionEnvironment;
-use crate::store::write_beside;
+use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{ChangeSet, ChangedFile, ObserverLedger, ObserverMode, TurnCounts};
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
-use qa_core::observer::EarlierTurns;
+use qa_core::observer::{EarlierTurns, Settings};
 use qa_core::usage::micro_usd;
 use qa_run::ports::Cancellation;
 
@@ -80,6 +80,9 @@ fn look_up(
             Stored::Judged(stored) => {
                 let StoredRun { run, ledger } = *stored;
                 return match ledger {
+                    Ok(ledger) if ledger.pull_request != change.pull_request => {
+                        Err(format!("the ledger of {} is that of another pull request", head.short()))
+                    }
                     Ok(ledger) => Ok(Some(TurnBefore { ledger, change_set: run.into_change_set() })),
                     Err(code) => Err(format!("the ledger of {} is not usable: {code}", head.short())),
                 };
@@ -94,11 +97,11 @@ fn look_up(
 
 impl TurnBefore {
     /// Returns what the cadence depends on, for a turn about a head.
-    pub(crate) fn earlier_turns(&self, head: &CommitId) -> EarlierTurns {
+    pub(crate) fn earlier_turns(&self, head: &CommitId, settings: &Settings) -> EarlierTurns {
         let last = ledger::last_turn(&self.ledger);
         EarlierTurns {
             turns: last.number,
-            last_due: ledger::last_complete_turn(&self.ledger),
+            last_due: ledger::last_due_turn(&self.ledger, |turn| settings.was_due(turn.mode, &turn.deferred)),
             has_diff: last.head_sha != *head,
         }
     }
@@ -122,6 +125,8 @@ pub(crate) fn write(
     let ledger = ledger::append(before.map(|before| &before.ledger), &judged);
     let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
     let directory = runs.with_file_name(LEDGER_DIRECTORY);
+    // All of it is packed, and an earlier step of the job may have run code of the change.
+    fresh_directory(&directory)?;
     write_beside(&directory, &ledger)?;
     Ok(Some(WrittenLedger { directory, ledger }))
 }

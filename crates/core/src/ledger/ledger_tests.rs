@@ -113,13 +113,13 @@ fn the_last_turn_that_deferred_nothing_is_known_after_it_is_folded() {
         ..judged(head, Vec::new())
     };
     let mut turns = vec![waiting(1)];
-    assert_eq!(last_complete_turn(&chain(&turns)), None);
+    assert_eq!(last_due_turn(&chain(&turns), is_complete), None);
     turns.push(judged(2, Vec::new()));
     turns.push(waiting(3));
-    assert_eq!(last_complete_turn(&chain(&turns)), Some(2));
+    assert_eq!(last_due_turn(&chain(&turns), is_complete), Some(2));
     turns.extend((4..20).map(waiting));
     let ledger = chain(&turns);
-    assert_eq!((ledger.folded.last_complete, last_complete_turn(&ledger)), (Some(2), Some(2)));
+    assert_eq!((ledger.folded.last_complete, last_due_turn(&ledger, is_complete)), (Some(2), Some(2)));
     assert_eq!(check(&ledger), Ok(()));
 }
 

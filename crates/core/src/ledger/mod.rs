@@ -86,11 +86,12 @@ pub fn last_turn(ledger: &ObserverLedger) -> &LedgerTurn {
     &ledger.entries.last().expect("a ledger that holds has an entry").turn
 }
 
-/// Returns the number of the last turn that left nothing for a later one.
-pub fn last_complete_turn(ledger: &ObserverLedger) -> Option<u64> {
+/// Returns the number of the last turn that `is_due` accepts, or else of the last folded turn that left nothing for a later
+/// one.
+pub fn last_due_turn(ledger: &ObserverLedger, is_due: impl Fn(&LedgerTurn) -> bool) -> Option<u64> {
     let listed = ledger.entries.iter().rev().map(|entry| &entry.turn);
-    let complete = listed.filter(|turn| is_complete(turn)).map(|turn| turn.number).next();
-    complete.or(ledger.folded.last_complete)
+    let due = listed.filter(|turn| is_due(turn)).map(|turn| turn.number).next();
+    due.or(ledger.folded.last_complete)
 }
 
 fn is_complete(turn: &LedgerTurn) -> bool {
@@ -98,7 +99,7 @@ fn is_complete(turn: &LedgerTurn) -> bool {
 }
 
 /// Returns a ledger with one more turn. Without an earlier ledger, or with that of another pull request, it begins anew. The
-/// earlier ledger has to hold, see [`check`].
+/// earlier ledger has to hold, see [`check()`].
 pub fn append(previous: Option<&ObserverLedger>, judged: &JudgedTurn) -> ObserverLedger {
     let previous = previous.filter(|ledger| is_about(ledger, &judged.repo_id, judged.pull_request));
     let mut ledger = match previous {

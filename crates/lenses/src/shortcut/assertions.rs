@@ -13,7 +13,6 @@ const HANDLES: &[&str] = &[
     "t.", "return",
 ];
 const APPROXIMATES: &str = "exact comparison of a number allows a difference";
-const WIDE: &str = "assertion tolerates more than a tenth of the expected number";
 /// Letters of an assertion by which it is recognized in a comment.
 const SHORTEST: usize = 12;
 
@@ -65,38 +64,27 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     let about = gone.into_iter().filter(|check| shares(check, new));
     let mut about: Vec<&Check> = about.filter(|check| !is_as_strong(check, new)).collect();
     about.sort_by_key(|check| check.demand);
-    let strongest = about.last()?;
-    // Another assertion may demand as much as the one that is gone.
-    let mut others = head.checks().iter().filter(|other| other.text != new.text);
-    let is_kept = others.any(|other| {
-        other.demand >= strongest.demand && shares(other, strongest) && !is_wide(other, strongest)
-    });
-    if strongest.demand > new.demand {
-        let summary = match approximates(strongest, new) {
-            true if is_wide(new, strongest) => WIDE,
-            true => APPROXIMATES,
-            false => "assertion demands less than before",
-        };
+    if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
+        // Another assertion may demand as much as the one that is gone.
+        let is_kept =
+            head.checks().iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
+        let summary =
+            if approximates(strongest, new) { APPROXIMATES } else { "assertion demands less than before" };
         return (!is_kept).then_some(summary);
     }
     let tolerance = new.tolerance.as_ref()?;
-    let mut before = about.iter().filter_map(|check| check.tolerance.as_ref());
-    if before.any(|before| before.before == tolerance.before && before.parts < tolerance.parts) {
-        return Some("tolerance of an assertion is raised");
-    }
-    let is_new = !about.iter().any(|check| is_wide(check, strongest));
-    (is_new && !is_kept && is_wide(new, strongest)).then_some(WIDE)
-}
-
-/// Returns whether the tolerance of an assertion is more than a tenth of the number that it, or another one, is about.
-fn is_wide(check: &Check, other: &Check) -> bool {
-    check.tolerance.as_ref().is_some_and(|tolerance| tolerance.is_wide(other.number.or(check.number)))
+    let before = about
+        .iter()
+        .filter_map(|check| check.tolerance.as_ref())
+        .find(|before| before.before == tolerance.before);
+    before
+        .is_some_and(|before| before.parts < tolerance.parts)
+        .then_some("tolerance of an assertion is raised")
 }
 
 /// Returns whether an exact comparison of a number is replaced by one with a tolerance.
 fn approximates(old: &Check, new: &Check) -> bool {
-    const WORDS: &[&str] =
-        &["almost", "approx", "approximately", "close", "delta", "epsilon", "isclose", "near", "within"];
+    const WORDS: &[&str] = &["almost", "approx", "close", "delta", "epsilon", "isclose", "within"];
     let is_near = new.tolerance.is_some() || words(new).iter().any(|word| WORDS.contains(&word.as_str()));
     old.demand == Demand::Value && new.demand == Demand::Part && is_near
 }
@@ -109,7 +97,7 @@ fn is_as_strong(old: &Check, new: &Check) -> bool {
 /// Returns whether an assertion demands that a value is false, null or empty.
 fn says_false(check: &Check) -> bool {
     const EMPTY: &[&str] = &["empty", "falsy", "false", "none", "null", "nil", "undefined"];
-    const TURNS: &[&str] = &["isnot", "isnt", "not", "refute", "wont"];
+    const TURNS: &[&str] = &["isnt", "not", "refute", "wont"];
     let words = words(check);
     let is_named = words.iter().any(|word| EMPTY.contains(&word.as_str()))
         || words.windows(2).any(|pair| pair[0] == "no" && pair[1] == "error");

@@ -5,7 +5,7 @@ use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Line;
-use qa_reading::syntax::{Facts, Handler, cites, gives_reason};
+use qa_reading::syntax::{Facts, Handler, gives_reason};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -52,46 +52,15 @@ static EXPECTED: Pattern = Pattern::new(
 /// Number of lines above a return that may name its failure.
 const LINES_ABOVE: usize = 2;
 
-/// String literals on one line.
-static LITERAL: Pattern = Pattern::new(r#""[^"]*"|'[^']*'"#);
-
-/// Returns whether a failure that leaves a function is part of a contract; its message may name any.
-fn is_contract(failure: &str) -> bool {
-    let mut rest = failure;
-    while let Some(literal) = LITERAL.find(rest) {
-        if EXPECTED.is_match(&rest[..literal.start()]) {
-            return true;
-        }
-        rest = &rest[literal.end()..];
-    }
-    EXPECTED.is_match(rest)
-}
-
-/// Returns whether the lines right above a return lead to it for an expected failure, or give a reason. They stood there
-/// before.
-fn is_expected(text: &str, line: &Line<'_>, added: &[Line<'_>]) -> bool {
+/// Returns whether the lines right above a return name an expected failure, or give a reason.
+fn is_expected(text: &str, line: &Line<'_>) -> bool {
     let last = usize::try_from(line.number.saturating_sub(1)).unwrap_or(usize::MAX);
     let above: Vec<&str> = text.lines().take(last).collect();
-    let depth = indentation(line.text);
-    // An added comment stands right above.
-    let mut above = above.iter().rev().skip(added.len()).take(LINES_ABOVE);
+    let mut above = above.iter().rev().take(LINES_ABOVE);
     above.any(|line| {
         let comment = ["//", "#"].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
-        match comment {
-            Some(comment) => gives_reason(comment),
-            // Another failure that leaves the function stands no further left.
-            None => indentation(line) < depth && is_contract(line),
-        }
+        EXPECTED.is_match(line) || comment.is_some_and(gives_reason)
     })
-}
-
-/// Returns whether a line is a comment and nothing else.
-fn is_comment(line: &str) -> bool {
-    ["//", "#"].iter().any(|mark| line.trim_start().starts_with(mark))
-}
-
-fn indentation(line: &str) -> usize {
-    line.len() - line.trim_start().len()
 }
 
 /// Reports a return that stands in the place of a failure.
@@ -100,8 +69,7 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for hunk in packet.hunks() {
         let removed: Vec<Line<'_>> = hunk.removed().collect();
-        let (comments, added): (Vec<Line<'_>>, Vec<Line<'_>>) =
-            hunk.added().partition(|line| is_comment(line.text));
+        let added: Vec<Line<'_>> = hunk.added().collect();
         // The failure alone is replaced, on one line or over several: what it depends on stays.
         let ([old, ..], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
         let is_open = old.text.matches('(').count() > old.text.matches(')').count();
@@ -114,9 +82,7 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
             continue;
         };
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
-        let is_contract = is_contract(&all)
-            || is_expected(head.text, new, &comments)
-            || comments.iter().any(|line| cites(line.text, head.text, |_| false));
+        let is_contract = EXPECTED.is_match(&all) || is_expected(head.text, new);
         if failure[1] == success[1] && is_inside && !is_contract {
             let start = success[1].len();
             let columns = start..new.text.trim_end().len();

@@ -43,7 +43,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "4",
+    version: "3",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -62,7 +62,7 @@ static SPEC: LensSpec = LensSpec {
             "Failure that was handled or handed on is swallowed",
             Severity::High,
             CERTAIN_PRODUCT,
-            "Hand the failure on or handle it; where nothing has to be done, say why in a comment, with the issue or the standard that says so.",
+            "Hand the failure on or handle it; where nothing has to be done, say why in a comment.",
         ),
         text_rule(
             INSTRUCTS,

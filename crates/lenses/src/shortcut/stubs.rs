@@ -9,34 +9,24 @@ use crate::contract::Draft;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Scope;
 use qa_core::packet::Packet;
-use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, cites};
+use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, gives_reason};
 
 /// Fewer deeds are no behaviour that is missed.
 const BEHAVIOUR: usize = 3;
 
-/// Words of documentation by which a function that does nothing keeps to a contract.
+/// Words of comments and documentation by which people say that doing nothing is meant.
 static MEANT: Pattern = Pattern::new(
-    r"(?i)\b(?:abstract|backwards?[- ]compat\w*|compatib\w*|deprecat\w*|legacy|no-?op|obsolete|overrid\w*|subclass\w*)\b",
+    r"(?i)\b(?:abstract|always|backwards?[- ]compat\w*|deprecat\w*|intentional\w*|kept for|legacy|no longer|not needed|not supported|obsolete|removed|subclass\w*|unsupported)\b",
 );
 
 /// Words of comments that postpone the work, and so give no reason for an empty body.
 static UNDONE: Pattern = Pattern::new(
     r"(?i)\b(?:dummy|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
 );
-/// Head of a type, with its name.
-static TYPE_HEAD: Pattern =
-    Pattern::new(r"\b(?:class|interface|module|object|protocol|struct|trait|type)\s+(\w+)\b[^{:;\n]*");
-/// Names of types that do nothing by design.
-static IDLE_NAME: Pattern =
-    Pattern::new(r"(?:^|[a-z0-9_])(?:N(?:oop|oOp|op|ull)|Dummy)(?:[A-Z0-9_]|$)|^(?:noop|null|nop|dummy)_");
-/// Heads of types whose methods are declarations.
-static DECLARES: Pattern = Pattern::new(r"\b(?:ABC|ABCMeta|Protocol)\b");
-/// Modifiers and decorators of functions without a body of their own.
-static ABSTRACT: Pattern =
-    Pattern::new(r"\b(?:abstract(?:method|property|classmethod|staticmethod)?|overload)\b");
-/// Words of a refusal that hands a method on to those who derive from its class.
-static OVERRIDDEN: Pattern =
-    Pattern::new(r"(?i)\b(?:abstract|deriv\w+|must implement|overrid\w*|sub-?class\w*)\b");
+/// Head of a type whose methods are declarations, or do nothing by design.
+static IDLE: Pattern = Pattern::new(
+    r"\b(?:class|interface|struct|trait|protocol)\s+(?:\w*(?:Noop|NoOp|Null|Nop|Dummy)\w*|\w+\s*\((?:[^)]*\b)?(?:ABC|Protocol)\b)|\b(?:class|struct)\s+\w+\s*(?:\(|:|<|extends|implements)[^{]*\b(?:Noop|NoOp|Null|Nop)\w*",
+);
 
 /// Words by which people say that code is not written yet.
 static UNWRITTEN: Pattern = Pattern::new(concat!(
@@ -113,11 +103,14 @@ fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     if before.effect != Effect::Acts || before.deeds < BEHAVIOUR || is_moved(compared, pair) {
         return None;
     }
+    let text = head.span.of(compared.head.text);
     let summary = match now.effect {
         Effect::Acts => return None,
-        Effect::Unimplemented if is_contract(compared, head) => return None,
+        Effect::Unimplemented if is_abstract(compared.language, head, compared.head.text, text) => {
+            return None;
+        }
         Effect::Unimplemented => "function that was implemented is not implemented any more",
-        Effect::Constant | Effect::Nothing if is_meant(compared, head) => return None,
+        Effect::Constant | Effect::Nothing if is_meant(&compared.head, head) => return None,
         Effect::Constant => "function that computed its result returns a constant",
         Effect::Nothing => "function that did something does nothing",
     };
@@ -152,37 +145,6 @@ fn is_abstract(language: Language, function: &Function<'_>, version: &str, refus
     head.contains("abstract") || head.contains("overload") || is_idiom && !says_when
 }
 
-/// Returns whether a function that did something and refuses now leaves the work to those who derive from its class.
-fn is_contract(compared: &Compared<'_>, function: &Function<'_>) -> bool {
-    let text = compared.head.text;
-    let start = documented_from(text, function.span.start, &comments(&compared.head.behaviour));
-    let before = &text[start..function.head.end];
-    let is_handed_on = matches!(compared.language, Language::Python | Language::Ruby)
-        && (OVERRIDDEN.is_match(function.span.of(text)) || is_derived_from(text, function));
-    let says_when = ["yet", "TODO", "todo", "FIXME"];
-    let refusal = function.facts().statement.of(text);
-    let is_postponed = says_when.iter().any(|word| refusal.contains(word));
-    ABSTRACT.is_match(before)
-        || !is_postponed
-            && (is_handed_on || type_head(text, function).is_some_and(|head| DECLARES.is_match(head)))
-}
-
-/// Returns whether a class of the file derives from the class of a method.
-fn is_derived_from(text: &str, function: &Function<'_>) -> bool {
-    let Some(owner) = owner(function) else { return false };
-    text.match_indices("class ").any(|(at, _)| {
-        let head = head_from(text, at);
-        let bases = head.split_once(['(', '<']).map(|(_, bases)| bases).unwrap_or_default();
-        words(bases).any(|base| base == owner)
-    })
-}
-
-/// Returns the name of the type that a method belongs to.
-fn owner<'f>(function: &'f Function<'_>) -> Option<&'f str> {
-    let (owner, _) = function.path.rsplit_once('.')?;
-    Some(owner.rsplit('.').next().unwrap_or(owner))
-}
-
 /// Returns whether a macro of Rust says why it is not to be called, and not that it is still to be written.
 fn says_why(refusal: &str) -> bool {
     let message = refusal.strip_prefix("unimplemented!").map(|rest| rest.trim_matches(['(', ')', ';', ' ']));
@@ -199,20 +161,17 @@ fn comments(behaviour: &Behaviour<'_>) -> Vec<Span> {
     comments
 }
 
-/// Returns whether a function does nothing by contract: its documentation says so, a comment gives a reason that can be
-/// looked up, or its type is one that declares or does nothing.
-fn is_meant(compared: &Compared<'_>, function: &Function<'_>) -> bool {
-    let head = &compared.head;
+/// Returns whether the documentation of a function, or a comment in it, says that doing nothing is meant.
+fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
     let comments = comments(&head.behaviour);
     let start = documented_from(head.text, function.span.start, &comments);
-    let above =
-        comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.start);
+    let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
     let is_documented =
-        above.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
-    is_documented || is_explained(head, function) || is_of_idle_type(compared, function)
+        own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
+    is_documented || is_explained(head, function) || is_of_idle_type(head.text, function)
 }
 
-/// Returns whether an added comment in the body gives a reason that can be looked up and does not postpone the work.
+/// Returns whether an added comment in the body gives a reason and does not postpone the work.
 fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
     let words = function
         .comments
@@ -220,55 +179,21 @@ fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
         .filter(|comment| head.touches(**comment))
         .map(|comment| comment.of(head.text));
     let words: Vec<&str> = words.collect();
-    let own = function.path.rsplit('.').next().unwrap_or_default();
-    words.iter().any(|words| cites(words, head.text, |name| name == own))
-        && !words.iter().any(|words| UNDONE.is_match(words))
+    words.iter().any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
 }
 
-/// Returns whether a method belongs to a type that declares, or to one that does nothing by design at both sides.
-fn is_of_idle_type(compared: &Compared<'_>, function: &Function<'_>) -> bool {
-    let Compared { base, head, .. } = compared;
-    let Some(name) = owner(function) else { return false };
-    if IDLE_NAME.is_match(name) {
-        return true;
-    }
-    let Some(now) = type_head(head.text, function) else { return false };
-    let before = heads_of(base.text, name).next();
-    DECLARES.is_match(now) || has_idle_base(now) && before.is_some_and(has_idle_base)
-}
-
-/// Returns whether the head of a type names one that does nothing by design.
-fn has_idle_base(head: &str) -> bool {
-    words(head).any(|name| IDLE_NAME.is_match(name))
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|sign: char| !sign.is_alphanumeric() && sign != '_')
-}
-
-/// Returns the head of the type that a method belongs to: the last one of its name before it.
-fn type_head<'t>(text: &'t str, function: &'t Function<'_>) -> Option<&'t str> {
-    heads_of(&text[..function.span.start], owner(function)?).last()
-}
-
-/// Returns the heads of types of a name.
-fn heads_of<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = &'t str> {
-    text.match_indices(name).filter_map(move |(at, _)| {
-        let head = head_from(text, line_start(text, at));
-        let groups = TYPE_HEAD.captures(head)?;
-        (&groups[1] == name).then_some(head)
-    })
-}
-
-/// Returns the head of a type that begins at an offset: a line up to what the type holds, or its bases over several.
-fn head_from(text: &str, start: usize) -> &str {
-    let rest = &text[start..];
-    let line = rest.split(['{', '\n']).next().unwrap_or_default();
-    let is_open = line.contains('(') && !line.contains(')');
-    match rest.find(')').filter(|_| is_open) {
-        Some(end) => &rest[..end],
-        None => line,
-    }
+/// Returns whether a method belongs to an abstract type, or to one that does nothing by design.
+fn is_of_idle_type(text: &str, function: &Function<'_>) -> bool {
+    let Some((owner, _)) = function.path.rsplit_once('.') else { return false };
+    let owner = owner.rsplit('.').next().unwrap_or(owner);
+    let before = &text[..function.span.start];
+    let mut heads = before.match_indices(owner).map(|(at, _)| {
+        let start = line_start(text, at);
+        // The head ends before what it holds.
+        let end = before[at..].find([':', '{']).map_or(before.len(), |end| at + end);
+        &text[start..end]
+    });
+    heads.any(|head| IDLE.is_match(head))
 }
 
 /// Returns the begin of the comments and annotations right above the line that an offset is on.
@@ -309,11 +234,10 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        for pattern in
-            [&MEANT, &UNDONE, &TYPE_HEAD, &IDLE_NAME, &DECLARES, &ABSTRACT, &OVERRIDDEN, &UNWRITTEN]
-        {
-            pattern.check();
-        }
+        MEANT.check();
+        UNDONE.check();
+        IDLE.check();
+        UNWRITTEN.check();
     }
 
     #[test]

@@ -51,7 +51,7 @@ use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
     Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Tolerance,
-    cites, gives_reason,
+    gives_reason,
 };
 pub use branches::Branch;
 pub(crate) use flow::is_function;

@@ -5,7 +5,6 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::inner;
-use super::claims::{Claim, Operand, apart, both, either, expected};
 use super::matchers::demand_of;
 use super::tolerance::{Tolerance, tolerance};
 use super::{Language, Reader, names};
@@ -38,14 +37,23 @@ pub struct Check {
     pub subjects: Vec<String>,
     /// Tolerance of a comparison of numbers.
     pub tolerance: Option<Tolerance>,
-    /// Size of the number that it compares with, in parts per billion.
-    pub number: Option<u128>,
     /// Set where it compares an expression without calls with itself.
     pub is_same: bool,
     /// Set where it compares with true.
     pub is_truth: bool,
     /// Set where it compares with false, null or an empty value.
     pub is_falsy: bool,
+}
+
+/// Subjects with the demand on them.
+struct Claim {
+    demand: Demand,
+    operands: Vec<Operand>,
+}
+
+struct Operand {
+    text: String,
+    is_constant: bool,
 }
 
 /// Functions that take the value that is asserted about.
@@ -107,7 +115,6 @@ impl Reader<'_> {
             _ => self.call_claim(node)?,
         };
         let text = self.spelled(node);
-        let (claim, margin) = apart(claim);
         let is_truth = claim.demand == Demand::Value
             && claim
                 .operands
@@ -115,15 +122,13 @@ impl Reader<'_> {
                 .any(|operand| operand.is_constant && ["True", "true"].contains(&operand.text.as_str()));
         let is_falsy = matches!(claim.demand, Demand::Size | Demand::Value)
             && claim.operands.iter().any(|operand| FALSY.contains(&operand.text.as_str()));
-        let number = claim.operands.iter().find_map(expected);
         let subjects: Vec<Operand> =
             claim.operands.into_iter().filter(|operand| !operand.is_constant).collect();
         let is_same = claim.demand == Demand::Value
             && matches!(subjects.as_slice(), [one, two] if one.text == two.text && !one.text.contains(['(', '!']));
         Some(Check {
             span: span(node),
-            tolerance: margin.or_else(|| tolerance(&text)),
-            number,
+            tolerance: tolerance(&text),
             demand: claim.demand,
             subjects: subjects.into_iter().map(|operand| operand.text).collect(),
             is_same,
@@ -148,26 +153,13 @@ impl Reader<'_> {
                 self.condition(node.named_child(0)?)
             }
             "binary_expression" | "comparison_operator" => {
-                let parts: Vec<Node<'_>> = children(node).filter(|part| !part.is_comment()).collect();
-                let [left, right] = parts.as_slice() else {
-                    // A value between two others: `0 < total < 9`.
-                    let is_range = self.text_of(node).contains(['<', '>']);
-                    let operands = parts.iter().map(|part| self.operand(*part)).collect();
-                    return is_range.then_some(Claim { demand: Demand::Part, operands });
-                };
+                let parts: Vec<Node<'_>> = children(node).collect();
+                let [left, right] = parts.as_slice() else { return None };
                 let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
-                match sign.trim() {
-                    "&&" => Some(both(self.condition(*left)?, self.condition(*right)?)),
-                    "||" => Some(either(self.condition(*left)?, self.condition(*right)?)),
-                    sign => comparison(&self.squashed(sign), self.operand(*left), self.operand(*right)),
-                }
+                let (left, right) = (self.operand(*left), self.operand(*right));
+                comparison(&self.squashed(sign), left, right)
             }
-            "boolean_operator" => {
-                let (left, right) = (node.field("left")?, node.field("right")?);
-                let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
-                let (left, right) = (self.condition(left)?, self.condition(right)?);
-                Some(if sign.contains("or") { either(left, right) } else { both(left, right) })
-            }
+            "boolean_operator" => None,
             _ => match names::callee(self.text, node).as_deref() {
                 Some("isinstance") => {
                     let first = self.arguments(node).into_iter().next()?;
@@ -184,22 +176,11 @@ impl Reader<'_> {
         if !["t.Error", "t.Fatal", "t.Fail"].iter().any(|word| fails.contains(word)) {
             return None;
         }
-        self.go_opposite(node.field("condition")?, 0)
-    }
-
-    /// Returns the demand of a test that fails where a condition holds.
-    fn go_opposite(&self, condition: Node<'_>, depth: usize) -> Option<Claim> {
-        if condition.word() == "parenthesized_expression" && depth < LONGEST_CHAIN {
-            return self.go_opposite(condition.named_child(0)?, depth + 1);
-        }
+        let condition = node.field("condition")?;
         let parts: Vec<Node<'_>> = children(condition).collect();
         let ([left, right], "binary_expression") = (parts.as_slice(), condition.word()) else { return None };
-        let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text).trim();
-        if matches!(sign, "&&" | "||") && depth < LONGEST_CHAIN {
-            let (left, right) = (self.go_opposite(*left, depth + 1)?, self.go_opposite(*right, depth + 1)?);
-            return Some(if sign == "||" { both(left, right) } else { either(left, right) });
-        }
-        let opposite = match sign {
+        let sign = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
+        let opposite = match sign.trim() {
             "!=" => "==",
             "==" => "!=",
             _ => "<",
@@ -261,10 +242,9 @@ impl Reader<'_> {
             // The matcher of RSpec is the argument.
             let subject = self.subject(node)?;
             let matcher = arguments.first()?;
-            let word =
-                letters(&names::callee(self.text, *matcher).unwrap_or(self.text_of(*matcher).to_owned()));
-            // `be_within(0.1).of(3)`
-            let demand = if word == "of" { Demand::Part } else { demand_of(&word)? };
+            let demand = demand_of(&letters(
+                &names::callee(self.text, *matcher).unwrap_or(self.text_of(*matcher).to_owned()),
+            ))?;
             let given = self.arguments(*matcher).into_iter().map(|given| self.operand(given));
             return Some(Claim {
                 demand,
@@ -284,9 +264,6 @@ impl Reader<'_> {
         if let Some(claim) = self.failure(&word, &arguments) {
             return Some(claim);
         }
-        if word == "assertfalse" {
-            return self.denied(*arguments.first()?);
-        }
         let demand = demand_of(&word)?;
         if ["must", "should", "wont"].iter().any(|begin| word.starts_with(begin))
             && let Some(subject) = receiver(node)
@@ -300,11 +277,6 @@ impl Reader<'_> {
             head.split('(').next().unwrap_or_default().rsplit_once(['.', ':', '>']).map(|(object, _)| object);
         let object = object.map(|object| object.trim_end_matches([':', '-', '?'])).unwrap_or_default();
         if let Some(subject) = self.subject(node).filter(|subject| *subject != node) {
-            let says_true = matches!(word.as_str(), "betruthy" | "istrue" | "tobetruthy" | "true")
-                || arguments.len() == 1 && self.text_of(arguments[0]) == "true";
-            if says_true && !head.contains(".not.") && subject.word() == "binary_expression" {
-                return self.condition(subject);
-            }
             let given = arguments.into_iter().map(|given| self.operand(given));
             let given: Vec<Operand> = given.collect();
             let demand = match demand {
@@ -332,10 +304,6 @@ impl Reader<'_> {
             return None;
         }
         let mut arguments = arguments;
-        // JUnit has the message first.
-        if arguments.len() > 2 && word == "assertequals" && arguments[0].word() == "string_literal" {
-            arguments.remove(0);
-        }
         if self.language == Language::Go
             && arguments.first().is_some_and(|first| matches!(self.text_of(*first), "t" | "s.T()"))
         {
@@ -350,16 +318,6 @@ impl Reader<'_> {
         }
         let operands = arguments.into_iter().take(2).map(|argument| self.operand(argument));
         Some(sized(Claim { demand, operands: operands.collect() }))
-    }
-
-    /// Returns the demand that a comparison does not hold.
-    fn denied(&self, condition: Node<'_>) -> Option<Claim> {
-        let is_comparison = matches!(condition.word(), "binary_expression" | "comparison_operator");
-        if !is_comparison || self.text_of(condition).contains("!=") {
-            return None;
-        }
-        let claim = self.condition(condition)?;
-        Some(Claim { demand: claim.demand.min(Demand::Part), operands: claim.operands })
     }
 
     /// Returns the demand of a macro of Rust, whose arguments have no tree.
@@ -380,20 +338,12 @@ impl Reader<'_> {
                 if split(condition, &["&&", "||"]).len() > 1 {
                     return None;
                 }
-                let is_ordered = condition.matches(['<', '>']).count() == 1 && !condition.contains("=>");
-                if let ([left, right], true) = (split(condition, &["<", ">"]).as_slice(), is_ordered) {
-                    return comparison("<", plain(left), plain(right));
-                }
                 Some(bare(plain(condition)))
             }
             "assert_eq" | "debug_assert_eq" | "assert_ne" => {
                 let [left, right, ..] = arguments.as_slice() else { return None };
                 let sign = if name == "assert_ne" { "!=" } else { "==" };
                 comparison(sign, plain(left), plain(right))
-            }
-            "assert_abs_diff_eq" | "assert_approx_eq" | "assert_relative_eq" => {
-                let [left, right, ..] = arguments.as_slice() else { return None };
-                Some(Claim { demand: Demand::Part, operands: vec![plain(left), plain(right)] })
             }
             "assert_matches" => {
                 Some(Claim { demand: Demand::Part, operands: vec![plain(arguments.first()?)] })
@@ -471,7 +421,7 @@ fn unwrapped(text: &str) -> &str {
 }
 
 /// Splits a text of Rust at some signs outside of brackets and literals.
-pub(super) fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
+fn split<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
     let (mut parts, mut start, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
     let mut in_string = false;
     while let Some(next) = text[at..].chars().next() {

@@ -7,7 +7,6 @@ use tree_sitter::Node;
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
-use super::reasons::{cites, gives_reason, is_cleanup};
 use super::{Facts, Language, Reader, names};
 use crate::nodes::Tabled;
 
@@ -80,7 +79,7 @@ impl Reader<'_> {
             around: span(node),
             is_broad: is_broad(&caught),
             drops: true,
-            is_explained: self.is_explained(node, &self.calls_in(body)),
+            is_explained: self.is_explained(node),
             guarded: self.calls_in(body),
             caught,
         })
@@ -108,7 +107,7 @@ impl Reader<'_> {
             around: tried.map(span).unwrap_or(span(node)),
             is_broad: is_broad || self.is_ecma(),
             drops: body.is_none_or(|body| self.drops(body)),
-            is_explained: self.is_explained(node, &guarded),
+            is_explained: self.is_explained(node),
             caught,
             guarded,
         }
@@ -183,13 +182,12 @@ impl Reader<'_> {
         !fails && value.is_none_or(|value| self.is_constant(value, 0))
     }
 
-    /// Returns whether a comment in a handler gives a reason that can be looked up; a cleanup needs any reason at all.
-    fn is_explained(&self, node: Node<'_>, guarded: &BTreeSet<String>) -> bool {
+    fn is_explained(&self, node: Node<'_>) -> bool {
         let mut pending = vec![node];
         let mut seen = 0;
         while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
             seen += 1;
-            if node.is_comment() && self.explains(self.text_of(node), guarded) {
+            if node.is_comment() && gives_reason(self.text_of(node)) {
                 return true;
             }
             pending.extend(children(node));
@@ -197,15 +195,7 @@ impl Reader<'_> {
         let line_end = self.text[node.start_byte()..].find('\n').map(|end| node.start_byte() + end);
         let line = &self.text[node.start_byte()..line_end.unwrap_or(self.text.len())];
         let comment = line.find(" #").or(line.find("//")).map(|at| &line[at..]);
-        comment.is_some_and(|comment| self.explains(comment, guarded))
-    }
-
-    fn explains(&self, comment: &str, guarded: &BTreeSet<String>) -> bool {
-        let is_cleanup = !guarded.is_empty() && guarded.iter().all(|name| is_cleanup(name));
-        match is_cleanup {
-            true => gives_reason(comment),
-            false => cites(comment, self.text, |name| guarded.contains(name)),
-        }
+        comment.is_some_and(gives_reason)
     }
 
     /// Returns the handler of a promise: `.catch(() => {})`, or the second function of `.then(…)`.
@@ -224,7 +214,6 @@ impl Reader<'_> {
             "statement_block" => self.drops(body),
             _ => self.is_constant(body, 0) && self.is_success(body),
         };
-        let guarded = self.calls_in(function.field("object")?);
         Some(Handler {
             span: Span { start: property.start_byte(), end: node.end_byte() },
             whole: Span { start: property.start_byte(), end: node.end_byte() },
@@ -232,8 +221,8 @@ impl Reader<'_> {
             caught: String::new(),
             is_broad: true,
             drops,
-            is_explained: self.is_explained(given, &guarded),
-            guarded,
+            is_explained: self.is_explained(given),
+            guarded: self.calls_in(function.field("object")?),
         })
     }
 
@@ -257,7 +246,6 @@ impl Reader<'_> {
             _ => false,
         };
         let before = node.field("initializer").or_else(|| node.prev_named_sibling());
-        let guarded = before.map(|before| self.calls_in(before)).unwrap_or_default();
         Some(Handler {
             span: Span { start: node.start_byte(), end: body.start_byte() },
             whole: span(node),
@@ -265,8 +253,8 @@ impl Reader<'_> {
             caught: "error".to_owned(),
             is_broad: true,
             drops,
-            is_explained: self.is_explained(node, &guarded),
-            guarded,
+            is_explained: self.is_explained(node),
+            guarded: before.map(|before| self.calls_in(before)).unwrap_or_default(),
         })
     }
 
@@ -292,7 +280,6 @@ impl Reader<'_> {
             "unit_expression" | "continue_expression" => true,
             _ => self.is_constant(body, 0) && self.is_success(body),
         };
-        let guarded = value.map(|value| self.calls_in(value)).unwrap_or_default();
         Some(Handler {
             span: Span { start: node.start_byte(), end: body.start_byte() },
             whole: span(node),
@@ -300,8 +287,8 @@ impl Reader<'_> {
             caught: "Err".to_owned(),
             is_broad: true,
             drops,
-            is_explained: self.is_explained(node, &guarded),
-            guarded,
+            is_explained: self.is_explained(node),
+            guarded: value.map(|value| self.calls_in(value)).unwrap_or_default(),
         })
     }
 
@@ -399,4 +386,41 @@ fn is_broad(caught: &str) -> bool {
         let last = one.rsplit(['.', '\\', ':']).next().unwrap_or(one).trim_start_matches("const");
         BROAD.contains(&last) || one == "(...)" || one == "..." || last.starts_with("exception&")
     })
+}
+
+/// Returns whether a comment says more than that nothing is done.
+pub fn gives_reason(comment: &str) -> bool {
+    const EMPTY: &[&str] = &[
+        "all",
+        "any",
+        "error",
+        "errors",
+        "exception",
+        "exceptions",
+        "failure",
+        "failures",
+        "for",
+        "ignore",
+        "ignored",
+        "it",
+        "nothing",
+        "now",
+        "noop",
+        "pass",
+        "pylint",
+        "silently",
+        "skip",
+        "swallow",
+        "the",
+        "this",
+        "noqa",
+        "eslint",
+        "disable",
+        "todo",
+        "handle",
+        "later",
+        "do",
+    ];
+    let words = comment.split(|sign: char| !sign.is_alphanumeric()).filter(|word| word.len() > 1);
+    words.filter(|word| !EMPTY.contains(&word.to_lowercase().as_str())).count() >= 3
 }

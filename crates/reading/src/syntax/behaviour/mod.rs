@@ -2,11 +2,9 @@
 
 mod bodies;
 mod checks;
-mod claims;
 mod drops;
 mod matchers;
 mod names;
-mod reasons;
 mod tolerance;
 mod types;
 
@@ -23,9 +21,8 @@ use crate::nodes::Tabled;
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
-pub use drops::{Fate, Handler};
+pub use drops::{Fate, Handler, gives_reason};
 pub(crate) use names::{Defines, is_function_value};
-pub use reasons::{cites, gives_reason};
 pub use tolerance::Tolerance;
 pub use types::Declared;
 
