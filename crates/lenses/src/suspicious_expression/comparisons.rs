@@ -413,15 +413,11 @@ fn equals_null(site: &Site<'_>) -> Found {
     let Form::Call { object: Some(object), .. } = site.form else { return Vec::new() };
     let text = site.expression.file();
     // The null object of org.json, destroyed objects of Unity and values that may be absent equal null.
-    let is_judged = match site.language() {
-        Language::Java => {
-            !["JSONArray", "JSONObject", "org.json", "JsonNull"].iter().any(|word| text.contains(word))
-        }
-        Language::CSharp => {
-            let name = last_name(object).unwrap_or_default();
-            !text.contains("UnityEngine") && !text.contains(&format!("? {name}"))
-        }
-        _ => false,
-    };
-    site.if_true(is_judged && only.form() == Form::Null)
+    let is_java = site.language() == Language::Java
+        && !["JSONArray", "JSONObject", "org.json", "JsonNull"].iter().any(|word| text.contains(word));
+    let name = last_name(object).unwrap_or_default();
+    let is_csharp = site.language() == Language::CSharp
+        && !text.contains("UnityEngine")
+        && !text.contains(&format!("? {name}"));
+    site.if_true((is_java || is_csharp) && only.form() == Form::Null)
 }

@@ -60,13 +60,10 @@ fn default(site: &Site<'_>) -> Found {
 
 /// Returns whether an expression makes an empty list, map or set. One with entries holds the state of the function.
 fn is_empty(value: Expression<'_>) -> bool {
-    match value.form() {
-        Form::List | Form::Record => value.unwrapped().children().is_empty(),
-        Form::Call { object: None, name: "dict" | "list" | "set", .. } => {
-            value.unwrapped().arguments().is_empty()
-        }
-        _ => false,
-    }
+    let form = value.form();
+    let is_literal = matches!(form, Form::List | Form::Record) && value.unwrapped().children().is_empty();
+    let is_call = matches!(form, Form::Call { object: None, name: "dict" | "list" | "set", .. });
+    is_literal || is_call && value.unwrapped().arguments().is_empty()
 }
 
 /// Returns whether the name of a parameter says that its value is kept from call to call.
@@ -104,15 +101,16 @@ fn hands_on(body: Expression<'_>, name: &str, own: &str) -> bool {
 /// Returns whether a name is that of a container in an expression about its entries, or goes to the same function again.
 fn is_part(name: Expression<'_>, own: &str) -> bool {
     let Some(around) = name.parent() else { return false };
-    match around.form() {
-        Form::Index { object, .. } | Form::Member { object, .. } => object == name,
-        Form::Binary { operator: Operator::In | Operator::NotIn, right, .. } => right == name,
-        Form::Assign { target, .. } => target == name,
-        _ => {
-            let call = around.parent().map(Expression::form);
-            matches!(call, Some(Form::Call { object: None, name: called, .. }) if called == own)
-        }
+    let form = around.form();
+    if let Form::Index { object: part, .. }
+    | Form::Member { object: part, .. }
+    | Form::Binary { operator: Operator::In | Operator::NotIn, right: part, .. }
+    | Form::Assign { target: part, .. } = form
+    {
+        return part == name;
     }
+    let call = around.parent().map(Expression::form);
+    matches!(call, Some(Form::Call { object: None, name: called, .. }) if called == own)
 }
 
 /// Returns whether a body changes the object of a name before it gives the name to another one.
