@@ -11,9 +11,12 @@ use qa_core::ledger;
 
 /// Reads a ledger: a regular file within the limit, valid, and with a chain that holds.
 pub(crate) fn read_ledger(path: &Path) -> Result<ObserverLedger, StoreError> {
-    let bytes = bounded_bytes(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::NotFound => StoreError::NoLedger { path: display_path(path) },
-        _ => StoreError::LedgerNotRead { path: display_path(path), source },
+    let bytes = bounded_bytes(path).map_err(|source| {
+        if source.kind() == std::io::ErrorKind::NotFound {
+            StoreError::NoLedger { path: display_path(path) }
+        } else {
+            StoreError::LedgerNotRead { path: display_path(path), source }
+        }
     })?;
     ledger::read(&bytes).map_err(|reason| StoreError::Ledger { path: display_path(path), reason })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::support::parts::part;
 use crate::support::{Repo, RunDir, change, conflict, qa_skill, runs_in};
 use qa_contracts::ids::{CommitId, ExecutionKey, Sha256Hex};
 use qa_contracts::v1::{Conclusion, ObserverLedger, ObserverMode};
@@ -175,7 +176,8 @@ fn verify_holds_the_last_turn_of_a_ledger_against_the_run() {
         said.contains(&format!("ledger         the run is turn 14, whose digest is {digest}\n")),
         "{said}"
     );
-    let differences: [(&str, fn(&mut JudgedTurn, CommitId)); 7] = [
+    type Edit = fn(&mut JudgedTurn, CommitId);
+    let differences: [(&str, Edit); 7] = [
         ("repository", |turn, _| turn.repo_id = "acme/other".to_owned()),
         ("execution key", |turn, _| turn.execution_key = hex(1).into()),
         ("run digest", |turn, _| turn.run_digest = hex(1)),
@@ -206,4 +208,44 @@ fn a_ledger_among_the_runs_changes_no_run() {
     repo.judge().run().expect(1);
     assert_eq!(runs_in(&repo.beside("out")), [name]);
     assert_eq!(repo.run_dir().run_digest(), digest);
+}
+
+/// Opens a page in each width and colour scheme, with all its details, and prints the widths that its content takes.
+const MEASURE: &str = "\
+const [modules, executablePath, page] = process.argv.slice(1);
+const { chromium } = require(`${modules}/playwright`);
+(async () => {
+  const browser = await chromium.launch({ executablePath });
+  const widths = [];
+  for (const width of [360, 1200]) for (const colorScheme of ['light', 'dark']) {
+    const tab = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+    await tab.goto(`file://${page}`);
+    widths.push(await tab.evaluate(() => {
+      document.querySelectorAll('details').forEach((details) => { details.open = true; });
+      const tables = [...document.querySelectorAll('.scroll')];
+      const hidden = tables.filter((table) => table.scrollWidth > table.clientWidth).length;
+      return [document.documentElement.scrollWidth, hidden];
+    }));
+  }
+  await browser.close();
+  console.log(JSON.stringify(widths));
+})();
+";
+
+#[test]
+fn the_page_has_nothing_to_scroll_sideways_on_a_narrow_screen() {
+    let modules = part("target/foreign/node/node_modules");
+    let (Some(modules), Some(program)) = (modules, part("target/foreign/browser")) else { return };
+    let repo = judged();
+    let run = repo.run_dir();
+    for ledger in [story(&run), crowded(&run)] {
+        let path = store(&repo, "ledger.json", &ledger);
+        let page = repo.beside("page.html");
+        std::fs::write(&page, observe(&path).args(["--format", "html"]).run().expect(0).stdout).unwrap();
+        let mut node = std::process::Command::new("node");
+        let output = node.args(["-e", MEASURE]).args([&modules, &program, &page]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let widths: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(widths, serde_json::json!([[360, 0], [360, 0], [1200, 0], [1200, 0]]));
+    }
 }

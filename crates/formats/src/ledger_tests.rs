@@ -13,8 +13,8 @@ fn id(number: u64) -> Sha256Hex {
 fn turn(head: u64, findings: &[u64]) -> JudgedTurn {
     let finding = |number: &u64| JudgedFinding {
         finding_id: id(*number),
-        lens_id: if number % 2 == 0 { "shortcut" } else { "unit_tests" }.to_owned(),
-        blocking: number % 3 != 0,
+        lens_id: if number.is_multiple_of(2) { "shortcut" } else { "unit_tests" }.to_owned(),
+        blocking: !number.is_multiple_of(3),
         touched: true,
     };
     let commit = |number: u64| CommitId::parse(&format!("{number:040x}")).unwrap();
