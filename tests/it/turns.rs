@@ -86,6 +86,10 @@ impl PullRequest {
     fn judge(&mut self, action: &str, is_draft: bool) -> Turn {
         self.turns += 1;
         let step = self.step(action, is_draft);
+        // An earlier step of the job may have run code of the change.
+        let planted = step.checkout.join(".qa-skill/observer/planted");
+        std::fs::create_dir_all(&planted).unwrap();
+        std::fs::write(planted.join("hashes.json"), "{}").unwrap();
         let workflow = format!("{NAME}/.github/workflows/qa.yml@refs/pull/7/merge");
         let outcome = self.world.program(&step).env("GITHUB_WORKFLOW_REF", workflow).run();
         let turn = Turn {
@@ -98,6 +102,7 @@ impl PullRequest {
         };
         let head = self.world.origin.head.to_string();
         assert!(matches!(turn.outcome.exit, 0 | 1), "{}", turn.outcome.stderr);
+        assert!(!planted.exists(), "the artifact would hold it");
         let zip = self.world.uploaded();
         let mut state = self.world.github.state();
         state.artifacts.push(Artifact {
