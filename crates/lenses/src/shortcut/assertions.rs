@@ -84,8 +84,9 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
 
 /// Returns whether an exact comparison of a number is replaced by one with a tolerance.
 fn approximates(old: &Check, new: &Check) -> bool {
-    const WORDS: &[&str] = &["almost", "approx", "close", "delta", "epsilon", "isclose", "within"];
-    let is_near = new.tolerance.is_some() || words(new).iter().any(|word| WORDS.contains(&word.as_str()));
+    const WORDS: &[&str] = &["almost", "approx", "closeto", "delta", "epsilon", "isclose", "within"];
+    let text = new.text.to_lowercase();
+    let is_near = new.tolerance.is_some() || WORDS.iter().any(|word| text.contains(word));
     old.demand == Demand::Value && new.demand == Demand::Part && is_near
 }
 
@@ -96,41 +97,22 @@ fn is_as_strong(old: &Check, new: &Check) -> bool {
 
 /// Returns whether an assertion demands that a value is false, null or empty.
 fn says_false(check: &Check) -> bool {
-    const EMPTY: &[&str] = &["empty", "falsy", "false", "none", "null", "nil", "undefined"];
-    const TURNS: &[&str] = &["isnt", "not", "refute", "wont"];
-    let words = words(check);
-    let is_named = words.iter().any(|word| EMPTY.contains(&word.as_str()))
-        || words.windows(2).any(|pair| pair[0] == "no" && pair[1] == "error");
-    let is_turned = check.text.contains("(!") || words.iter().any(|word| TURNS.contains(&word.as_str()));
-    let compares = ["==", "!="].iter().any(|sign| around_subjects(check).contains(sign));
-    match (is_named, is_turned) {
-        (true, false) => !compares,
-        // `assert not x`, `assert!(!x)`.
-        (false, true) => check.demand == Demand::Exists && !compares && !words.contains(&"be".to_owned()),
-        (true, true) | (false, false) => false,
-    }
-}
-
-/// Returns the words of an assertion beside those of its subjects, in lower case.
-fn words(check: &Check) -> Vec<String> {
-    let mut spaced = String::new();
-    for sign in around_subjects(check).chars() {
-        if sign.is_uppercase() {
-            spaced.push(' ');
-        }
-        spaced.extend(sign.to_lowercase());
-    }
-    spaced
-        .split(|sign: char| !sign.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Returns the text of an assertion without its subjects.
-fn around_subjects(check: &Check) -> String {
-    let subjects = check.subjects.iter().filter(|subject| !subject.is_empty());
-    subjects.fold(check.text.clone(), |text, subject| text.replace(subject.as_str(), " "))
+    const WORDS: &[&str] =
+        &["empty", "falsy", "false", "isnone", "isnull", "null", "nil", "noerror", "undefined"];
+    let text: String = check
+        .text
+        .to_lowercase()
+        .chars()
+        .filter(|sign| sign.is_alphanumeric() || "(!".contains(*sign))
+        .collect();
+    let is_turned = text.contains("(!") || text.starts_with("refute") || text.starts_with("wont");
+    let is_named = WORDS.iter().any(|word| {
+        text.match_indices(word).any(|(at, _)| !text[..at].ends_with("not") && !text[..at].ends_with("notbe"))
+    });
+    // `assert not x`, `assert!(!x)`.
+    let is_negated = ["assertnot", "assert!(!"].iter().any(|begin| text.starts_with(begin))
+        && check.demand == Demand::Exists;
+    is_named && !is_turned || is_negated && !is_named
 }
 
 /// Returns whether an assertion demands that something is true, and not only that it is there or is no null. Linters write
