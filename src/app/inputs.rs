@@ -62,7 +62,7 @@ pub(crate) struct Request {
     pub(crate) models: ModelUse,
     /// Features that labels of the pull request name.
     pub(crate) label_features: BTreeSet<u64>,
-    /// What the mode of the observer follows from.
+    /// Facts that decide the mode of the observer.
     pub(crate) observer: ObserverRequest,
     /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
     pub(crate) settings: Vec<SettingOrigin>,

@@ -22,8 +22,7 @@ use qa_run::keys::{execution_key, settings_hash};
 
 /// A run whose files, key and verdict agree with one another.
 ///
-/// Whether its results follow from the recording is left to `qa-skill verify`, which executes the plans again: for an
-/// answer in a conversation that takes too long.
+/// Its plans are not executed again, as by `qa-skill verify`: for an answer in a conversation that takes too long.
 pub(crate) struct JudgedRun {
     result: SkillResult,
     change_set: ChangeSet,

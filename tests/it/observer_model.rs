@@ -59,7 +59,7 @@ const EVENTS: [Event; 10] = [
     Event::MergeAttempted,
 ];
 
-/// How far a run gets before the next event.
+/// Progress of a run before the next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Progress {
     /// It waits for a runner, and no check run of it exists.
@@ -100,7 +100,7 @@ fn passes(conclusion: CheckConclusionWord) -> bool {
     matches!(conclusion, "success" | "neutral" | "skipped")
 }
 
-/// How a repository is set up.
+/// Settings of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Setup {
     /// Index of the policy of the base.
@@ -130,7 +130,7 @@ struct State {
     last_due: Option<u64>,
 }
 
-/// What must not be merged.
+/// Kind of merge that must not happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Hole {
     /// A head with a plan that no run executed.

@@ -18,7 +18,7 @@ use crate::config::ActionEnvironment;
 use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
-use qa_contracts::v1::{ChangeSet, ChangedFile, ObserverLedger, ObserverMode, TurnCounts};
+use qa_contracts::v1::{ChangeSet, ObserverLedger, ObserverMode, TurnCounts};
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
 use qa_core::observer::{EarlierTurns, Settings};
@@ -213,6 +213,7 @@ fn touched(before: Option<&TurnBefore>, now: &ChangeSet) -> BTreeSet<RepoPath> {
             .collect(),
         None => BTreeMap::new(),
     };
-    let is_touched = |file: &&ChangedFile| earlier.get(&file.path) != Some(&(&file.new_blob, &file.new_mode));
-    now.files.iter().filter(is_touched).map(|file| file.path.clone()).collect()
+    let touched =
+        now.files.iter().filter(|file| earlier.get(&file.path) != Some(&(&file.new_blob, &file.new_mode)));
+    touched.map(|file| file.path.clone()).collect()
 }

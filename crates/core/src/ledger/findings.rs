@@ -100,20 +100,22 @@ fn resolved_before(ledger: &ObserverLedger) -> BTreeSet<&Sha256Hex> {
 }
 
 fn lens_findings((lens_id, states): (&str, Vec<(State, &Sha256Hex)>)) -> LensFindings {
-    let with = |wanted: State| {
-        let ids = states.iter().filter(|(state, _)| *state == wanted);
-        let mut ids: Vec<Sha256Hex> = ids.map(|(_, id)| (*id).clone()).collect();
-        ids.sort();
-        ids
-    };
     LensFindings {
         lens_id: lens_id.to_owned(),
-        opened: with(State::Opened),
-        open: with(State::Open),
-        reopened: with(State::Reopened),
-        resolved: with(State::Resolved),
-        unseen: with(State::Unseen),
+        opened: ids_in(State::Opened, &states),
+        open: ids_in(State::Open, &states),
+        reopened: ids_in(State::Reopened, &states),
+        resolved: ids_in(State::Resolved, &states),
+        unseen: ids_in(State::Unseen, &states),
     }
+}
+
+/// Returns the ids of the findings in a state, sorted.
+fn ids_in(wanted: State, states: &[(State, &Sha256Hex)]) -> Vec<Sha256Hex> {
+    let ids = states.iter().filter(|(state, _)| *state == wanted);
+    let mut ids: Vec<Sha256Hex> = ids.map(|(_, id)| (*id).clone()).collect();
+    ids.sort();
+    ids
 }
 
 /// Counts listed findings by state.

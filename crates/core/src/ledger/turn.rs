@@ -64,8 +64,11 @@ pub fn incomplete_lenses(results: &[LensResult]) -> BTreeSet<String> {
 
 /// Returns whether a text can be the name of a plan or a lens in a ledger.
 pub(super) fn is_name(text: &str) -> bool {
-    let is_sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.:*/-".contains(&byte);
-    (1..=100).contains(&text.len()) && text.bytes().all(is_sign)
+    const SIGNS: &[u8] = b"_.:*/-";
+    (1..=100).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || SIGNS.contains(&byte))
 }
 
 impl JudgedTurn {

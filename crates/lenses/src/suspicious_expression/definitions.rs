@@ -33,15 +33,17 @@ const PAIRS: &[Pair] = &[
 fn hash(site: &Site<'_>) -> Found {
     let methods = site.expression.methods();
     let Some(pair) = PAIRS.iter().find(|pair| pair.language == site.language()) else { return Vec::new() };
-    let takes_any = |function: &Expression<'_>| {
-        let head = function.source().split('{').next().unwrap_or_default();
-        let takes_object = ["Object ", "object ", "object? ", "Any?"].iter().any(|word| head.contains(word));
-        takes_object && function.parameters().len() <= 1
-    };
     let equals = methods.iter().find(|(name, function)| *name == pair.equals && takes_any(function));
     let has_hash = methods.iter().any(|(name, _)| *name == pair.hash);
     let name = equals.filter(|_| !has_hash).and_then(|(_, function)| function.defined_name());
     name.map(|name| vec![name.span()]).unwrap_or_default()
+}
+
+/// Returns whether a method takes one value of any type.
+fn takes_any(function: &Expression<'_>) -> bool {
+    let head = function.source().split('{').next().unwrap_or_default();
+    let takes_object = ["Object ", "object ", "object? ", "Any?"].iter().any(|word| head.contains(word));
+    takes_object && function.parameters().len() <= 1
 }
 
 fn default(site: &Site<'_>) -> Found {
