@@ -10,7 +10,7 @@ use super::verify::Verified;
 use crate::store::{Entry, read_ledger};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::LedgerTurn;
+use qa_contracts::v1::{LedgerTurn, ObserverMode, RecordedObserver};
 use qa_core::escape::without_runner_commands;
 use qa_core::masking::sanitize;
 
@@ -69,8 +69,14 @@ pub(super) fn check_last_turn(path: &Path, verified: &Verified) -> Result<String
     Ok(format!("the run is turn {}, whose digest is {}", turn.number, entry.digest))
 }
 
-fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 6] {
+fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 8] {
     let (input, hashes) = (&verified.input, &verified.run.hashes);
+    // A run without an observer defers nothing.
+    let observer = verified.config_preimage.observer.clone();
+    let observer =
+        observer.unwrap_or(RecordedObserver { mode: ObserverMode::CrossCheck, deferred: Vec::new() });
+    let listed_plans = &observer.deferred[..observer.deferred.len().min(turn.deferred.len())];
+    let plans_beyond = (observer.deferred.len() - listed_plans.len()) as u64;
     let merge_bases: Vec<CommitId> =
         [&input.merge_base_sha].into_iter().chain(&input.other_merge_bases).cloned().collect();
     let listed = &merge_bases[..merge_bases.len().min(turn.merge_bases.len())];
@@ -89,10 +95,16 @@ fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 6] {
         Property { name: "base", in_ledger: turn.base_sha.to_string(), in_run: input.base_sha.to_string() },
         Property {
             name: "merge base",
-            in_ledger: describe(&turn.merge_bases, turn.merge_bases_unlisted),
-            in_run: describe(listed, beyond),
+            in_ledger: enumerate(turn.merge_bases.iter().map(CommitId::as_str), turn.merge_bases_unlisted),
+            in_run: enumerate(listed.iter().map(CommitId::as_str), beyond),
         },
         Property { name: "head", in_ledger: turn.head_sha.to_string(), in_run: input.head_sha.to_string() },
+        Property { name: "mode", in_ledger: turn.mode.to_string(), in_run: observer.mode.to_string() },
+        Property {
+            name: "list of deferred plans",
+            in_ledger: enumerate(turn.deferred.iter().map(String::as_str), turn.deferred_unlisted),
+            in_run: enumerate(listed_plans.iter().map(String::as_str), plans_beyond),
+        },
         Property {
             name: "conclusion",
             in_ledger: turn.conclusion.to_string(),
@@ -101,11 +113,11 @@ fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 6] {
     ]
 }
 
-/// Lists commits, with the number of those that a ledger does not list.
-fn describe(commits: &[CommitId], unlisted: u64) -> String {
-    let listed: Vec<&str> = commits.iter().map(CommitId::as_str).collect();
+/// Lists words, with the number of those that a ledger does not list.
+fn enumerate<'w>(words: impl Iterator<Item = &'w str>, unlisted: u64) -> String {
+    let listed = words.collect::<Vec<_>>().join(", ");
     match unlisted {
-        0 => listed.join(", "),
-        unlisted => format!("{} and {unlisted} more", listed.join(", ")),
+        0 => listed,
+        unlisted => format!("{listed} and {unlisted} more"),
     }
 }

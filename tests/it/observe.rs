@@ -177,13 +177,17 @@ fn verify_holds_the_last_turn_of_a_ledger_against_the_run() {
         "{said}"
     );
     type Edit = fn(&mut JudgedTurn, CommitId);
-    let differences: [(&str, Edit); 7] = [
+    let differences: [(&str, Edit); 9] = [
         ("repository", |turn, _| turn.repo_id = "acme/other".to_owned()),
         ("execution key", |turn, _| turn.execution_key = hex(1).into()),
         ("run digest", |turn, _| turn.run_digest = hex(1)),
         ("base", |turn, other| turn.base_sha = other),
         ("merge base", |turn, other| turn.merge_bases.push(other)),
         ("head", |turn, other| turn.head_sha = other),
+        ("mode", |turn, _| turn.mode = ObserverMode::Bootstrap),
+        ("list of deferred plans", |turn, _| {
+            turn.deferred.insert("review-security".to_owned());
+        }),
         ("conclusion", |turn, _| turn.conclusion = Conclusion::Pass),
     ];
     for (name, edit) in differences {

@@ -1,4 +1,4 @@
-//! Reads a ledger, follows its chain, and compares it with another one.
+//! Reads a ledger and follows its chain.
 
 use std::collections::BTreeMap;
 
@@ -188,59 +188,4 @@ fn follows(entry: &LedgerEntry, previous: &LedgerEntry) -> bool {
         }
     }
     known == before
-}
-
-/// Relation of a ledger to an earlier one of the same pull request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChainRelation {
-    /// Both end with the same entry.
-    Same,
-    /// The ledger has every turn of the earlier one, and more.
-    Continues,
-    /// The earlier one has every turn of the ledger, and more.
-    Behind,
-    /// Both have an entry of one number with different digests.
-    Forked,
-    /// They are of different pull requests.
-    Foreign,
-    /// No turn is listed in both.
-    Unknown,
-}
-
-/// Compares two ledgers that hold, by the digest of the last turn that both know.
-pub fn relation(ledger: &ObserverLedger, earlier: &ObserverLedger) -> ChainRelation {
-    if !super::is_about(ledger, &earlier.repo_id, earlier.pull_request) {
-        return ChainRelation::Foreign;
-    }
-    let common = last_number(ledger).min(last_number(earlier));
-    let (Some(here), Some(there)) = (digest_at(ledger, common), digest_at(earlier, common)) else {
-        return ChainRelation::Unknown;
-    };
-    match (here == there, last_number(ledger).cmp(&last_number(earlier))) {
-        (false, _) => ChainRelation::Forked,
-        (true, std::cmp::Ordering::Equal) => ChainRelation::Same,
-        (true, std::cmp::Ordering::Greater) => ChainRelation::Continues,
-        (true, std::cmp::Ordering::Less) => ChainRelation::Behind,
-    }
-}
-
-/// Returns whether a ledger is another one, or that one with more turns.
-pub fn is_continuation_of(ledger: &ObserverLedger, earlier: &ObserverLedger) -> bool {
-    matches!(relation(ledger, earlier), ChainRelation::Same | ChainRelation::Continues)
-}
-
-fn last_number(ledger: &ObserverLedger) -> u64 {
-    ledger.folded.compacted_turns + ledger.entries.len() as u64
-}
-
-/// Returns the digest of the entry with a number, if the ledger still has it.
-fn digest_at(ledger: &ObserverLedger, number: u64) -> Option<&Sha256Hex> {
-    let folded = &ledger.folded;
-    match number.cmp(&folded.compacted_turns) {
-        std::cmp::Ordering::Less => None,
-        std::cmp::Ordering::Equal => folded.last_digest.as_ref(),
-        std::cmp::Ordering::Greater => {
-            ledger.entries.iter().find(|entry| entry.turn.number == number).map(|entry| &entry.digest)
-        }
-    }
 }

@@ -205,33 +205,6 @@ fn a_ledger_of_another_pull_request_begins_anew() {
         (begun.entries.len(), begun.entries[0].turn.number, states(&begun).as_str()),
         (1, 1, "1 - - - -")
     );
-    assert_eq!(relation(&begun, &ledger), ChainRelation::Foreign);
-}
-
-#[test]
-fn chains_are_told_apart_by_the_last_turn_that_both_know() {
-    let turns: Vec<JudgedTurn> = (1..=40).map(|head| judged(head, vec![finding(head % 3)])).collect();
-    let at = |count: usize| chain(&turns[..count]);
-    let mut other_turns = turns.clone();
-    other_turns[4].head_sha = commit(999);
-    let other = |count: usize| chain(&other_turns[..count]);
-    use ChainRelation::{Behind, Continues, Forked, Same, Unknown};
-    for (left, right, expected) in [
-        (at(3), at(3), Same),
-        (at(8), at(3), Continues),
-        (at(3), at(8), Behind),
-        // The last turn of the earlier one is the last that is folded.
-        (at(18), at(8), Continues),
-        (at(19), at(8), Unknown),
-        (at(8), other(8), Forked),
-        (at(12), other(8), Forked),
-        (at(8), other(12), Forked),
-        (at(4), other(4), Same),
-        (other(12), at(4), Continues),
-    ] {
-        assert_eq!(relation(&left, &right), expected);
-        assert_eq!(is_continuation_of(&left, &right), matches!(expected, Same | Continues));
-    }
 }
 
 #[test]
@@ -557,9 +530,9 @@ proptest! {
             let read_again = read(&bytes(&ledger)).unwrap();
             prop_assert_eq!(&read_again, &ledger);
             let next = append(Some(&read_again), turn);
-            prop_assert!(is_continuation_of(&next, &ledger));
-            prop_assert!(!is_continuation_of(&ledger, &next));
-            prop_assert_eq!(next.entries.last().unwrap().turn.number, number as u64 + 1);
+            let (before, last) = (ledger.entries.last().unwrap(), next.entries.last().unwrap());
+            prop_assert_eq!(last.previous_digest.as_ref(), Some(&before.digest));
+            prop_assert_eq!(last.turn.number, number as u64 + 1);
             ledger = next;
         }
         prop_assert_eq!(check(&ledger), Ok(()));

@@ -13,7 +13,7 @@ use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_SAFE_INTEGER;
 use qa_contracts::v1::{FoldedTurns, LedgerEntry, LedgerTurn, ObserverLedger, TurnFindings};
 
-pub use check::{ChainRelation, LedgerError, check, is_continuation_of, read, relation};
+pub use check::{LedgerError, check, read};
 pub use progress::{ATTEMPTS_STUCK, ATTEMPTS_TOLD, SAME_SET_STUCK};
 pub use turn::{JudgedFinding, JudgedTurn, incomplete_lenses, judged_findings};
 
