@@ -32,7 +32,8 @@ fn turn(run: &RunDir, findings: &[u64]) -> JudgedTurn {
     JudgedTurn {
         repo_id: text(&run.json("input.normalized.json")["repoId"]),
         pull_request: Some(7),
-        mode: ObserverMode::Bootstrap,
+        // A run outside of the observer is one of everything.
+        mode: ObserverMode::CrossCheck,
         base_sha: member("baseSha"),
         merge_bases: vec![member("mergeBaseSha")],
         head_sha: member("headSha"),
@@ -61,16 +62,17 @@ fn story(run: &RunDir) -> ObserverLedger {
             8 => turn.conclusion = Conclusion::Pass,
             _ => {}
         }
-        if number > 1 {
-            turn.mode = if number == 3 { ObserverMode::CrossCheck } else { ObserverMode::Cadence };
-        }
+        turn.mode = match number {
+            1 => ObserverMode::Bootstrap,
+            3 => ObserverMode::CrossCheck,
+            _ => ObserverMode::Cadence,
+        };
         if number == 10 {
             turn.deferred = ["gate:unit_tests", "review-security"].map(str::to_owned).into();
         }
         ledger = Some(append(ledger.as_ref(), &turn));
     }
-    let last = JudgedTurn { mode: ObserverMode::CrossCheck, ..turn(run, &[]) };
-    append(ledger.as_ref(), &last)
+    append(ledger.as_ref(), &turn(run, &[]))
 }
 
 /// A ledger at its limit, outside of a pull request: more findings than are followed, merge bases and deferred plans than

@@ -10,7 +10,7 @@ use crate::support::fake_github::FakeGitHub;
 use crate::support::origin::{NAME, Origin};
 use crate::support::reviews::{self, findings, reviewing};
 use crate::support::step::{Step, TOKEN, clean};
-use crate::support::{Files, Outcome, Program, Repo, RunDir, Server, conflict, repair, tamper};
+use crate::support::{Files, Outcome, Program, Repo, RunDir, Server, conflict, qa_skill, repair, tamper};
 
 const ENABLED: &str = "[observer]\nenabled = true\n";
 
@@ -119,6 +119,8 @@ fn a_recorded_decision_that_was_edited_is_no_proof() {
         tamper(&copy, "recordings/inputs.json", "/observer", decision);
         repair(&copy, false);
         copy.verify().run().expect(4);
+        let answer = qa_skill(["route", "/qa status"]).arg("--run").arg(&copy.0).run().expect(4);
+        assert!(answer.stderr.contains("its key is that of another observer"), "{}", answer.stderr);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route, Run
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean, faulty};
 use crate::support::world::World;
-use crate::support::{Files, Outcome, qa_skill};
+use crate::support::{Files, Outcome, Program, qa_skill};
 
 fn observed(files: &Files) -> Files {
     files.clone().with(".qa-skill/policy.toml", "[observer]\nenabled = true\n")
@@ -62,7 +62,7 @@ impl PullRequest {
         origin.head = repo.commit(repo.tree(&observed(topic)), &[origin.head]);
         let merged = observed(topic).with("docs/a.md", "step 6\n");
         origin.merge = repo.commit(repo.tree(&merged), &[origin.base, origin.head]);
-        repo.reference("refs/pull/7/head", origin.head);
+        repo.reference(&format!("refs/pull/{}/head", origin.number), origin.head);
         repo.reference(&origin.merge_ref, origin.merge);
     }
 
@@ -82,6 +82,11 @@ impl PullRequest {
         step
     }
 
+    fn program(&self, step: &Step<'_>) -> Program {
+        let workflow = format!("{NAME}/.github/workflows/qa.yml@refs/pull/7/merge");
+        self.world.program(step).env("GITHUB_WORKFLOW_REF", workflow)
+    }
+
     /// Judges the head and stores the artifact of its run.
     fn judge(&mut self, action: &str, is_draft: bool) -> Turn {
         self.turns += 1;
@@ -90,8 +95,7 @@ impl PullRequest {
         let planted = step.checkout.join(".qa-skill/observer/planted");
         std::fs::create_dir_all(&planted).unwrap();
         std::fs::write(planted.join("hashes.json"), "{}").unwrap();
-        let workflow = format!("{NAME}/.github/workflows/qa.yml@refs/pull/7/merge");
-        let outcome = self.world.program(&step).env("GITHUB_WORKFLOW_REF", workflow).run();
+        let outcome = self.program(&step).run();
         let turn = Turn {
             outcome,
             checkout: step.checkout.clone(),
@@ -196,4 +200,29 @@ fn a_turn_before_that_cannot_be_used_costs_a_bootstrap_and_never_the_verdict() {
         assert_eq!(turn.mode, "bootstrap", "{reason}");
         assert_eq!(turn.ledger()["entries"].as_array().unwrap().len(), 1, "{reason}");
     }
+}
+
+#[test]
+fn the_ledger_of_another_pull_request_is_not_continued() {
+    let mut pull = PullRequest::opened(&clean());
+    assert_eq!(pull.judge("opened", true).outcome.exit, 0);
+    pull.world.origin.number = 8;
+    pull.world.origin.merge_ref = "refs/pull/8/merge".to_owned();
+    pull.push(&clean().with("notes.md", "more\n"));
+    let turn = pull.judge("synchronize", true);
+    assert!(turn.outcome.text().contains("is that of another pull request"), "{}", turn.outcome.text());
+    assert_eq!((turn.mode.as_str(), &turn.ledger()["pullRequest"]), ("bootstrap", &json!(8)));
+}
+
+#[test]
+fn parts_of_a_draft_are_of_the_mode_of_the_run_that_joins_them() {
+    let mut pull = PullRequest::opened(&clean());
+    assert_eq!(pull.judge("opened", true).outcome.exit, 0);
+    pull.push(&clean().with("notes.md", "more\n"));
+    let step = pull.step("synchronize", true);
+    pull.program(&step).env("INPUT_COMMAND", "check").env("INPUT_SHARD", "1/1").run().expect(0);
+    let part = PathBuf::from(step.output("run-path"));
+    let parts = part.parent().unwrap().strip_prefix(&step.checkout).unwrap();
+    pull.program(&step).env("INPUT_COMMAND", "aggregate").env("INPUT_PARTS", parts).run().expect(0);
+    assert_eq!(step.output("observer-mode"), "cadence");
 }

@@ -132,6 +132,22 @@ fn the_environment_replaces_the_numbers_of_the_policy_and_off_is_never() {
 }
 
 #[test]
+fn a_turn_was_due_although_commands_wait_for_the_cross_check() {
+    let settings = settings("defer = [\"review-*\"]");
+    let commands = settings.deferred(ObserverMode::Cadence, true);
+    let all = settings.deferred(ObserverMode::Cadence, false);
+    assert!(!commands.is_empty() && commands.len() < all.len(), "{commands:?} {all:?}");
+    for (mode, deferred, expected) in [
+        (ObserverMode::Bootstrap, all.as_slice(), false),
+        (ObserverMode::Cadence, &all, false),
+        (ObserverMode::Cadence, &commands, true),
+        (ObserverMode::CrossCheck, &[], true),
+    ] {
+        assert_eq!(settings.was_due(mode, deferred), expected, "{mode} {deferred:?}");
+    }
+}
+
+#[test]
 fn reviews_and_commands_wait_and_rules_and_imports_never_do() {
     use ObserverMode::{Bootstrap, Cadence};
     let (reviews, gates) =

@@ -282,6 +282,18 @@ mod tests {
     }
 
     #[test]
+    fn a_deferred_plan_is_an_error_although_it_was_skipped() {
+        let mut sample = sample::pass();
+        let skipped = &mut sample.result.lens_results[0];
+        skipped.status = LensStatus::Skipped;
+        skipped.error_codes = vec![Code::CadenceDeferred];
+        assert_eq!(elements(&text(&sample)).get("error"), None);
+        sample.result.lens_plans[0].planning_codes = vec![Code::CadenceDeferred];
+        let counts = elements(&text(&sample));
+        assert!(counts["error"] > 0 && !counts.contains_key("skipped"), "{counts:?}");
+    }
+
+    #[test]
     fn characters_xml_forbids_are_spelled_out() {
         assert_eq!(legal("a\u{0}\u{ffff}\n\u{fffe}b"), "a\\u{0}\\u{ffff}\n\\u{fffe}b");
     }
