@@ -377,6 +377,10 @@ fn a_declaration_that_means_nothing_is_an_error_with_a_way_out() {
             "gate `unit_tests` has tests, which look at no files; remove `except`",
         ),
         (
+            "[gates.unit_tests]\nconfirm = true\nreports = [{ path = \"r\", tool = \"pytest\" }]".to_owned(),
+            "gate `unit_tests` runs no command that could run once more; remove `confirm`",
+        ),
+        (
             "[gates.unit_tests]\nreports = [{ path = \"r\", tool = \"sarif\", name = \"x\" }]".to_owned(),
             "there is no tool of gate unit_tests `sarif`",
         ),

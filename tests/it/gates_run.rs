@@ -202,7 +202,11 @@ impl Scene {
         codes.iter().map(|code| code.as_str().unwrap().to_owned()).collect()
     }
 
-    fn commands(&self) -> Vec<Value> {
+    pub(crate) fn warnings(&self) -> Vec<Value> {
+        self.verdict()["warningCodes"].as_array().unwrap().clone()
+    }
+
+    pub(crate) fn commands(&self) -> Vec<Value> {
         self.repo.run_dir().json("recordings/execution.json")["commands"].as_array().unwrap().clone()
     }
 
@@ -558,8 +562,9 @@ fn a_rule_that_its_own_examples_contradict_is_refused_with_its_line() {
 #[test]
 fn a_policy_that_lets_more_run_or_runs_less_is_reported_as_weaker() {
     let kind = &kinds()[0];
-    let before = policy("strict", &runs(kind, true));
+    let before = policy("strict", &format!("{}confirm = true\n", runs(kind, true)));
     let after = before
+        .replace("confirm = true\n", "")
         .replace("\"exec_sandboxed_network_off\"", "\"exec_sandboxed\"\nfork-heads = true")
         .replace("[[execution.allow]]\nprefix = [\"mypy\"]", "[[execution.allow]]\nprefix = [\"sh\"]\nmatch = [[\"sh\", \"a\"]]\nnot-match = [[\"bash\"]]\n[[execution.allow]]\nprefix = [\"mypy\"]")
         .replace("run = [\"ruff\"]", "reports = [{ path = \"ruff.json\", tool = \"ruff\" }]\nuntouched = \"pass\"")
@@ -578,6 +583,7 @@ fn a_policy_that_lets_more_run_or_runs_less_is_reported_as_weaker() {
         "execution.fork-heads",
         "execution.profile",
         "execution.toolchains",
+        "gates.lint.confirm",
         "gates.lint.run",
         "gates.lint.untouched",
     ];

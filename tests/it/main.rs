@@ -42,6 +42,7 @@ mod gates_features;
 mod gates_formats;
 mod gates_languages;
 #[cfg(target_os = "linux")]
+mod gates_confirm;
 mod gates_limits;
 mod gates_pictures;
 mod gates_record;

@@ -121,6 +121,7 @@ codes! {
         FeatureListInvalid = "FEATURE_LIST_INVALID", UserRecoverable, "the feature list cannot be read as feature-list.v1, or has no such feature; the place is named, and `qa-skill schema feature-list` says what is expected";
         FeatureTrailerInvalid = "FEATURE_TRAILER_INVALID", UserRecoverable, "a line `Feature:` in the last paragraph of a commit's message does not name one feature by its number; amend the commit to say `Feature: 42`, or move the line up where it is no trailer";
         FindingsUnlisted = "FINDINGS_UNLISTED", Notice, "there are more findings than a run lists; those beyond are counted in one finding for each rule, which weighs what they weigh";
+        GateFlaky = "GATE_FLAKY", Notice, "a command of a gate passed, and failed when it was run once more on the same commit; the tests that differ are listed as flaky, and `[rules.\"unit_tests/flaky\"]` says whether they block";
         GateNothingRan = "GATE_NOTHING_RAN", Terminal, "the gate's tool says that it ran nothing, which proves nothing; check what it selects, and that tests were found";
         GateReportIncomplete = "GATE_REPORT_INCOMPLETE", Terminal, "the report cannot be read whole as what its tool writes; have the tool write it again with the options docs/gates.md names, and let the step fail when the tool crashes";
         GateReportMissing = "GATE_REPORT_MISSING", UserRecoverable, "the policy names a report that is not there; let the step that writes it run before this one, with `if: always()` where its tool ends with an error";

@@ -204,6 +204,8 @@ pub struct PolicyGate {
     /// True if a tool with errors at head also runs on the merge base, so that errors of both are not attributed to the
     /// change; true when absent.
     pub run_base: Option<bool>,
+    /// True if a command that passed counts only after it ran once more, in a tree of its own; false when absent.
+    pub confirm: Option<bool>,
     /// Conclusion for a change that touches no project of the tools in `run` and no file of a command;
     /// `could_not_complete` when absent.
     pub untouched: Option<EmptyChange>,

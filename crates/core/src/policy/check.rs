@@ -119,6 +119,10 @@ fn check_gates(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
                 return Err(PolicyTextError::at_line_of(text, "tests-of", message));
             }
         }
+        if gate.confirm == Some(true) && !runs {
+            let message = format!("gate `{name}` runs no command that could run once more; remove `confirm`");
+            return Err(PolicyTextError::at_line_of(text, "confirm", message));
+        }
         if name.runs_tests() && !gate.except.is_empty() {
             let message = format!("gate `{name}` has tests, which look at no files; remove `except`");
             return Err(PolicyTextError::at_line_of(text, "except", message));

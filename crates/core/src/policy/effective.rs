@@ -117,6 +117,9 @@ pub struct GatePolicy {
     /// The policy's own commands, sorted.
     pub commands: Vec<PolicyCommand>,
     pub run_base: bool,
+    /// Absent where it is false, as in keys from before there was such a setting.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
     pub untouched: EmptyChange,
     /// Globs, sorted.
     pub except: Vec<String>,
@@ -139,6 +142,7 @@ impl GatePolicy {
             run: sorted(&file.run),
             commands: sorted(&file.command),
             run_base: file.run_base.unwrap_or(true),
+            confirm: file.confirm.unwrap_or(false),
             untouched: file.untouched.unwrap_or(EmptyChange::CouldNotComplete),
             except: sorted(&file.except),
             tests_of: sorted(&file.tests_of),

@@ -258,6 +258,7 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
     for (gate, settings) in &policy.gates {
         let (untouched, rank) = empty_change_strictness(settings.untouched);
         ranks.add(&format!("gates.{gate}.untouched"), untouched, rank);
+        ranks.add(&format!("gates.{gate}.confirm"), settings.confirm, settings.confirm.into());
     }
     for (id, lens) in &policy.lenses {
         let table = if gates::find(id).is_some() { "gates" } else { "lenses" };

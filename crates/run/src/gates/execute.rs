@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::GateError;
 use super::calls;
-use super::judge_commands::{is_retryable, judge_recorded};
+use super::judge_commands::{has_passed, is_confirmed, is_retryable, judge_recorded, judge_single};
 use super::pictures::Album;
 use super::record::{ANY_ROOT, matching_files};
 use crate::commands::{
@@ -27,7 +26,6 @@ use qa_core::pictures::MAX_PICTURE_BYTES;
 use qa_core::policy::Policy;
 use qa_core::secrets;
 use qa_gates::contract::{CommandTemplate, ReportFiles};
-use qa_gates::judge::Judged;
 use qa_gates::normalize::normalize_output;
 use qa_gates::report::Totals;
 use qa_gates::selection::{SelectedCommand, Selection};
@@ -138,7 +136,19 @@ impl CommandRunner<'_> {
         }
     }
 
-    /// Runs a command, and again while only tests fail and its tool allows retries.
+    /// Returns whether a command runs once more: while only tests fail and its tool allows retries, and after a first pass
+    /// that has to be confirmed.
+    fn runs_again(&self, command: &Command<'_>, attempts: &[RecordedCommand]) -> bool {
+        let Command { gate, selected, .. } = *command;
+        match attempts {
+            [first] if selected.side == Side::Head && has_passed(gate, selected, first) => {
+                is_confirmed(gate, self.policy, self.observer)
+            }
+            _ => selected.template.retries && is_retryable(gate, selected, attempts),
+        }
+    }
+
+    /// Runs a command, and again where that may change its result.
     fn attempts(
         &self,
         command: &Command<'_>,
@@ -160,8 +170,7 @@ impl CommandRunner<'_> {
                     return if survivors { Err(AttemptsError::Machine(attempts)) } else { Ok(attempts) };
                 }
             }
-            if !command.selected.template.retries || !is_retryable(command.gate, command.selected, &attempts)
-            {
+            if !self.runs_again(command, &attempts) {
                 break;
             }
         }
@@ -242,7 +251,7 @@ impl CommandRunner<'_> {
         };
         let mut recorded = masked(command, unmasked);
         if command.selected.side == Side::Head
-            && let Ok(judged) = judge_single(command, &recorded)
+            && let Ok(judged) = judge_single(command.gate, command.selected, &recorded)
         {
             recorded.pictures =
                 budget.album.take(&judged.report, |path| read_picture(workspace.as_ref(), path));
@@ -411,15 +420,10 @@ fn masked(command: &Command<'_>, unmasked: RecordedCommand) -> RecordedCommand {
 }
 
 fn verdict(command: &Command<'_>, recorded: &RecordedCommand) -> Result<(bool, Totals), Code> {
-    match judge_single(command, recorded) {
+    match judge_single(command.gate, command.selected, recorded) {
         Ok(judged) => Ok((judged.passed, judged.report.totals)),
         Err(error) => Err(error.code),
     }
-}
-
-/// Judges an attempt as if it were the first and only one.
-fn judge_single(command: &Command<'_>, recorded: &RecordedCommand) -> Result<Judged, GateError> {
-    judge_recorded(command.gate, command.selected, &[RecordedCommand { attempt: 1, ..recorded.clone() }])
 }
 
 /// Reads a picture that a command left.

@@ -6,12 +6,12 @@ use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
-    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, RecordedCommand, RecordedExecution,
-    RecordedManifest, Side,
+    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, ObserverMode, RecordedCommand,
+    RecordedExecution, RecordedManifest, RecordedObserver, Side,
 };
 use qa_core::escape::harmless;
 use qa_core::permissions::Permission;
-use qa_core::policy::POLICY_PATH;
+use qa_core::policy::{POLICY_PATH, Policy};
 use qa_gates::contract::{CommandOutput, CommandTemplate, Output, Places, ReportFile, Source, ToolSpec};
 use qa_gates::judge::{Judged, judge_attempts};
 use qa_gates::manifests::directory_of;
@@ -89,7 +89,7 @@ impl GateOutcome {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
                     excusable = None;
                     let earlier = self.statements.len();
-                    let judged = judge_command(gate, command, &attempts);
+                    let judged = self.judge_head_command(gate, command, &attempts, evidence);
                     let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
                     match judged {
                         Ok(judged) => {
@@ -123,6 +123,34 @@ impl GateOutcome {
             }
         }
         all
+    }
+}
+
+impl GateOutcome {
+    /// Judges the attempts at a command of head, and holds a pass against its second run where the gate asks for one.
+    fn judge_head_command(
+        &mut self,
+        gate: GateName,
+        command: &SelectedCommand,
+        attempts: &[&RecordedCommand],
+        evidence: &Evidence<'_>,
+    ) -> Result<Judged, GateError> {
+        let judged = judge_command(gate, command, attempts)?;
+        if !is_confirmed(gate, evidence.policy, evidence.observer) {
+            return Ok(judged);
+        }
+        match attempts {
+            [_] if judged.passed => {
+                let problem = "it passed, and its second run is not in the recording";
+                Err(GateError::new(Code::ExecutionAuditUnavailable, problem))
+            }
+            [first, second] if has_passed(gate, command, first) && !has_passed(gate, command, second) => {
+                self.warnings.insert(Code::GateFlaky);
+                self.summary.push(format!("{}: it passed, and failed when it was run once more", command.name));
+                Ok(judged)
+            }
+            _ => Ok(judged),
+        }
     }
 }
 
@@ -162,6 +190,27 @@ pub(super) fn is_retryable(gate: GateName, command: &SelectedCommand, attempts: 
         let totals = &judged.report.totals;
         !judged.passed && judged.broken.is_none() && totals.errors == 0 && totals.failed + totals.errored > 0
     })
+}
+
+/// Returns whether a pass of a gate's commands counts only after a second run: where the policy asks for it, and never in
+/// a draft.
+pub(super) fn is_confirmed(gate: GateName, policy: &Policy, observer: Option<&RecordedObserver>) -> bool {
+    policy.gates.get(&gate).is_some_and(|settings| settings.confirm)
+        && observer.is_none_or(|observer| observer.mode == ObserverMode::CrossCheck)
+}
+
+/// Returns whether an attempt passed, judged as if it were the first and only one.
+pub(super) fn has_passed(gate: GateName, command: &SelectedCommand, attempt: &RecordedCommand) -> bool {
+    judge_single(gate, command, attempt).is_ok_and(|judged| judged.passed)
+}
+
+/// Judges an attempt as if it were the first and only one.
+pub(super) fn judge_single(
+    gate: GateName,
+    command: &SelectedCommand,
+    attempt: &RecordedCommand,
+) -> Result<Judged, GateError> {
+    judge_recorded(gate, command, &[RecordedCommand { attempt: 1, ..attempt.clone() }])
 }
 
 /// Judges the attempts at a command.
