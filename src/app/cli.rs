@@ -23,7 +23,7 @@ use super::verify_command::{self, VerifyArgs};
 use super::verify_drift::verify_drift;
 use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::{self, WorkflowArgs};
-use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
+use super::{baseline, calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ObserverMode, Preset, RunMode};
@@ -153,6 +153,9 @@ struct PlanningArgs {
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
+    /// Run directory of the merge base, whose reports stand for those of the base where the policy names none
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<PathBuf>,
     /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for
     /// drafts is not done, and the run does not pass; cross-check by default
     #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
@@ -271,6 +274,7 @@ impl BaseArgs {
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             label_features: BTreeSet::new(),
+            baseline: None,
             observer: ObserverRequest::of_command(None),
             settings: Vec::new(),
             document: None,
@@ -280,13 +284,14 @@ impl BaseArgs {
 
 impl PlanningArgs {
     /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
-    fn into_request(mut self) -> Request {
+    fn into_request(mut self) -> Result<Request, Failure> {
         self.lenses.sort();
         let mut request = self.base.into_request(self.head);
+        request.baseline = self.baseline.as_deref().map(baseline::open).transpose()?.map(Arc::new);
         request.observer = ObserverRequest::of_command(self.observer_mode);
         request.overrides.max_concurrency = self.jobs;
         request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
-        request
+        Ok(request)
     }
 }
 
@@ -302,7 +307,7 @@ impl VerdictArgs {
                 pull_request: self.pull_request,
                 token: None,
             },
-            ..self.planning.into_request()
+            ..self.planning.into_request()?
         };
         Ok(match document {
             Some(document) => request.of_document(document),
@@ -435,7 +440,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             };
             let progress = TerminalProgress::new(false);
             let document =
-                plan_command::plan(&arguments.planning.into_request(), shown, cancellation, &progress);
+                plan_command::plan(&arguments.planning.into_request()?, shown, cancellation, &progress);
             progress.clear();
             console::write_stdout(&document?).map(|()| Exit::Pass)
         }

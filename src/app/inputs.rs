@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::exit::Failure;
 use super::observer::ObserverRequest;
@@ -18,6 +19,7 @@ use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
 use qa_core::rubric;
 use qa_core::secrets;
 use qa_run::control::Journal;
+use qa_run::gates::Baseline;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
 use qa_run::reviews::RepliesMode;
@@ -62,6 +64,8 @@ pub(crate) struct Request {
     pub(crate) models: ModelUse,
     /// Features that labels of the pull request name.
     pub(crate) label_features: BTreeSet<u64>,
+    /// A stored run of the commit that the change is measured from.
+    pub(crate) baseline: Option<Arc<Baseline>>,
     /// Facts that decide the mode of the observer.
     pub(crate) observer: ObserverRequest,
     /// Settings outside the policy, with their origins. They are recorded and do not affect the verdict.
@@ -84,6 +88,7 @@ impl Request {
             head_trust: HeadTrust::Own,
             models: ModelUse::default(),
             label_features: BTreeSet::new(),
+            baseline: None,
             observer: ObserverRequest::of_command(None),
             settings: Vec::new(),
             document: None,

@@ -14,6 +14,7 @@ use qa_contracts::v1::{
 };
 use qa_core::observer::defer_plans;
 use qa_core::phases::{RunEvent, next};
+use qa_core::policy::Policy;
 use qa_core::verdict::{Grounds, verdict};
 use qa_formats::answers::Judged;
 use qa_run::derive::observer_grounds;
@@ -33,39 +34,46 @@ pub(crate) struct JudgedRun {
 impl JudgedRun {
     /// Opens a run directory and checks it; what does not agree is a failure.
     pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
-        let run = RunDirectory::open(directory)?;
+        Ok(Self::check(&RunDirectory::open(directory)?)?.0)
+    }
+
+    /// Checks a run directory and returns the run with the policy that it was judged by.
+    pub(crate) fn check(run: &RunDirectory) -> Result<(Self, Policy), Failure> {
         let (input, result): (SkillInput, SkillResult) = (run.artifact()?, run.artifact()?);
         let change_set: ChangeSet = run.artifact()?;
         let registry = qa_lenses::registry();
         let recorded: RecordedInputs = run.artifact()?;
         let observer = recorded.observer.clone();
         let (plans, results): (LensPlanList, LensResultList) = (run.artifact()?, run.artifact()?);
-        check(plans.lens_plans == result.lens_plans, "it has two lists of plans")?;
-        check(results.lens_results == result.lens_results, "it has two lists of results")?;
+        ensure(plans.lens_plans == result.lens_plans, "it has two lists of plans")?;
+        ensure(results.lens_results == result.lens_results, "it has two lists of results")?;
         let policy = PolicyInForce::parse(recorded, &recorded_overrides(&input), &registry)?.policy;
         let Trace { execution_key_preimage: preimage, config_preimage: config, .. } = run.artifact()?;
-        check(observer.is_some() == policy.observer.is_some(), "its policy and its observer disagree")?;
-        check(config.observer == observer, "its key is that of another observer")?;
+        ensure(observer.is_some() == policy.observer.is_some(), "its policy and its observer disagree")?;
+        ensure(config.observer == observer, "its key is that of another observer")?;
         let names: BTreeSet<String> =
             observer.iter().flat_map(|observer| observer.deferred.clone()).collect();
         let mut again = result.lens_plans.clone();
         again.iter_mut().for_each(|plan| plan.planning_codes.retain(|code| *code != Code::CadenceDeferred));
         defer_plans(&mut again, &names);
-        check(again == result.lens_plans, "plans that its observer deferred are not deferred")?;
+        ensure(again == result.lens_plans, "plans that its observer deferred are not deferred")?;
         let keys = [&result.execution_key, &execution_key(&preimage)];
-        check(keys.into_iter().all(|key| *key == run.hashes.execution_key), "its key is another")?;
+        ensure(keys.into_iter().all(|key| *key == run.hashes.execution_key), "its key is another")?;
         let configs = [&input.config_hash, &settings_hash(&config)];
-        check(configs.into_iter().all(|hash| *hash == preimage.config_hash), "its configuration is another")?;
+        ensure(
+            configs.into_iter().all(|hash| *hash == preimage.config_hash),
+            "its configuration is another",
+        )?;
         let commits = [
             [&input.base_sha, &input.head_sha],
             [&preimage.base_sha, &preimage.head_sha],
             [&change_set.base_sha, &change_set.head_sha],
         ];
-        check(commits.windows(2).all(|pair| pair[0] == pair[1]), "its parts name different commits")?;
+        ensure(commits.windows(2).all(|pair| pair[0] == pair[1]), "its parts name different commits")?;
         let input_hash = normalized_input_hash(&input);
-        check(input_hash == result.normalized_input_hash, "its result is that of another input")?;
+        ensure(input_hash == result.normalized_input_hash, "its result is that of another input")?;
         let stored: FinalVerdict = run.artifact()?;
-        check(stored == result.final_verdict, "its two verdicts differ")?;
+        ensure(stored == result.final_verdict, "its two verdicts differ")?;
         let (coverage, cross_check): (Coverage, CrossCheck) = (run.artifact()?, run.artifact()?);
         let results: Vec<&LensResult> = result.lens_results.iter().collect();
         let again = verdict(&Grounds {
@@ -82,9 +90,9 @@ impl JudgedRun {
             notices: &stored.warning_codes,
             policy_preview: stored.policy_preview.clone(),
         });
-        check(again == result.final_verdict, "its verdict does not follow from its results")?;
+        ensure(again == result.final_verdict, "its verdict does not follow from its results")?;
         let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
-        Ok(Self { result, change_set, phase, run_digest: run.hashes.run_digest })
+        Ok((Self { result, change_set, phase, run_digest: run.hashes.run_digest.clone() }, policy))
     }
 
     /// Returns whether a turn of a ledger is about this run.
@@ -101,7 +109,7 @@ impl JudgedRun {
     }
 }
 
-fn check(holds: bool, reason: &str) -> Result<(), Failure> {
+fn ensure(holds: bool, reason: &str) -> Result<(), Failure> {
     if holds {
         return Ok(());
     }

@@ -4,6 +4,7 @@ mod action;
 mod answers;
 mod artifact_commands;
 mod ask_models;
+mod baseline;
 mod calibrate;
 mod check;
 mod cli;

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::console::write_stderr;
 use super::exit::Failure;
 use super::inputs::{Opened, Request, read_policy};
 use crate::config::Workspace;
 use crate::git::Resolved;
+use qa_contracts::codes::Code;
 use qa_contracts::limits::MAX_REPORT_BYTES;
 use qa_contracts::v1::{
     ChangeSet, GateName, Landing, RecordedExecution, RecordedGates, RecordedLookups, RecordedReplies,
@@ -117,7 +119,17 @@ fn read_reports(
         now: seconds_since_1970(crate::config::now()),
         root: root_path.trim_end_matches('/'),
     };
-    Ok(record_reports(&in_force.policy, &Workspace::new(root), &head)?)
+    let baseline = request.baseline.as_deref().filter(|baseline| baseline.fits(change_set));
+    if let (Some(unfit), None) = (&request.baseline, baseline) {
+        let message = format!(
+            "{}: the stored run is about {}, and the change is measured from {}\n",
+            Code::ObserverBaselineUnavailable.as_str(),
+            unfit.identity.commit.short(),
+            change_set.measured_from().short()
+        );
+        write_stderr(&message);
+    }
+    Ok(record_reports(&in_force.policy, &Workspace::new(root), &head, baseline)?)
 }
 
 fn seconds_since_1970(time: SystemTime) -> i64 {

@@ -109,6 +109,23 @@ struct Collaborator {
     user: Option<Account>,
 }
 
+/// Events that start a workflow run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// `pull_request` and its variants.
+    PullRequest,
+    Push,
+}
+
+impl Trigger {
+    fn has(self, event: &str) -> bool {
+        match self {
+            Self::PullRequest => event.starts_with("pull_request"),
+            Self::Push => event == "push",
+        }
+    }
+}
+
 /// A run of the workflow that judges pull requests.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct WorkflowRun {
@@ -219,13 +236,14 @@ impl GitHub {
             .with_retries(REACT, || self.client.send(REACT, Method::Post, &route, Some(&body)).map(drop))
     }
 
-    /// Returns the runs of a workflow about a head of pull requests, the newest first.
+    /// Returns the runs of a workflow about a commit, started by one kind of event, the newest first.
     pub(crate) fn runs_of_head(
         &self,
         workflow: &str,
         head: &CommitId,
+        trigger: Trigger,
     ) -> Result<Vec<WorkflowRun>, PublishError> {
-        self.client.with_retries(LIST_RUNS, || self.list_runs(LIST_RUNS, workflow, head))
+        self.client.with_retries(LIST_RUNS, || self.list_runs(LIST_RUNS, workflow, head, trigger))
     }
 
     fn list_runs(
@@ -233,10 +251,11 @@ impl GitHub {
         operation: Operation,
         workflow: &str,
         head: &CommitId,
+        trigger: Trigger,
     ) -> Result<Vec<WorkflowRun>, AttemptError> {
         let route = format!("/actions/workflows/{}/runs?head_sha={head}", encoded(workflow));
         let mut runs = self.client.list(operation, &route, |page: WorkflowRunPage| page.workflow_runs)?;
-        runs.retain(|run| run.head_sha == head.as_str() && run.event.starts_with("pull_request"));
+        runs.retain(|run| run.head_sha == head.as_str() && trigger.has(&run.event));
         runs.sort_by_key(|run| std::cmp::Reverse(run.id));
         Ok(runs)
     }
@@ -250,7 +269,7 @@ impl GitHub {
         jobs: &'static str,
     ) -> Result<Restarted, PublishError> {
         self.client.with_retries(RESTART, || {
-            let runs = self.list_runs(RESTART, workflow, head)?;
+            let runs = self.list_runs(RESTART, workflow, head, Trigger::PullRequest)?;
             let Some(run) = runs.first() else { return Ok(Restarted::NoRun) };
             if run.began_since(since) {
                 return Ok(Restarted::Started);
@@ -272,7 +291,7 @@ impl GitHub {
         until: &str,
     ) -> Result<usize, PublishError> {
         self.client.with_retries(CANCEL, || {
-            let mut runs = self.list_runs(CANCEL, workflow, head)?;
+            let mut runs = self.list_runs(CANCEL, workflow, head, Trigger::PullRequest)?;
             runs.retain(|run| !run.is_completed() && run.began_until(until));
             for run in &runs {
                 let route = format!("/actions/runs/{}/cancel", run.id);

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
-pub(crate) use commands::{IssueComment, PullRequest, Restarted, WorkflowRun};
+pub(crate) use commands::{IssueComment, PullRequest, Restarted, Trigger, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use error::PublishError;
 pub(crate) use lease::{Claim, HeadChecks, Lease, WantedCheck};

@@ -1,6 +1,6 @@
 //! Bounds and rights of `[execution]`, as the commands of a gate meet them, and what a record without its commands proves.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::gates_run::{EXECUTION, Scene, kinds, runs};
 use crate::support::{Files, Repo, follow_differences, write_json};

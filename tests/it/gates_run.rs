@@ -45,12 +45,12 @@ not-match = [["playwright", "install"]]
 
 /// A gate, its tool, and what the tool's stub has to do for each way to end.
 pub(crate) struct Kind {
-    gate: &'static str,
-    tool: &'static str,
+    pub(crate) gate: &'static str,
+    pub(crate) tool: &'static str,
     pub(crate) passes: String,
-    fails: String,
-    nothing: String,
-    finding: &'static str,
+    pub(crate) fails: String,
+    pub(crate) nothing: String,
+    pub(crate) finding: &'static str,
 }
 
 fn junit(tests: &[(&str, bool)]) -> String {

@@ -15,6 +15,7 @@
 mod action;
 mod action_publish;
 mod architecture;
+mod baseline;
 #[cfg(target_os = "linux")]
 mod bombs;
 #[cfg(target_os = "linux")]
@@ -38,11 +39,11 @@ mod features;
 mod gates;
 mod gates_base;
 mod gates_command;
+#[cfg(target_os = "linux")]
+mod gates_confirm;
 mod gates_features;
 mod gates_formats;
 mod gates_languages;
-#[cfg(target_os = "linux")]
-mod gates_confirm;
 mod gates_limits;
 mod gates_pictures;
 mod gates_record;

@@ -15,7 +15,7 @@ pub enum GateRule {
     Error,
     /// A test case failed.
     Failure,
-    /// A test failed and then passed.
+    /// A test failed in one attempt and passed in another.
     Flaky,
     /// The tool reports a warning.
     Warning,
@@ -55,7 +55,7 @@ impl GateRule {
         match self {
             Self::Error => "The tool reports an error",
             Self::Failure => "A test failed",
-            Self::Flaky => "A test failed and passed when it was tried again",
+            Self::Flaky => "A test failed in one attempt and passed in another",
             Self::Warning => "The tool reports a warning",
         }
     }

@@ -1,6 +1,7 @@
 //! A step of GitHub Actions: the environment selects the command, and the exit code is the verdict.
 
 mod artifact;
+mod baseline;
 mod commits;
 mod drift;
 mod features;
@@ -50,7 +51,7 @@ use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
 use qa_core::observer::Settings;
 use qa_core::phases::RunEvent;
-use qa_core::policy::Overrides;
+use qa_core::policy::{Overrides, Policy};
 use qa_run::control::Journal;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
@@ -196,9 +197,12 @@ fn check_change(
     let (mut request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
     let head = opened.resolved.head.clone();
     let mut before = None;
-    if let Some(settings) = observer_settings(&change, &request, &opened) {
-        before = turn_before::find(environment, &change, cancellation)?;
-        request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head, &settings));
+    if let Some(Observed { policy, settings }) = Observed::new(&request, &opened) {
+        if change.pull_request.is_some() {
+            before = turn_before::find(environment, &change, cancellation)?;
+            request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head, &settings));
+        }
+        request.baseline = baseline::find(environment, &policy, &opened.resolved.merge_base, cancellation)?;
     }
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
@@ -286,14 +290,21 @@ fn check_change(
     Ok(published.exit)
 }
 
-/// Returns the observer's settings, where the policy of the base enables one for a pull request. A policy that cannot be
-/// read is an error later.
-fn observer_settings(change: &Change, request: &Request, opened: &Opened) -> Option<Settings> {
-    change.pull_request?;
-    let registry = qa_lenses::registry();
-    let sides = opened.resolved.sides();
-    let in_force = read_policy(&opened.objects, sides, &request.overrides, &registry).ok()?;
-    Settings::new(&in_force.policy, request.observer.pace)
+/// A policy of the base that enables the observer, with the observer's settings.
+struct Observed {
+    policy: Policy,
+    settings: Settings,
+}
+
+impl Observed {
+    /// Reads the policy; `None` where it enables no observer. One that cannot be read is an error later.
+    fn new(request: &Request, opened: &Opened) -> Option<Self> {
+        let registry = qa_lenses::registry();
+        let sides = opened.resolved.sides();
+        let policy = read_policy(&opened.objects, sides, &request.overrides, &registry).ok()?.policy;
+        let settings = Settings::new(&policy, request.observer.pace)?;
+        Some(Self { policy, settings })
+    }
 }
 
 /// Returns whether a verdict is valid although its artifact was not stored. A failure always is; a pass is unless the
@@ -454,6 +465,7 @@ fn open_change(
             token: inputs.token.clone(),
         },
         label_features: change.label_features.clone(),
+        baseline: None,
         observer: ObserverRequest {
             occasion: change.occasion_in(&environment.context.run_attempt),
             earlier: None,

@@ -14,7 +14,8 @@ use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
 use crate::config::{ActionEnvironment, now};
 use crate::publish::{
-    GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, WorkflowRun,
+    GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, Trigger,
+    WorkflowRun,
 };
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
@@ -242,7 +243,7 @@ impl<'a> Request<'a> {
     }
 
     fn runs(&self) -> Result<Vec<WorkflowRun>, Failure> {
-        Ok(self.github.runs_of_head(self.workflow, &self.head)?)
+        Ok(self.github.runs_of_head(self.workflow, &self.head, Trigger::PullRequest)?)
     }
 
     /// Returns the newest stored run of this head among workflow runs, and the workflow run that stored it.

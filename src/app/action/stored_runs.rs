@@ -1,5 +1,10 @@
 //! Runs of a head that were stored as artifacts of this repository's workflow runs.
 
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::app::baseline;
 use crate::app::drift_check::{runs_below, temporary_archive};
 use crate::app::exit::Failure;
 use crate::app::judged_run::JudgedRun;
@@ -12,6 +17,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::ObserverLedger;
 use qa_core::ledger::last_turn;
+use qa_run::gates::Baseline;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
 
@@ -28,10 +34,29 @@ pub(crate) enum Stored {
     Missing,
 }
 
-/// A run of an artifact, with the ledger that ends with it or the reason why there is none.
+/// A run of an artifact.
 pub(crate) struct StoredRun {
     pub(crate) run: JudgedRun,
-    pub(crate) ledger: Result<ObserverLedger, Code>,
+    path: PathBuf,
+    /// Directory that the artifact is unpacked into.
+    directory: TempDir,
+}
+
+impl StoredRun {
+    /// Reads the ledger that ends with the run.
+    pub(crate) fn ledger(&self) -> Result<ObserverLedger, Code> {
+        let path = self.directory.path().join(LEDGER_DIRECTORY).join(ObserverLedger::FILE);
+        match read_ledger(&path) {
+            Ok(ledger) if self.run.is_turn(last_turn(&ledger)) => Ok(ledger),
+            Ok(_) => Err(Code::LedgerChainBroken),
+            Err(error) => Err(error.code()),
+        }
+    }
+
+    /// Reads the reports of the run's gates.
+    pub(crate) fn baseline(&self) -> Result<Baseline, Failure> {
+        baseline::open(&self.path)
+    }
 }
 
 /// Artifacts of the repository that the step runs in.
@@ -91,12 +116,6 @@ impl<'a> StoredRuns<'a> {
             Ok(_) => return Ok(Stored::Refused(Code::HeadSuperseded)),
             Err(failure) => return Ok(Stored::Refused(failure.code.unwrap_or(Code::InternalError))),
         };
-        let ledger = directory.path().join(LEDGER_DIRECTORY).join(ObserverLedger::FILE);
-        let ledger = match read_ledger(&ledger) {
-            Ok(ledger) if run.is_turn(last_turn(&ledger)) => Ok(ledger),
-            Ok(_) => Err(Code::LedgerChainBroken),
-            Err(error) => Err(error.code()),
-        };
-        Ok(Stored::Judged(Box::new(StoredRun { run, ledger })))
+        Ok(Stored::Judged(Box::new(StoredRun { run, path, directory })))
     }
 }

@@ -15,6 +15,7 @@ use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::finished::Finished;
 use crate::config::ActionEnvironment;
+use crate::publish::Trigger;
 use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
@@ -70,7 +71,8 @@ fn look_up(
     let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
     let artifacts = StoredRuns::new(environment, &http).map_err(message)?;
     for head in [&change.head].into_iter().chain(&change.head_before) {
-        let runs = github.runs_of_head(workflow, head).map_err(|error| error.to_string())?;
+        let runs =
+            github.runs_of_head(workflow, head, Trigger::PullRequest).map_err(|error| error.to_string())?;
         let (stored, _) = artifacts.newest(head, &runs, cancellation).map_err(message)?;
         match stored {
             Stored::Missing => {}
@@ -78,7 +80,8 @@ fn look_up(
                 return Err(format!("the run of {} is not usable: {code}", head.short()));
             }
             Stored::Judged(stored) => {
-                let StoredRun { run, ledger } = *stored;
+                let ledger = stored.ledger();
+                let StoredRun { run, .. } = *stored;
                 return match ledger {
                     Ok(ledger) if ledger.pull_request != change.pull_request => {
                         Err(format!("the ledger of {} is that of another pull request", head.short()))

@@ -195,6 +195,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
         head_trust: HeadTrust::Own,
         models: super::inputs::ModelUse::default(),
         label_features: Default::default(),
+        baseline: None,
         observer: ObserverRequest::of_command(None),
         settings: Vec::new(),
         document: None,

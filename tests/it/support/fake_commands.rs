@@ -9,6 +9,8 @@ use super::{AFTER_COMMENTS, Artifact, Call, Response, problem};
 pub(crate) struct Run {
     pub(crate) id: u64,
     pub(crate) head_sha: String,
+    /// The event that started it; a pull request's without one.
+    pub(crate) event: Option<&'static str>,
     pub(crate) status: String,
     pub(crate) conclusion: Option<String>,
     /// Start of the last attempt.

@@ -197,7 +197,7 @@ impl Names {
         let mut shown = json!({
             "id": run.id, "node_id": format!("WFR_{}", run.id), "name": "qa", "head_branch": "topic",
             "head_sha": run.head_sha, "path": ".github/workflows/qa.yml", "display_title": "A change",
-            "run_number": 1, "run_attempt": 1, "event": "pull_request", "status": run.status,
+            "run_number": 1, "run_attempt": 1, "event": run.event.unwrap_or("pull_request"), "status": run.status,
             "conclusion": run.conclusion, "workflow_id": 3, "url": url, "html_url": url, "pull_requests": [],
             "created_at": TIME, "updated_at": TIME, "run_started_at": run.started_at, "head_commit": null,
             "repository": self.repo(), "head_repository": head_repository,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{GateName, RecordedObserver, Side};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
-use crate::ids::{CommitId, RepoPath, Sha256Hex};
+use crate::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 
 schema_tag! {
     /// Names the schema of [`Recording`].
@@ -179,6 +179,10 @@ pub struct RecordedGates {
     pub schema_version: RecordedGatesTag,
     /// The reports, by gate and path, the base's after head's.
     pub reports: Vec<RecordedReport>,
+    /// The stored run whose reports stand for those of the base; absent where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub baseline: Option<RecordedBaseline>,
     /// `feature_list.json` at head, where steps of features are looked at; null when absent or not readable as text.
     pub feature_list: Option<String>,
     /// `feature_list.json` at the base, likewise. What passes there has to be shown, whatever head's list says.
@@ -193,6 +197,19 @@ pub struct RecordedGates {
     pub label_features: Vec<u64>,
     /// `stories/<id>.json` at head of the features whose steps are looked at, by id, where there is one.
     pub stories: Vec<RecordedStory>,
+}
+
+/// A stored run of the commit that a change is measured from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RecordedBaseline {
+    /// Head of the stored run.
+    pub commit: CommitId,
+    /// Its execution key.
+    pub execution_key: ExecutionKey,
+    /// Its digest, which covers the reports taken from it.
+    pub run_digest: Sha256Hex,
 }
 
 /// The file that says which tests show the steps of a feature.

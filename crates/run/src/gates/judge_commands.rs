@@ -146,7 +146,8 @@ impl GateOutcome {
             }
             [first, second] if has_passed(gate, command, first) && !has_passed(gate, command, second) => {
                 self.warnings.insert(Code::GateFlaky);
-                self.summary.push(format!("{}: it passed, and failed when it was run once more", command.name));
+                self.summary
+                    .push(format!("{}: it passed, and failed when it was run once more", command.name));
                 Ok(judged)
             }
             _ => Ok(judged),

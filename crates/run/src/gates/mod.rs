@@ -1,5 +1,6 @@
 //! Quality gates: reports and commands are recorded once, then judged from the record alone.
 
+mod baseline;
 mod calls;
 mod execute;
 mod features;
@@ -13,6 +14,7 @@ mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use baseline::Baseline;
 use calls::is_deferred;
 pub use calls::{command_specs, deferred_gates, has_commands, manifests, selected_commands};
 pub use execute::CommandRunner;
@@ -377,7 +379,13 @@ impl GateOutcome {
                 }
                 Err(error) => self.fail(&origin.tool, error.code, &error.problem),
             }
-            let Some(base) = &declared.base else { continue };
+            let base = match &declared.base {
+                Some(base) => base,
+                None if baseline::has_report(evidence.reports, gate, &declared.path, change_set) => {
+                    &declared.path
+                }
+                None => continue,
+            };
             let commits = [&change_set.base_sha, change_set.measured_from()];
             match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
                 Ok(base) => self.add_base_report(gate, &origin, &head_statuses, &base, change_set),
@@ -429,15 +437,21 @@ impl GateOutcome {
                 head_statuses.difference(&base.explained_statuses(origin.spec)).copied().collect::<Vec<_>>();
             self.statements.extend(new.into_iter().map(|exit| status_statement(gate, origin, exit, base)));
         }
+        let here: BTreeSet<(String, String)> = self
+            .statements
+            .iter()
+            .map(|statement| (statement.rule_id.clone(), statement.identity()))
+            .collect();
+        let mut fixed = 0;
         for mut statement in statements(gate, origin, &base.report) {
             statement.file = path_at_head(change_set, statement.file);
-            let text = MovedText {
-                scope: scope_at(change_set, &statement.file),
-                quote: statement.identity(),
-                rule_id: statement.rule_id,
-                secret: None,
-            };
-            self.moved.add(text, None, 1);
+            let quote = statement.identity();
+            fixed += u64::from(!here.contains(&(statement.rule_id.clone(), quote.clone())));
+            let scope = scope_at(change_set, &statement.file);
+            self.moved.add(MovedText { scope, quote, rule_id: statement.rule_id, secret: None }, None, 1);
+        }
+        if fixed > 0 {
+            self.summary.push(format!("{}: {} of the base fixed", origin.tool, with_noun(fixed, "finding")));
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::features::{bindings_path, required_features};
 use super::named_features::FeatureEvidence;
 use super::pictures::Album;
-use super::{FEATURE_LIST, GateError, WORKFLOW_STATE};
+use super::{Baseline, FEATURE_LIST, GateError, WORKFLOW_STATE};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath, TreeId};
@@ -104,11 +104,12 @@ pub struct HeadCommit<'a> {
 /// Placeholder for the path of the checkout, so that equal reports of two checkouts are recorded alike.
 pub(super) const ANY_ROOT: &str = "/github/workspace";
 
-/// Reads and records every report that the policy names.
+/// Reads and records every report that the policy names. Those of the base come from a baseline where the policy names none.
 pub fn record_reports(
     policy: &Policy,
     reports: &dyn Reports,
     head: &HeadCommit<'_>,
+    baseline: Option<&Baseline>,
 ) -> Result<RecordedGates, PortError> {
     let mut recorded = RecordedGates::default();
     let mut intake = Intake { reports, head, room: MAX_REPORT_BYTES, album: Album::default() };
@@ -117,6 +118,12 @@ pub fn record_reports(
             recorded.reports.push(intake.record(*gate, report, &report.path, Side::Head)?);
             if let Some(base) = &report.base {
                 recorded.reports.push(intake.record(*gate, report, base, Side::Base)?);
+            } else if let Some(baseline) = baseline
+                && let Some(about_base) = baseline.report(*gate, report)
+                && intake.take_room_for(&about_base)
+            {
+                recorded.reports.push(about_base);
+                recorded.baseline = Some(baseline.identity.clone());
             }
         }
     }
@@ -167,6 +174,14 @@ struct Intake<'a> {
 }
 
 impl Intake<'_> {
+    /// Takes the room that a recorded report needs, and returns whether there was so much.
+    fn take_room_for(&mut self, report: &RecordedReport) -> bool {
+        let bytes = report.files.iter().map(|file| file.text.len()).sum();
+        let room = self.room.checked_sub(bytes);
+        self.room = room.unwrap_or(self.room);
+        room.is_some()
+    }
+
     /// Reads a report of the policy about one side, by its path or glob.
     fn record(
         &mut self,

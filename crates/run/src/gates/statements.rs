@@ -79,7 +79,7 @@ fn test_statement(gate: GateName, origin: &Origin, test: &TestCase) -> Option<St
     let (rule, fault) = match test.outcome {
         Outcome::Failed => (GateRule::Failure, "failed"),
         Outcome::Errored => (GateRule::Failure, "could not be run"),
-        Outcome::Flaky => (GateRule::Flaky, "failed and then passed"),
+        Outcome::Flaky => (GateRule::Flaky, "failed in one attempt and passed in another"),
         Outcome::Passed | Outcome::Skipped => return None,
     };
     let mut statement = empty_statement(gate, rule, origin, test.path.as_ref(), test.line);

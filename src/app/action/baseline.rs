@@ -1,0 +1,68 @@
+//! The baseline of a pull request: the stored run of the push that made the commit it is measured from.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::route::github;
+use super::stored_runs::{Stored, StoredRuns};
+use super::surfaces::annotate;
+use crate::app::client::client;
+use crate::app::exit::Failure;
+use crate::config::ActionEnvironment;
+use crate::publish::Trigger;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::CommitId;
+use qa_core::policy::Policy;
+use qa_run::gates::Baseline;
+use qa_run::ports::Cancellation;
+
+/// Time limit of all requests together.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// Finds the baseline for a policy that imports a report without one of the base. The reason why there is none is a notice.
+pub(super) fn find(
+    environment: &ActionEnvironment,
+    policy: &Policy,
+    commit: &CommitId,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Option<Arc<Baseline>>, Failure> {
+    let reports = policy.gates.values().flat_map(|gate| &gate.reports);
+    if !reports.into_iter().any(|report| report.base.is_none()) {
+        return Ok(None);
+    }
+    let found = look_up(environment, commit, cancellation);
+    cancellation.check()?;
+    Ok(match found {
+        Ok(baseline) => Some(Arc::new(baseline)),
+        Err(reason) => {
+            let code = Code::ObserverBaselineUnavailable;
+            let short = commit.short();
+            let text =
+                format!("{}: {short} has no stored run to compare reports with: {reason}", code.as_str());
+            annotate("notice", "qa-skill observer", &text);
+            None
+        }
+    })
+}
+
+/// Looks for runs of the same workflow, started by a push of exactly this commit to this repository.
+fn look_up(
+    environment: &ActionEnvironment,
+    commit: &CommitId,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Baseline, String> {
+    let Some(workflow) = environment.workflow() else {
+        return Err("GITHUB_WORKFLOW_REF names no workflow".to_owned());
+    };
+    let github = github(environment, BUDGET, cancellation).map_err(|failure| failure.message)?;
+    let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
+    let mut runs = github.runs_of_head(workflow, commit, Trigger::Push).map_err(|error| error.to_string())?;
+    runs.retain(|run| !run.is_foreign());
+    let artifacts = StoredRuns::new(environment, &http).map_err(|failure| failure.message)?;
+    let (stored, _) = artifacts.newest(commit, &runs, cancellation).map_err(|failure| failure.message)?;
+    match stored {
+        Stored::Judged(stored) => stored.baseline().map_err(|failure| failure.message),
+        Stored::Refused(code) => Err(format!("its run is not usable: {code}")),
+        Stored::Missing => Err("no push of it stored an artifact".to_owned()),
+    }
+}

@@ -1,0 +1,27 @@
+//! The baseline of a change: what a stored run read about the commit that the change is measured from.
+
+use std::path::Path;
+
+use super::exit::Failure;
+use super::judged_run::JudgedRun;
+use crate::store::RunDirectory;
+use qa_contracts::artifact::Artifact;
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{RecordedBaseline, RecordedGates};
+use qa_run::gates::Baseline;
+
+/// Opens a run directory, checks it, and returns the reports of its gates.
+pub(crate) fn open(directory: &Path) -> Result<Baseline, Failure> {
+    let run = RunDirectory::open(directory)?;
+    if !run.has(RecordedGates::FILE) {
+        let message = "the stored run read no report of a gate";
+        return Err(Failure::with_code(Code::ObserverBaselineUnavailable, message));
+    }
+    let (judged, policy) = JudgedRun::check(&run)?;
+    let identity = RecordedBaseline {
+        commit: judged.judged().change_set.head_sha.clone(),
+        execution_key: run.hashes.execution_key.clone(),
+        run_digest: run.hashes.run_digest.clone(),
+    };
+    Ok(Baseline { identity, gates: policy.gates, recorded: run.artifact()? })
+}
