@@ -142,7 +142,7 @@ fn a_run_that_was_edited_or_read_no_report_is_no_baseline() {
     let rules = history("", "");
     let without = judge(&rules, ["first", "main"], &[], None, 0);
     for (baseline, exit, code) in
-        [(&base, 4, "ARTIFACT_SCHEMA_INVALID"), (&without, 3, "OBSERVER_BASELINE_UNAVAILABLE")]
+        [(&base, 3, "ARTIFACT_SCHEMA_INVALID"), (&without, 3, "OBSERVER_BASELINE_UNAVAILABLE")]
     {
         let run = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
         run.arg("--baseline").arg(&baseline.0).run().expect_code(exit, code);

@@ -69,7 +69,7 @@ fn junit(tests: &[(&str, bool)]) -> String {
 }
 
 /// What pytest's stub does to leave a report of some tests.
-fn pytest(tests: &[(&str, bool)]) -> String {
+pub(crate) fn pytest(tests: &[(&str, bool)]) -> String {
     let status = i32::from(tests.iter().any(|(_, passes)| !passes));
     format!("cat > .qa-skill-gate-pytest.xml <<'END'\n{}\nEND\nexit {status}\n", junit(tests))
 }

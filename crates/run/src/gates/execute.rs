@@ -141,8 +141,8 @@ impl CommandRunner<'_> {
     fn runs_again(&self, command: &Command<'_>, attempts: &[RecordedCommand]) -> bool {
         let Command { gate, selected, .. } = *command;
         match attempts {
-            [first] if selected.side == Side::Head && has_passed(gate, selected, first) => {
-                is_confirmed(gate, self.policy, self.observer)
+            [first, more @ ..] if selected.side == Side::Head && has_passed(gate, selected, first) => {
+                more.is_empty() && is_confirmed(gate, self.policy, self.observer)
             }
             _ => selected.template.retries && is_retryable(gate, selected, attempts),
         }
