@@ -241,6 +241,7 @@ pub(crate) fn gather<'a>(
         landing: Landing::Change,
         landing_tree: None,
         head_sha: resolved.head.clone(),
+        head_tree: Some(opened.objects.tree_id(&resolved.head)?),
         base_time: resolved.base_time,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
         files: Vec::new(),

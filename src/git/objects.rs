@@ -11,7 +11,7 @@ use super::error::GitError;
 use super::open::OpenRepository;
 use super::store;
 use super::walk::{self, Budget};
-use qa_contracts::ids::{BlobId, CommitId, RepoPath};
+use qa_contracts::ids::{BlobId, CommitId, RepoPath, TreeId};
 use qa_core::diff::SNIFFED_BYTES;
 use qa_core::masking::masked_name;
 use qa_run::ports::{
@@ -47,6 +47,12 @@ impl GitObjects {
             bytes_inflated: AtomicU64::new(0),
             trees_walked: AtomicU64::new(0),
         })
+    }
+
+    /// Returns the tree of a commit.
+    pub(crate) fn tree_id(&self, commit: &CommitId) -> Result<TreeId, GitError> {
+        let tree = tree_of(&self.handle(), commit)?;
+        TreeId::parse(&tree.to_string()).map_err(|error| GitError::Other(error.to_string()))
     }
 
     fn handle(&self) -> MutexGuard<'_, Repository> {

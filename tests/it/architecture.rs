@@ -24,7 +24,7 @@ const MODULES: &[(u8, &[&str])] = &[
 const OWNERS: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["crates/formats/src/terminal"]),
     ("anyhow", &["src/app/"]),
-    ("base64", &["crates/core/src/pictures.rs", "src/git/", "src/publish/"]),
+    ("base64", &["crates/core/src/attestation/", "crates/core/src/pictures.rs", "src/git/", "src/publish/"]),
     ("chrono", &["crates/core/src/calendar.rs"]),
     ("clap", &["src/app/"]),
     ("clap_complete", &["src/app/"]),

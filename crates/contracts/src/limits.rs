@@ -21,5 +21,7 @@ pub const RECORDING_CHUNK_BYTES: usize = 4 << 20;
 pub const MAX_REPORT_BYTES: usize = 16 << 20;
 /// The largest ledger of a pull request, in bytes of canonical JSON.
 pub const MAX_LEDGER_BYTES: usize = 256 << 10;
+/// The largest file of attestations, in bytes.
+pub const MAX_ATTESTATION_BYTES: usize = 1 << 20;
 /// The largest rubric that is read.
 pub const MAX_RUBRIC_BYTES: usize = 8 << 20;

@@ -103,6 +103,7 @@ schemas! {
     ShardPartSchema = "shard-part.v1", "../../schemas/v1/shard-part.v1.schema.json";
     SkillInputSchema = "skill-input.v1", "../../schemas/v1/skill-input.v1.schema.json";
     SkillResultSchema = "skill-result.v1", "../../schemas/v1/skill-result.v1.schema.json";
+    StatementSchema = "statement.v1", "../../schemas/v1/statement.v1.schema.json";
     StoryBindingsSchema = "story-bindings.v1", "../../schemas/v1/story-bindings.v1.schema.json";
     TraceSchema = "trace.v1", "../../schemas/v1/trace.v1.schema.json";
     WaiversSchema = "waivers.v1", "../../schemas/v1/waivers.v1.schema.json";
@@ -175,6 +176,7 @@ mod tests {
             "shard-part.v1" => ShardPart,
             "skill-input.v1" => SkillInput,
             "skill-result.v1" => SkillResult,
+            "statement.v1" => Statement,
             "story-bindings.v1" => StoryBindings,
             "trace.v1" => Trace,
             "waivers.v1" => WaiverFile,

@@ -188,6 +188,7 @@ fn good() -> Run {
             landing: qa_contracts::v1::Landing::Change,
             landing_tree: None,
             head_sha: id,
+            head_tree: None,
             base_time: 0,
             renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
             files: vec![file],

@@ -1,5 +1,6 @@
 //! The pure half: no file system, environment, clock, network or thread below this line.
 
+pub mod attestation;
 pub mod calendar;
 pub mod canonical;
 pub mod classify;

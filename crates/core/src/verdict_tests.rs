@@ -86,6 +86,7 @@ impl Case {
             landing: Landing::Change,
             landing_tree: None,
             head_sha: serde_json::from_value(id).unwrap(),
+            head_tree: None,
             base_time: 0,
             renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
             files: (0..self.files).map(|_| serde_json::from_value(file.clone()).unwrap()).collect(),

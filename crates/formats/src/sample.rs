@@ -396,12 +396,9 @@ fn input() -> SkillInput {
 }
 
 fn change_set() -> ChangeSet {
+    let config_hunks = vec![hunk(0, (12, 1), (12, 3)), hunk(1, (28, 0), (31, 2))];
     let mut files = vec![
-        file(
-            "src/config.rs",
-            ChangeKind::Modified,
-            vec![hunk(0, (12, 1), (12, 3)), hunk(1, (28, 0), (31, 2))],
-        ),
+        file("src/config.rs", ChangeKind::Modified, config_hunks),
         file("tests/old.rs", ChangeKind::Deleted, vec![hunk(2, (1, 4), (0, 0))]),
         file(HOSTILE_PATH, ChangeKind::Added, vec![hunk(3, (0, 0), (1, 2))]),
         file("assets/logo.png", ChangeKind::Added, Vec::new()),
@@ -415,6 +412,7 @@ fn change_set() -> ChangeSet {
         landing: Landing::Change,
         landing_tree: None,
         head_sha: commit('c'),
+        head_tree: None,
         base_time: 1_790_000_000,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
         files,

@@ -171,6 +171,7 @@ fn change_of(changed: &[(&str, &str, &str)]) -> (ChangeSet, Vec<FileText>) {
         landing: qa_contracts::v1::Landing::Change,
         landing_tree: None,
         head_sha: id,
+        head_tree: None,
         base_time: 0,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
         files,

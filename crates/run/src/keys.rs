@@ -184,6 +184,7 @@ mod tests {
         "rubric-decisions.v1",
         "rubric-draft.v1",
         "shard-part.v1",
+        "statement.v1",
     ];
 
     /// Removes the members that explain a schema to people. A property may have the name of one, but is no string.

@@ -107,6 +107,10 @@ pub struct ChangeSet {
     pub landing_tree: Option<TreeId>,
     /// Head commit.
     pub head_sha: CommitId,
+    /// The tree of the head commit; absent in runs of engines that recorded none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub head_tree: Option<TreeId>,
     /// The base commit's committer date, seconds since 1970: the run's only clock.
     pub base_time: i64,
     /// Result of pairing renamed files.
@@ -148,6 +152,7 @@ impl ChangeSet {
             landing: self.landing,
             landing_tree: self.landing_tree.clone(),
             head_sha: self.head_sha.clone(),
+            head_tree: self.head_tree.clone(),
             base_time: self.base_time,
             renames: self.renames.clone(),
             files,

@@ -52,6 +52,7 @@ fn change_set(mut files: Vec<ChangedFile>) -> ChangeSet {
         landing: qa_contracts::v1::Landing::Change,
         landing_tree: None,
         head_sha: id,
+        head_tree: None,
         base_time: 0,
         renames: RenameSummary { exact: 0, inexact: 0, not_compared: 0 },
         files,
