@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::exit::Failure;
-use crate::store::{Entry, RunDirectory};
+use crate::store::{Entry, RunDirectory, StoreError};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::strict_json;
-use qa_contracts::v1::{FileHash, RecordedExecution};
+use qa_contracts::v1::{FileHash, RecordedExecution, Statement};
 use qa_core::masking::sanitize_cut;
 use qa_gates::normalize::normalize_output;
 
@@ -204,7 +204,19 @@ fn compare_by(
             return Ok(Some(bytes_difference(&path, &left, &right)));
         }
     }
-    Ok(None)
+    compare_statements(recorded, derived)
+}
+
+/// Compares the statements of two runs whose digests are equal. The statement of a run with another digest is another.
+fn compare_statements(
+    recorded: &RunDirectory,
+    derived: &RunDirectory,
+) -> Result<Option<Difference>, Failure> {
+    if recorded.hashes.run_digest != derived.hashes.run_digest {
+        return Ok(None);
+    }
+    let (Some(left), Some(right)) = (recorded.statement()?, derived.statement()?) else { return Ok(None) };
+    Ok((left != right).then(|| bytes_difference(Statement::FILE, &left, &right)))
 }
 
 /// Returns the first entry, causes first, that differs from the run directory's file, else a file of the directory that is
@@ -233,6 +245,21 @@ pub(crate) fn compare_entries(
     let known: BTreeSet<&String> = derived.iter().map(|entry| &entry.path).chain(inputs).collect();
     let unknown = recorded.hashes.files.iter().map(|file| &file.path).find(|path| !known.contains(path));
     Ok(unknown.map(|path| Difference::of_presence(path, true)))
+}
+
+/// Returns the difference between the statement of a run and the one that follows from its files. Where the tree of the head
+/// is not recorded, as in runs of earlier versions, none follows.
+pub(crate) fn compare_statement(
+    recorded: &RunDirectory,
+    derived: Option<&Entry>,
+) -> Result<Option<Difference>, StoreError> {
+    Ok(match (recorded.statement()?, derived) {
+        (None, None) => None,
+        (Some(_), None) => Some(Difference::of_presence(Statement::FILE, true)),
+        (None, Some(_)) => Some(Difference::of_presence(Statement::FILE, false)),
+        (Some(bytes), Some(entry)) if entry.bytes() == bytes => None,
+        (Some(bytes), Some(entry)) => Some(bytes_difference(Statement::FILE, &bytes, &entry.bytes())),
+    })
 }
 
 fn bytes_difference(path: &str, recorded: &[u8], derived: &[u8]) -> Difference {

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::drift::compare_statement;
 use super::exit::Failure;
 use super::skill_input::{normalized_input_hash, recorded_overrides};
-use crate::store::RunDirectory;
+use crate::store::{Entry, RunDirectory};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
     ChangeSet, Coverage, CrossCheck, EmptyChange, FinalVerdict, LedgerTurn, LensPlanList, LensResult,
     LensResultList, RecordedInputs, RunPhase, SkillInput, SkillResult, Trace,
 };
+use qa_core::attestation::{Judgement, statement};
 use qa_core::observer::defer_plans;
 use qa_core::phases::{RunEvent, next};
 use qa_core::policy::Policy;
@@ -91,6 +93,15 @@ impl JudgedRun {
             policy_preview: stored.policy_preview.clone(),
         });
         ensure(again == result.final_verdict, "its verdict does not follow from its results")?;
+        let stated = statement(&Judgement {
+            repo_id: &input.repo_id,
+            change_set: &change_set,
+            config: &config,
+            result: &result,
+            run_digest: &run.hashes.run_digest,
+        });
+        let entry = stated.as_ref().map(Entry::artifact).transpose()?;
+        ensure(compare_statement(run, entry.as_ref())?.is_none(), "its statement is that of another run")?;
         let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
         Ok((Self { result, change_set, phase, run_digest: run.hashes.run_digest.clone() }, policy))
     }

@@ -4,6 +4,7 @@ mod action;
 mod answers;
 mod artifact_commands;
 mod ask_models;
+mod attestation;
 mod baseline;
 mod calibrate;
 mod check;

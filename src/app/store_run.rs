@@ -16,9 +16,10 @@ use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
     ChangeSet, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters, Metrics,
-    RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Trace, TraceEvent,
+    RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Statement, Trace, TraceEvent,
     TraceMachine,
 };
+use qa_core::attestation::{Judgement, statement};
 use qa_core::findings::{all_places, places};
 use qa_core::phases::{self, RunEvent};
 use qa_core::pictures::Picture;
@@ -87,13 +88,18 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
         drop(texts);
         artifacts(record, &result, Vec::new(), workers, |entry| Ok(writer.add(&entry)?))?;
     }
+    let statement = derived_statement(record, &result, &writer.run_digest());
+    let statement = statement.map(|statement| Entry::artifact(&statement)).transpose()?;
+    if let Some(statement) = &statement {
+        writer.add_beside_digest(statement)?;
+    }
     record.cancellation.check()?;
     let PublishedRun { path, hashes } = loop {
         if record.refresh {
             break writer.publish_attempt()?;
         }
         if std::fs::symlink_metadata(&existing).is_ok() {
-            return compare_with_existing(&existing, writer, result);
+            return compare_with_existing(&existing, writer, statement.as_ref(), result);
         }
         // `None` if another process has just published a run of this key, which is compared then.
         if let Some(published) = writer.publish()? {
@@ -108,11 +114,15 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
 fn compare_with_existing(
     existing: &Path,
     mut writer: RunWriter<'_>,
+    statement: Option<&Entry>,
     result: SkillResult,
 ) -> Result<Stored, Failure> {
     let before = RunDirectory::open(existing)?;
     let run_digest = writer.run_digest();
     if before.hashes.run_digest == run_digest {
+        if let Some(difference) = drift::compare_statement(&before, statement)? {
+            return Err(other_result(&before.hashes, &difference.to_string()));
+        }
         return Ok(Stored { path: existing.to_owned(), result, run_digest, replayed: true });
     }
     let PublishedRun { path, hashes } = writer.publish_attempt()?;
@@ -121,9 +131,28 @@ fn compare_with_existing(
         Some(difference) => difference.to_string(),
         None => "the digests differ".to_owned(),
     };
+    Err(other_result(&hashes, &difference))
+}
+
+fn other_result(hashes: &Hashes, difference: &str) -> Failure {
     let key = hashes.execution_key.short();
     let message = format!("an earlier run of {key} has another result: {difference}");
-    Err(Failure::with_code(Code::DeterminismDriftDetected, message))
+    Failure::with_code(Code::DeterminismDriftDetected, message)
+}
+
+/// Returns the statement of a run whose files have a digest; `None` if the tree of its head is not recorded.
+pub(crate) fn derived_statement(
+    record: &RunRecord<'_>,
+    result: &SkillResult,
+    run_digest: &Sha256Hex,
+) -> Option<Statement> {
+    statement(&Judgement {
+        repo_id: &record.skill_input.repo_id,
+        change_set: &record.inputs.change_set,
+        config: &record.outcome.config_preimage,
+        result,
+        run_digest,
+    })
 }
 
 /// Reads a stored run back and verifies it, before the verdict is reported.

@@ -7,14 +7,15 @@ use super::exit::Failure;
 use super::inputs::Opened;
 use super::prepare::{gather, with_repository_ports};
 use super::skill_input::{derived_input, recorded_overrides};
-use super::store_run::{RunRecord, artifacts, for_each_recording, skill_result};
+use super::store_run::{RunRecord, artifacts, derived_statement, for_each_recording, skill_result};
 use crate::git::{GitObjects, OpenRepository, resolve};
 use crate::store::{Entry, RunDirectory};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, ChangedFile, Conclusion, ConfigPreimage, ExecutionKeyPreimage, FileText,
-    Metrics, QaReport, RecordedExecution, RecordedInputs, RecordedLookups, Recording, SkillInput, Trace,
+    Metrics, QaReport, RecordedExecution, RecordedInputs, RecordedLookups, Recording, SkillInput, Statement,
+    Trace,
 };
 use qa_core::policy::Policy;
 use qa_core::sensitivity;
@@ -38,6 +39,8 @@ pub(crate) struct Verified {
     pub(crate) gaps: Gaps,
     pub(crate) key_preimage: ExecutionKeyPreimage,
     pub(crate) config_preimage: ConfigPreimage,
+    /// The derived statement; `None` if the run does not record the tree of its head.
+    pub(crate) statement: Option<Statement>,
     /// True if the base has a policy file.
     pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
@@ -70,6 +73,7 @@ pub(crate) struct Replayed {
     pub(crate) key_preimage: ExecutionKeyPreimage,
     pub(crate) config_preimage: ConfigPreimage,
     pub(crate) conclusion: Conclusion,
+    statement: Option<Statement>,
     gaps: Gaps,
     input: SkillInput,
     masked: usize,
@@ -97,6 +101,7 @@ pub(crate) fn verify(
         gaps: replayed.gaps,
         key_preimage: replayed.key_preimage,
         config_preimage: replayed.config_preimage,
+        statement: replayed.statement,
         has_policy_file: replayed.has_policy_file,
         difference: replayed.difference,
         run,
@@ -186,7 +191,7 @@ pub(crate) fn replay(
         Source::Recording => replay.replay_recording()?,
         Source::Repository(repository) => replay.replay_repository(repository)?,
     };
-    let Facts { key_preimage, config_preimage, conclusion, gaps } = facts;
+    let Facts { key_preimage, config_preimage, conclusion, gaps, statement } = facts;
     let has_policy_file = recording.inputs.in_force.texts.base_policy.is_some();
     let input = recording.skill_input;
     Ok(Replayed {
@@ -194,6 +199,7 @@ pub(crate) fn replay(
         key_preimage,
         config_preimage,
         conclusion,
+        statement,
         gaps,
         input,
         masked,
@@ -218,11 +224,13 @@ struct Facts {
     config_preimage: ConfigPreimage,
     conclusion: Conclusion,
     gaps: Gaps,
+    statement: Option<Statement>,
 }
 
 impl Facts {
-    fn new(outcome: &Outcome) -> Self {
+    fn new(outcome: &Outcome, statement: Option<Statement>) -> Self {
         Self {
+            statement,
             key_preimage: outcome.key_preimage.clone(),
             config_preimage: outcome.config_preimage.clone(),
             conclusion: outcome.verdict.conclusion,
@@ -240,6 +248,12 @@ struct Comparison {
     facts: Facts,
 }
 
+/// Files of a run that was derived again.
+struct DerivedFiles {
+    entries: Vec<Entry>,
+    statement: Option<Statement>,
+}
+
 struct Replay<'a> {
     run: &'a RunDirectory,
     recording: &'a RecordedRun,
@@ -254,9 +268,8 @@ impl Replay<'_> {
             derive(inputs, ports, key(inputs, ports))
         })?;
         // Surveys and texts come from the recording, so they are not compared with it.
-        let entries = self.entries(inputs, &outcome)?;
-        let difference = drift::compare_entries(self.run, &entries, &self.run.recordings())?;
-        Ok(Comparison { difference, facts: Facts::new(&outcome) })
+        let derived = self.derived_files(inputs, &outcome)?;
+        self.compare(&outcome, derived, &self.run.recordings())
     }
 
     fn replay_repository(&self, repository: OpenRepository) -> Result<Comparison, Failure> {
@@ -287,17 +300,32 @@ impl Replay<'_> {
             with_repository_ports(&opened, &inputs, &texts, self.cancellation, self.progress, |ports| {
                 derive(&inputs, ports, key(&inputs, ports))
             })?;
-        let mut entries = self.entries(&inputs, &outcome)?;
+        let mut derived = self.derived_files(&inputs, &outcome)?;
         for_each_recording(&inputs.change_set, &texts, |entry| {
-            entries.push(entry);
+            derived.entries.push(entry);
             Ok(())
         })?;
-        let difference = drift::compare_entries(self.run, &entries, &[])?;
-        Ok(Comparison { difference, facts: Facts::new(&outcome) })
+        self.compare(&outcome, derived, &[])
+    }
+
+    /// Compares derived files with the stored ones, and at last the statement, which follows from all of them.
+    fn compare(
+        &self,
+        outcome: &Outcome,
+        derived: DerivedFiles,
+        inputs: &[String],
+    ) -> Result<Comparison, Failure> {
+        let DerivedFiles { entries, statement } = derived;
+        let mut difference = drift::compare_entries(self.run, &entries, inputs)?;
+        if difference.is_none() {
+            let entry = statement.as_ref().map(Entry::artifact).transpose()?;
+            difference = drift::compare_statement(self.run, entry.as_ref())?;
+        }
+        Ok(Comparison { difference, facts: Facts::new(outcome, statement) })
     }
 
     /// Renders the files of the run, with volatile members taken from the recording.
-    fn entries(&self, inputs: &Inputs, outcome: &Outcome) -> Result<Vec<Entry>, Failure> {
+    fn derived_files(&self, inputs: &Inputs, outcome: &Outcome) -> Result<DerivedFiles, Failure> {
         let metrics: Metrics = self.run.artifact()?;
         let trace: Trace = self.run.artifact()?;
         let written_at = if self.run.has(QaReport::FILE) {
@@ -333,7 +361,9 @@ impl Replay<'_> {
             entries.push(entry);
             Ok(())
         })?;
-        Ok(entries)
+        // The digest of derived files that differ from the stored ones does not matter.
+        let statement = derived_statement(&record, &result, &self.run.hashes.run_digest);
+        Ok(DerivedFiles { entries, statement })
     }
 }
 

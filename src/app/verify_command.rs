@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::attestation::check_attestation;
 use super::console;
 use super::drift::Difference;
 use super::drift_check::{Cause, Preimages, key_cause, other_engine, runs_below, verdict_change};
@@ -42,6 +43,9 @@ pub(super) struct VerifyArgs {
     /// Fail unless the chain of this ledger holds and its last turn is about this run
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
+    /// Fail unless this in-toto statement, or the Sigstore bundle of one, is about this run
+    #[arg(long, value_name = "FILE")]
+    attestation: Option<PathBuf>,
 }
 
 /// Value of `--expect`.
@@ -123,6 +127,9 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     let mut text = statement(&verified);
     if let Some(ledger) = &arguments.ledger {
         text.push_str(&format!("{:<15}{}\n", "ledger", check_last_turn(ledger, &verified)?));
+    }
+    if let Some(attestation) = &arguments.attestation {
+        text.push_str(&format!("{:<15}{}\n", "attestation", check_attestation(attestation, &verified)?));
     }
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
@@ -231,6 +238,9 @@ fn statement(verified: &Verified) -> String {
             "secrets in {} files are masked in the recording; `verify --repo` checks them",
             verified.masked
         ));
+    }
+    if !verified.run.has_statement() {
+        notes.push("the run has no statement".to_owned());
     }
     if !verified.run.is_named_by_its_key() {
         notes.push("the name of the directory is not its execution key".to_owned());

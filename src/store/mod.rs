@@ -1,7 +1,7 @@
 //! The artifact root: run directories, written completely or not at all, and verified when they are read.
 
 mod archive;
-mod ledger;
+mod beside;
 mod lock;
 mod part;
 mod read;
@@ -11,7 +11,7 @@ pub(crate) mod rubrics;
 mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
-pub(crate) use ledger::read_ledger;
+pub(crate) use beside::{read_attestation, read_ledger};
 pub(crate) use lock::RunLock;
 pub(crate) use part::{fresh_directory, read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};
@@ -20,6 +20,7 @@ pub(crate) use root::ArtifactRoot;
 pub(crate) use write::{Entry, PartedEntry, PublishedRun, RunWriter};
 
 use qa_contracts::codes::Code;
+use qa_core::attestation::AttestationError;
 use qa_core::ledger::LedgerError;
 use qa_core::masking::sanitize_cut;
 
@@ -45,6 +46,10 @@ pub(crate) enum StoreError {
     LedgerNotRead { path: String, source: std::io::Error },
     #[error("accept {path}: {reason}")]
     Ledger { path: String, reason: LedgerError },
+    #[error("read {path}: {source}")]
+    AttestationNotRead { path: String, source: std::io::Error },
+    #[error("accept {path}: {reason}")]
+    Attestation { path: String, reason: AttestationError },
 }
 
 impl StoreError {
@@ -57,6 +62,7 @@ impl StoreError {
             Self::NoLedger { .. } => Code::LedgerMissing,
             Self::LedgerNotRead { .. } => Code::LedgerInvalid,
             Self::Ledger { reason, .. } => reason.code(),
+            Self::AttestationNotRead { .. } | Self::Attestation { .. } => Code::AttestationInvalid,
             Self::Missing { .. } | Self::Read { .. } | Self::Invalid { .. } => Code::ArtifactSchemaInvalid,
         }
     }

@@ -14,7 +14,7 @@ use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_JSON_BYTES;
 use qa_contracts::v1::{
     Hashes, Metrics, QaReport, RecordedExecution, RecordedGates, RecordedInputs, RecordedLookups,
-    RecordedReplies, SkillInput, Trace,
+    RecordedReplies, SkillInput, Statement, Trace,
 };
 use qa_contracts::{schema, strict_json};
 use qa_core::canonical;
@@ -172,7 +172,11 @@ impl RunDirectory {
             return Err(invalid(Hashes::FILE, "/files", "a path is listed twice, or there are too many"));
         }
         run.check_name()?;
-        let present = run.list()?;
+        let mut present = run.list()?;
+        if !listed.contains(Statement::FILE) && present.remove(Statement::FILE) {
+            // It contains the run digest, so no manifest lists it. Whoever derives the run again compares it.
+            run.bytes(Statement::FILE)?;
+        }
         if let Some(name) = present.iter().find(|name| !listed.contains(name.as_str())) {
             return Err(invalid(name, "", "the manifest does not list it"));
         }
@@ -254,6 +258,20 @@ impl RunDirectory {
     /// Reads a file that the manifest lists.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, StoreError> {
         read_file(&self.path.join(name))
+    }
+
+    /// Returns whether the run has a statement.
+    pub(crate) fn has_statement(&self) -> bool {
+        matches!(self.statement(), Ok(Some(_)))
+    }
+
+    /// Reads the bytes of the statement. It follows from the run, and a run of an earlier version has none.
+    pub(crate) fn statement(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        match fs::symlink_metadata(self.path.join(Statement::FILE)) {
+            Ok(_) => self.bytes(Statement::FILE).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::not_read(&self.path.join(Statement::FILE), error)),
+        }
     }
 
     /// Reads an artifact at its usual path.

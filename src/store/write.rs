@@ -208,6 +208,11 @@ impl<'a> RunWriter<'a> {
         Ok(())
     }
 
+    /// Writes a file that follows from the run digest. The manifest does not list it.
+    pub(crate) fn add_beside_digest(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        self.write_file(entry)
+    }
+
     /// Returns the digest of the run.
     pub(crate) fn run_digest(&mut self) -> Sha256Hex {
         if let Some(manifest) = &self.manifest {

@@ -272,6 +272,7 @@ fn every_output_of_a_judged_change_has_its_value() {
         ("qa-report-path", String::new()),
         ("next-agent", String::new()),
         ("sarif-path", format!("{path}/results.sarif")),
+        ("statement-path", format!("{path}/statement.intoto.json")),
         ("blocking-findings", "1".to_owned()),
         ("advisory-findings", "0".to_owned()),
         ("escalated", "false".to_owned()),

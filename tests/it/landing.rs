@@ -106,6 +106,8 @@ fn a_fix_that_a_criss_cross_merge_drops_is_judged_as_it_lands() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8(tree.stdout).unwrap().trim(), change_set["landingTree"]);
+    let merged = json!({"name": "merged-tree", "digest": {"gitTree": change_set["landingTree"]}});
+    assert_eq!(run.json("statement.intoto.json")["subject"][2], merged);
     let verified = run.verify().run().expect(0).text();
     for (name, text) in [
         ("verify", verified),

@@ -15,6 +15,7 @@
 mod action;
 mod action_publish;
 mod architecture;
+mod attestation;
 mod baseline;
 #[cfg(target_os = "linux")]
 mod bombs;

@@ -102,6 +102,7 @@ codes! {
         ArtifactUploadFailed = "ARTIFACT_UPLOAD_FAILED", Transient, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`, or run again";
         ArtifactUploadUnsupported = "ARTIFACT_UPLOAD_UNSUPPORTED", UserRecoverable, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`";
         ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
+        AttestationInvalid = "ATTESTATION_INVALID", UserRecoverable, "the file is no attestation of a run: an in-toto statement with a SLSA verification summary, a DSSE envelope or Sigstore bundles of such, one a line and at most 1 MiB; `gh attestation download` writes one, and a run has its own as statement.intoto.json";
         BinaryContent = "BINARY_CONTENT", Notice, "a file's content is not text; only its path, mode and kind of change were looked at";
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
         BudgetEscalated = "BUDGET_ESCALATED", Notice, "an optional review did not fit a budget, and its policy asks a person to decide: raise [budget] on the base branch, split the change, or accept the verdict without it";

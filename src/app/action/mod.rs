@@ -327,6 +327,7 @@ fn outputs(finished: &Finished, published: &Published, artifact: Option<&StoredA
         .set("run-path", &directory.display().to_string())
         .set("report-path", &file_in(directory, "report.html"))
         .set("sarif-path", &file_in(directory, "results.sarif"))
+        .set("statement-path", &file_in(directory, "statement.intoto.json"))
         .set("qa-report-path", &qa_report)
         .set("next-agent", &next_agent)
         .set("blocking-findings", &all_places(blocking).to_string())

@@ -15,6 +15,9 @@ pub(crate) fn canonical(value: &Value) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).unwrap()
 }
 
+/// The statement, which contains the run digest and is no part of it.
+const STATEMENT: &str = "statement.intoto.json";
+
 /// The members that may differ between two runs of one key.
 fn volatile(file: &str) -> &'static [&'static str] {
     match file {
@@ -46,7 +49,7 @@ pub(crate) fn repair(run: &RunDir, keep_deterministic: bool) {
     let files: Vec<Value> = run
         .files()
         .into_iter()
-        .filter(|name| name != "hashes.json")
+        .filter(|name| name != "hashes.json" && name != STATEMENT)
         .map(|name| {
             let bytes = run.bytes(&name);
             let kept = before.get(&name).filter(|_| keep_deterministic).cloned();
@@ -61,6 +64,13 @@ pub(crate) fn repair(run: &RunDir, keep_deterministic: bool) {
     hashes["runDigest"] = sha256(&canonical(&list.into())).into();
     hashes["files"] = files.into();
     write_json(run, "hashes.json", &hashes);
+    if run.path(STATEMENT).exists() {
+        let mut statement = run.json(STATEMENT);
+        let named = &mut statement["predicate"]["inputAttestations"][0];
+        named["digest"]["sha256"] = hashes["runDigest"].clone();
+        named["uri"] = format!("urn:qa-skill:run:{}", hashes["executionKey"].as_str().unwrap()).into();
+        write_json(run, STATEMENT, &statement);
+    }
 }
 
 pub(crate) fn write_json(run: &RunDir, name: &str, value: &Value) {

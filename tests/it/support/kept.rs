@@ -12,7 +12,7 @@ fn directory() -> Option<PathBuf> {
 }
 
 /// Members by one of which a document shows what it is.
-const MARKS: [&str; 2] = ["\"schemaVersion\"", "\"current_state\""];
+const MARKS: [&str; 3] = ["\"schemaVersion\"", "\"current_state\"", "\"predicateType\""];
 
 /// Keeps a document if it shows what it is.
 pub(crate) fn keep_document(bytes: &[u8]) {
