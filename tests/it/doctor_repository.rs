@@ -54,6 +54,10 @@ const FILES: [(&str, &str); 5] = [
 /// A change of one file: the path, a text in it and what stands there instead.
 type Edit = (&'static str, &'static str, &'static str);
 
+/// Enables the observer.
+const OBSERVED: Edit =
+    (".qa-skill/policy.toml", "version = 1\n", "version = 1\n[observer]\nenabled = true\n");
+
 /// A repository whose only commit is that of `main`.
 fn published(files: &Files) -> Repo {
     let repo = Repo::new();
@@ -197,6 +201,7 @@ fn each_problem_is_reported_alone() {
             &[(GATE, "    runs-on", "    continue-on-error: true\n    runs-on")],
         ),
         ("permission-missing:.github/workflows/gate.yml:12", &[(GATE, "      checks: write\n", "")]),
+        ("permission-missing:.github/workflows/gate.yml:12", &[OBSERVED]),
         ("permission-excess:.github/workflows/gate.yml:12", &[(GATE, "contents: read", "contents: write")]),
         (
             "permissions:.github/workflows/gate.yml:8",
@@ -216,6 +221,9 @@ fn each_problem_is_reported_alone() {
         assert_eq!(found, [format!("problem {expected}")], "{}", outcome.text());
         outcome.expect(1);
     }
+    let permitted = (GATE, "checks: write\n", "actions: read\n      checks: write\n");
+    let (found, outcome) = observe(&[OBSERVED, permitted], &["gate"], true);
+    assert!(found.is_empty(), "{}", outcome.text());
     let draft = "    if: ${{ !github.event.pull_request.draft }}\n    runs-on";
     let (found, _) = observe(&[(GATE, "    runs-on", draft)], &["gate"], true);
     let expected = [

@@ -54,7 +54,7 @@ impl Gate<'_, '_> {
         self.check_triggers(setup, found);
         self.check_inputs(found);
         self.check_skips(found);
-        self.check_permissions(found);
+        self.check_permissions(setup, found);
         self.check_concurrency(found);
     }
 
@@ -221,7 +221,7 @@ impl Gate<'_, '_> {
         }
     }
 
-    fn check_permissions(&self, found: &mut Vec<Observation>) {
+    fn check_permissions(&self, setup: &Setup<'_>, found: &mut Vec<Observation>) {
         let Some(permissions) = self.job.permissions.as_ref().or(self.workflow.permissions.as_ref()) else {
             let message =
                 "the job has no `permissions`, so its token has whatever the repository gives by default";
@@ -230,7 +230,10 @@ impl Gate<'_, '_> {
             return;
         };
         let place = permissions.value.span();
-        for (scope, access) in [("contents", Access::Read), ("checks", Access::Write)] {
+        let mut needed = vec![("contents", Access::Read), ("checks", Access::Write)];
+        // The observer finds the turn before by its artifact.
+        needed.extend(setup.policy.observer.as_ref().map(|_| ("actions", Access::Read)));
+        for (scope, access) in needed {
             if granted(permissions, scope) < access {
                 let word = if access == Access::Read { "read" } else { "write" };
                 let message = format!("the job lacks `{scope}: {word}`");
