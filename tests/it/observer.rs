@@ -136,7 +136,11 @@ fn a_mode_that_the_policy_does_not_accept_never_passes() {
     for (pass, exit) in [("", 0), ("pass = [\"cross-check\"]", 3)] {
         let repo = repo(pass);
         judge(&repo, "bootstrap", "draft").expect(exit);
-        replays(&run_in(&repo, "draft"), &repo);
+        let draft = run_in(&repo, "draft");
+        replays(&draft, &repo);
+        // Nothing waits, and a dashboard shows that there is no verdict.
+        let junit = std::fs::read_to_string(draft.path("junit.xml")).unwrap();
+        assert_eq!(junit.contains("nothing was deferred"), exit == 3, "{junit}");
         judge(&repo, "cross-check", "ready").expect(0);
     }
 }

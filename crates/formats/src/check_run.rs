@@ -1,7 +1,8 @@
 //! Content of a check run: conclusion, page, and annotations of findings at their lines.
 
 use crate::common::{
-    Files, counted, findings_here, is_deferred_alone, is_partial, is_warning, message, reason, verdict_word,
+    Files, counted, findings_here, has_deferred_plans, is_deferred_alone, is_partial, is_warning, message,
+    reason, verdict_word,
 };
 use crate::contract::Report;
 use crate::markdown;
@@ -116,7 +117,11 @@ impl CheckReport {
 
 fn title(report: &Report<'_>) -> String {
     if is_deferred_alone(report) {
-        return "Draft: reviewed in part".to_owned();
+        let title = match has_deferred_plans(report) {
+            true => "Draft: reviewed in part",
+            false => "Nothing blocks: the cross-check gives the verdict",
+        };
+        return title.to_owned();
     }
     format!("{}: {}", verdict_word(report.result.final_verdict.conclusion), reason(report))
 }
@@ -186,6 +191,9 @@ mod tests {
     fn a_run_that_lacks_only_what_waits_says_so_and_needs_action() {
         let mut sample = sample::incomplete();
         sample.result.final_verdict.error_codes = vec![Code::CadenceDeferred];
+        let title = CheckReport::new(&sample.report(false)).title;
+        assert_eq!(title, "Nothing blocks: the cross-check gives the verdict", "no plan waits");
+        sample.result.lens_plans[0].planning_codes = vec![Code::CadenceDeferred];
         let report = CheckReport::new(&sample.report(false));
         assert_eq!(
             (report.conclusion, report.title.as_str()),

@@ -14,6 +14,7 @@ use qa_contracts::v1::{
 };
 use qa_core::escape::{visible, visible_cut};
 use qa_core::findings::all_places;
+use qa_core::observer::is_deferred;
 use qa_core::opaque::opaque_files;
 use qa_core::qa_report::{RunDetails, qa_report};
 use qa_core::verdict::unread_files;
@@ -104,6 +105,10 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
             let verb = if blocking == 1 { "blocks" } else { "block" };
             format!("{} {verb} this change.", counted(blocking, "finding"))
         }
+        Conclusion::CouldNotComplete if is_withheld(report) => {
+            "Nothing blocks and nothing was deferred; by the policy's `pass` the cross-check gives the verdict."
+                .to_owned()
+        }
         Conclusion::CouldNotComplete if is_deferred_alone(report) => {
             "The change was reviewed in part; the rest waits for a later turn of the observer.".to_owned()
         }
@@ -126,7 +131,17 @@ pub(crate) fn is_partial(report: &Report<'_>) -> bool {
     !unread_files(&report.result.lens_plans).is_empty()
 }
 
-/// Returns whether a run lacks nothing but what the observer deferred.
+/// Returns whether the observer deferred a plan of the run.
+pub(crate) fn has_deferred_plans(report: &Report<'_>) -> bool {
+    report.result.lens_plans.iter().any(is_deferred)
+}
+
+/// Returns whether a run lacks nothing, and its mode may not pass by the policy's `pass`.
+pub(crate) fn is_withheld(report: &Report<'_>) -> bool {
+    is_deferred_alone(report) && !has_deferred_plans(report)
+}
+
+/// Returns whether a run lacks nothing but what the observer deferred, or the mode that may pass.
 pub(crate) fn is_deferred_alone(report: &Report<'_>) -> bool {
     let verdict = &report.result.final_verdict;
     verdict.conclusion == Conclusion::CouldNotComplete && verdict.error_codes == [Code::CadenceDeferred]

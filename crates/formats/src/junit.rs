@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use crate::common::{counted, location, message, plan_name, rules};
+use crate::common::{counted, is_withheld, location, message, plan_name, reason, rules};
 use crate::contract::{Format, FormatSpec, Report};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Finding, LensPlan, LensResult, LensStatus};
@@ -24,8 +24,10 @@ impl Format for Junit {
     }
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
-        let suites: Vec<Suite<'_>> =
+        let mut suites: Vec<Suite<'_>> =
             report.result.lens_plans.iter().map(|plan| suite(report, plan)).collect();
+        // Each lens completed, and the run has no verdict all the same.
+        suites.extend(is_withheld(report).then(|| withheld(report)));
         let mut out = Xml(Writer::new_with_indent(Vec::new(), b' ', 2));
         out.event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)));
         let total = suites.iter().fold(Totals::default(), |sum, suite| sum.plus(suite.totals()));
@@ -109,6 +111,13 @@ impl Suite<'_> {
         }
         totals
     }
+}
+
+/// Returns the suite of a run whose mode may not pass.
+fn withheld<'a>(report: &Report<'_>) -> Suite<'a> {
+    let outcome = Outcome::Error(format!("{}: {}", Code::CadenceDeferred, reason(report)));
+    let case = Case { name: "verdict".to_owned(), outcome, blocking: Vec::new(), advice: Vec::new() };
+    Suite { name: "observer".to_owned(), cases: vec![case] }
 }
 
 fn suite<'a>(report: &Report<'a>, plan: &'a LensPlan) -> Suite<'a> {
@@ -291,6 +300,18 @@ mod tests {
         sample.result.lens_plans[0].planning_codes = vec![Code::CadenceDeferred];
         let counts = elements(&text(&sample));
         assert!(counts["error"] > 0 && !counts.contains_key("skipped"), "{counts:?}");
+    }
+
+    #[test]
+    fn a_run_whose_mode_may_not_pass_is_an_error_although_nothing_waits() {
+        let mut sample = sample::pass();
+        sample.result.final_verdict.conclusion = qa_contracts::v1::Conclusion::CouldNotComplete;
+        sample.result.final_verdict.error_codes = vec![Code::CadenceDeferred];
+        let page = text(&sample);
+        assert_eq!(elements(&page)["error"], 1, "{page}");
+        assert!(page.contains("nothing was deferred; by the policy"), "{page}");
+        sample.result.final_verdict.error_codes = vec![Code::CadenceDeferred, Code::CrossCheckFailed];
+        assert!(!text(&sample).contains("nothing was deferred"));
     }
 
     #[test]
