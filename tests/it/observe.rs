@@ -44,6 +44,9 @@ fn turn(run: &RunDir, findings: &[u64]) -> JudgedTurn {
         cost_micro_usd: Some(1500),
         findings: findings.iter().map(|number| finding(*number)).collect(),
         incomplete: Default::default(),
+        due: true,
+        has_diff: true,
+        cooldown: 1,
     }
 }
 
@@ -82,7 +85,7 @@ fn crowded(run: &RunDir) -> ObserverLedger {
     for number in 1..16 {
         let findings: Vec<u64> = (number * 10_000..number * 10_000 + 800).collect();
         let mut turn = turn(run, &findings);
-        (turn.repo_id, turn.pull_request) = ("acme/shop".to_owned(), None);
+        (turn.repo_id, turn.pull_request, turn.cooldown) = ("acme/shop".to_owned(), None, 4);
         (turn.base_sha, turn.head_sha) = (commit(100), commit(number));
         turn.merge_bases = (100..109).map(commit).collect();
         turn.conclusion = if number == 1 { Conclusion::Pass } else { Conclusion::Fail };

@@ -9,17 +9,18 @@ use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route, Run
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean, faulty};
 use crate::support::world::World;
-use crate::support::{Files, Outcome, Program, qa_skill};
+use crate::support::{Files, Outcome, Program, conflict, qa_skill};
 
-fn observed(files: &Files) -> Files {
-    files.clone().with(".qa-skill/policy.toml", "[observer]\nenabled = true\n")
-}
+const OBSERVED: &str = "[observer]\nenabled = true\n";
 
 /// A pull request on a stand-in of its own.
 struct PullRequest {
     world: World,
+    policy: String,
     before: Option<String>,
     turns: u64,
+    /// Variables of the environment of each step.
+    variables: Vec<(&'static str, &'static str)>,
 }
 
 /// A step that has run.
@@ -28,8 +29,13 @@ struct Turn {
     checkout: PathBuf,
     mode: String,
     stuck: String,
+    qa_update: String,
+    review_request: String,
+    guidance: String,
     ledger: PathBuf,
     run: String,
+    /// The job summary, and the summary of the check run.
+    summaries: [String; 2],
 }
 
 impl Turn {
@@ -47,20 +53,26 @@ impl Turn {
 
 impl PullRequest {
     fn opened(topic: &Files) -> Self {
+        Self::opened_under(OBSERVED, topic)
+    }
+
+    fn opened_under(policy: &str, topic: &Files) -> Self {
         let start = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
-        let origin = Origin::from_start(&observed(&start), &observed(topic));
+        let [start, topic] = [&start, topic].map(|files| files.clone().with(".qa-skill/policy.toml", policy));
+        let origin = Origin::from_start(&start, &topic);
         let github = FakeGitHub::new(NAME, TOKEN);
         let api = github.clone();
         let world = World::around(origin, github, move |request| api.answer(request));
-        Self { world, before: None, turns: 0 }
+        Self { world, policy: policy.to_owned(), before: None, turns: 0, variables: Vec::new() }
     }
 
     fn push(&mut self, topic: &Files) {
         let origin = &mut self.world.origin;
         let repo = Rc::clone(&origin.repo);
         self.before = Some(origin.head.to_string());
-        origin.head = repo.commit(repo.tree(&observed(topic)), &[origin.head]);
-        let merged = observed(topic).with("docs/a.md", "step 6\n");
+        let topic = topic.clone().with(".qa-skill/policy.toml", &*self.policy);
+        origin.head = repo.commit(repo.tree(&topic), &[origin.head]);
+        let merged = topic.with("docs/a.md", "step 6\n");
         origin.merge = repo.commit(repo.tree(&merged), &[origin.base, origin.head]);
         repo.reference(&format!("refs/pull/{}/head", origin.number), origin.head);
         repo.reference(&origin.merge_ref, origin.merge);
@@ -84,7 +96,8 @@ impl PullRequest {
 
     fn program(&self, step: &Step<'_>) -> Program {
         let workflow = format!("{NAME}/.github/workflows/qa.yml@refs/pull/7/merge");
-        self.world.program(step).env("GITHUB_WORKFLOW_REF", workflow)
+        let program = self.world.program(step).env("GITHUB_WORKFLOW_REF", workflow);
+        self.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
     /// Judges the head and stores the artifact of its run.
@@ -95,17 +108,24 @@ impl PullRequest {
         let planted = step.checkout.join(".qa-skill/observer/planted");
         std::fs::create_dir_all(&planted).unwrap();
         std::fs::write(planted.join("hashes.json"), "{}").unwrap();
+        let summary = self.world.origin.repo.beside("summary.md");
+        std::fs::remove_file(&summary).ok();
         let outcome = self.program(&step).run();
+        let check = self.world.github.state().checks.last().and_then(|check| check.summary.clone());
         let turn = Turn {
             outcome,
+            summaries: [std::fs::read_to_string(summary).unwrap(), check.unwrap()],
             checkout: step.checkout.clone(),
+            qa_update: step.output("qa-update"),
+            review_request: step.output("review-request"),
+            guidance: step.output("guidance"),
             mode: step.output("observer-mode"),
             stuck: step.output("stuck"),
             ledger: step.output("observer-ledger-path").into(),
             run: step.output("run-path"),
         };
         let head = self.world.origin.head.to_string();
-        assert!(matches!(turn.outcome.exit, 0 | 1), "{}", turn.outcome.stderr);
+        assert!(matches!(turn.outcome.exit, 0 | 1), "{}{}", turn.outcome.text(), turn.outcome.stderr);
         assert!(!planted.exists(), "the artifact would hold it");
         let zip = self.world.uploaded();
         let mut state = self.world.github.state();
@@ -165,9 +185,104 @@ fn a_ledger_grows_from_push_to_push_and_says_what_became_of_findings() {
     assert_eq!(json!(numbers), json!([1, 2, 3, 4, 5]));
     let line = "Observer: turn 5, cross-check. Findings: 0 new, 1 still open, 0 reopened, 0 resolved.";
     assert!(last.outcome.text().contains(line), "{}", last.outcome.text());
-    let summary = std::fs::read_to_string(pull.world.origin.repo.beside("summary.md")).unwrap();
-    assert!(summary.contains(line), "{summary}");
+    assert!(last.summaries[0].contains(line), "{}", last.summaries[0]);
     qa_skill(["verify", &last.run, "--ledger"]).arg(&last.ledger).within(&last.checkout).run().expect(0);
+}
+
+/// Asserts that a text is in the log, in the job summary and on the check run.
+fn is_shown(turn: &Turn, text: &str) {
+    let log = turn.outcome.text();
+    for surface in [&log].into_iter().chain(&turn.summaries) {
+        assert!(surface.contains(text), "{text}: {surface}");
+    }
+}
+
+#[test]
+fn a_person_sees_banners_updates_and_guidance_and_a_step_their_outputs() {
+    let mut pull = PullRequest::opened(&faulty());
+    let first = pull.judge("opened", true);
+    is_shown(&first, "Observer bootstrap completed.");
+    assert_eq!((first.guidance.as_str(), first.qa_update.as_str()), ("", ""));
+    assert!(first.review_request.starts_with("Review request, turn 1: commits "), "{}", first.review_request);
+
+    pull.push(&faulty().with("notes.md", "more\n"));
+    let second = pull.judge("synchronize", true);
+    is_shown(&second, "Observer guidance: mend these first.");
+    let place = "Observer guidance: src/new.py:1:1 merge-leftover/conflict-marker";
+    assert_eq!(second.guidance, place, "{}", second.outcome.text());
+    assert_eq!(second.qa_update, "");
+
+    pull.push(&clean());
+    let third = pull.judge("synchronize", true);
+    let update = "QA update, turns 1 to 3: 1 new, 0 reopened, 1 resolved, 0 open, 0 blocking. 1 of 3 passed.";
+    assert_eq!((third.qa_update.as_str(), third.guidance.as_str()), (update, ""));
+    for summary in &third.summaries {
+        assert_eq!(summary.lines().next(), Some(update), "{summary}");
+    }
+    assert!(!third.outcome.text().contains("Cross-check"), "{}", third.outcome.text());
+
+    let ready = pull.judge("ready_for_review", false);
+    is_shown(&ready, "Cross-check successful.");
+    assert!(ready.outcome.text().contains("Cross-check in progress.\n"), "{}", ready.outcome.text());
+    assert_eq!(ready.review_request, "", "no diff remains");
+
+    pull.push(&faulty());
+    let failed = pull.judge("synchronize", false);
+    is_shown(&failed, "Cross-check failed. A new one starts with the next push");
+    is_shown(&failed, "Observer guidance: mend these first.");
+    assert_eq!(failed.guidance, place);
+}
+
+#[test]
+fn a_review_is_requested_by_the_cooldown_and_for_what_remains() {
+    let mut pull = PullRequest::opened(&clean());
+    pull.variables = vec![("CODE_QA_REVIEW_COOLDOWN_TURNS", "2")];
+    let mut requests = vec![pull.judge("opened", true).review_request];
+    let first = pull.world.origin.head.to_string();
+    pull.push(&clean().with("notes.md", "more\n"));
+    requests.push(pull.judge("synchronize", true).review_request);
+    pull.push(&clean().with("notes.md", "still more\n"));
+    requests.push(pull.judge("synchronize", true).review_request);
+    let third = pull.world.origin.head.to_string();
+    pull.push(&clean());
+    requests.push(pull.judge("synchronize", true).review_request);
+    let last = pull.world.origin.head.to_string();
+    for _ in 0..2 {
+        requests.push(pull.judge("ready_for_review", false).review_request);
+    }
+    let filled: Vec<bool> = requests.iter().map(|request| !request.is_empty()).collect();
+    assert_eq!(filled, [true, false, true, false, true, false], "{requests:?}");
+    assert!(requests[2].contains(&format!("turns 2 to 3: commits {first}..{third}")), "{}", requests[2]);
+    assert!(requests[4].contains(&format!("turns 4 to 5: commits {third}..{last}")), "{}", requests[4]);
+}
+
+#[test]
+fn findings_that_attempts_leave_open_ask_for_a_person() {
+    let attempt = |number: u64, another: bool| {
+        let files = faulty().with("src/new.py", format!("{}number = {number}\n", conflict()));
+        if another { files.with("src/another.py", conflict()) } else { files }
+    };
+    // Four attempts at one finding, in a set that changes; or the same set three times.
+    for (sets, stuck) in [
+        (vec![false, true, false, true], vec!["false", "false", "false", "true"]),
+        (vec![false, false, false], vec!["false", "false", "true"]),
+    ] {
+        let mut pull = PullRequest::opened(&attempt(0, sets[0]));
+        let mut turns = vec![pull.judge("opened", true)];
+        for (number, another) in (1..).zip(&sets[1..]) {
+            pull.push(&attempt(number, *another));
+            turns.push(pull.judge("synchronize", true));
+        }
+        let found: Vec<&str> = turns.iter().map(|turn| turn.stuck.as_str()).collect();
+        assert_eq!(found, stuck, "{sets:?}");
+        is_shown(&turns[1], "open after two attempts");
+        let last = turns.last().unwrap();
+        is_shown(last, "The same findings stay open: a person should look.");
+        let warning = "::warning title=qa-skill observer::the same findings stay open after several attempts";
+        for turn in &turns {
+            assert_eq!(turn.outcome.text().contains(warning), turn.stuck == "true");
+        }
+    }
 }
 
 #[test]

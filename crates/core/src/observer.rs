@@ -106,6 +106,19 @@ impl Settings {
         })
     }
 
+    /// Returns the cadence; `None` if it is off.
+    pub fn cadence(&self) -> Option<u64> {
+        match self.cadence {
+            Cadence::Every(turns) => Some(turns),
+            Cadence::Off => None,
+        }
+    }
+
+    /// Returns the minimum number of turns between two review requests.
+    pub fn cooldown(&self) -> u64 {
+        self.cooldown
+    }
+
     /// Returns whether deferred plans are due in a turn. The counter of the cooldown starts full, counts every turn, and
     /// only a turn with a diff uses it (C-9).
     fn is_due(&self, earlier: EarlierTurns) -> bool {

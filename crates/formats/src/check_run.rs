@@ -100,6 +100,11 @@ impl CheckReport {
     /// The check run of a report. At most [`MAX_BLOCKING`] blocking findings and [`MAX_ADVISORY`] others are annotated;
     /// how many are not is said in the text.
     pub fn new(report: &Report<'_>) -> Self {
+        Self::with_notes(report, "")
+    }
+
+    /// Like [`Self::new`], with Markdown of the observer above the page.
+    pub fn with_notes(report: &Report<'_>, notes: &str) -> Self {
         let conclusion = report.result.final_verdict.conclusion;
         let (all, _) = findings_here(report);
         let (blocking, advisory) = all.split_at(all.partition_point(|finding| finding.blocking));
@@ -108,7 +113,7 @@ impl CheckReport {
         Self {
             conclusion: CheckConclusion::from_verdict(conclusion, is_partial(report)),
             title: title(report),
-            summary: markdown::page(report, MAX_SUMMARY),
+            summary: format!("{notes}{}", markdown::page(report, MAX_SUMMARY.saturating_sub(notes.len()))),
             text: not_annotated(blocking.len(), advisory.len()),
             annotations: shown.map(|finding| annotation(finding, &files)).collect(),
         }

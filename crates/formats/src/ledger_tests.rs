@@ -32,6 +32,9 @@ fn turn(head: u64, findings: &[u64]) -> JudgedTurn {
         cost_micro_usd: Some(0),
         findings: findings.iter().map(finding).collect(),
         incomplete: Default::default(),
+        due: true,
+        has_diff: true,
+        cooldown: 1,
     }
 }
 

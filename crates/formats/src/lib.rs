@@ -12,6 +12,7 @@ mod json;
 mod junit;
 pub mod ledger;
 mod markdown;
+pub mod observer_notes;
 pub mod rubric_draft;
 #[cfg(test)]
 pub(crate) mod sample;

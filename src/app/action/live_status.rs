@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use qa_contracts::v1::RunPhase;
+use qa_contracts::v1::{ObserverMode, RunPhase};
+use qa_core::ledger::notes::CROSS_CHECK_IN_PROGRESS;
 use qa_run::http::pause_unless_cancelled;
 use qa_run::ports::{Cancellation, Progress};
 
@@ -14,17 +15,25 @@ const INTERVAL: Duration = Duration::from_secs(20);
 
 /// Counters of the step that is under way.
 #[derive(Default)]
-pub(super) struct StepCounter(Mutex<Option<(&'static str, usize, usize)>>);
+pub(super) struct StepCounter {
+    counters: Mutex<Option<(&'static str, usize, usize)>>,
+    /// Mode of the run; `None` where the policy enables no observer.
+    mode: Option<ObserverMode>,
+}
 
 impl Progress for StepCounter {
     fn step(&self, step: &'static str, done: usize, total: usize) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((step, done, total));
+        *self.counters.lock().unwrap_or_else(PoisonError::into_inner) = Some((step, done, total));
     }
 }
 
 impl StepCounter {
+    pub(super) fn new(mode: Option<ObserverMode>) -> Self {
+        Self { counters: Mutex::default(), mode }
+    }
+
     fn text(&self) -> Option<String> {
-        let (step, done, total) = (*self.0.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let (step, done, total) = (*self.counters.lock().unwrap_or_else(PoisonError::into_inner))?;
         Some(format!("{step}: {done} of {total}"))
     }
 }
@@ -33,6 +42,10 @@ impl StepCounter {
 fn title(cancellation: &Cancellation, counter: &StepCounter) -> String {
     if let Some(wait) = cancellation.journal.waiting() {
         return wait;
+    }
+    if counter.mode == Some(ObserverMode::CrossCheck) {
+        let progress = counter.text().map(|text| format!(" {text}")).unwrap_or_default();
+        return format!("{CROSS_CHECK_IN_PROGRESS}{progress}");
     }
     match cancellation.journal.phase() {
         RunPhase::AwaitingReview => "Cross-check in progress".to_owned(),
@@ -92,5 +105,25 @@ impl LiveStatus {
     /// Stops the titles. Returns once a title that is being sent is through.
     pub(super) fn stop(&self) {
         *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_observed_cross_check_is_the_title_while_it_runs() {
+        let title_in = |mode| {
+            let counter = StepCounter::new(mode);
+            let before = title(&Cancellation::default(), &counter);
+            counter.step("lenses", 2, 5);
+            [before, title(&Cancellation::default(), &counter)]
+        };
+        let cross_check = ["Cross-check in progress.", "Cross-check in progress. lenses: 2 of 5"];
+        assert_eq!(title_in(Some(ObserverMode::CrossCheck)), cross_check);
+        for mode in [None, Some(ObserverMode::Bootstrap), Some(ObserverMode::Cadence)] {
+            assert_eq!(title_in(mode), ["In progress", "lenses: 2 of 5"], "{mode:?}");
+        }
     }
 }

@@ -27,6 +27,7 @@ use self::live_status::StepCounter;
 pub(super) use self::publication::CHECK_NAME;
 use self::publication::{Publication, Published};
 use self::surfaces::{Outputs, Runner, annotate, print_quoting};
+use self::turn_before::WrittenLedger;
 use super::check::check_opened;
 use super::console;
 use super::delta;
@@ -45,13 +46,15 @@ use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inpu
 use crate::git::{GitError, OpenRepository, Remote};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::{Conclusion, RunPhase};
+use qa_contracts::v1::{Conclusion, ObserverMode, RunPhase};
 use qa_core::escape::markdown;
 use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
-use qa_core::observer::Settings;
+use qa_core::ledger::notes::CROSS_CHECK_IN_PROGRESS;
+use qa_core::observer::{Settings, decide};
 use qa_core::phases::RunEvent;
 use qa_core::policy::{Overrides, Policy};
+use qa_formats::observer_notes::ObserverNotes;
 use qa_run::control::Journal;
 use qa_run::http::Http;
 use qa_run::ports::Cancellation;
@@ -61,6 +64,8 @@ use qa_run::retry::WaitBudget;
 const MAX_EVENT_BYTES: u64 = 25 << 20;
 /// The output `verdict` where there is none.
 const COULD_NOT_COMPLETE: &str = "could-not-complete";
+/// Message for work that does not move.
+const STUCK: &str = "the same findings stay open after several attempts: a person should look";
 /// Time limit of fetching objects that a shallow clone lacks.
 const FETCH_BUDGET: Duration = Duration::from_secs(900);
 /// Time limit of reading the pull request's head again. It begins once the verdict is there.
@@ -196,13 +201,14 @@ fn check_change(
     let remote = remote(environment, http.as_ref());
     let (mut request, opened) = open_change(environment, &change, remote.as_ref(), &cancellation.journal)?;
     let head = opened.resolved.head.clone();
-    let mut before = None;
+    let (mut before, mut mode) = (None, None);
     if let Some(Observed { policy, settings }) = Observed::new(&request, &opened) {
         if change.pull_request.is_some() {
             before = turn_before::find(environment, &change, cancellation)?;
-            request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head, &settings));
+            request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
         }
         request.baseline = baseline::find(environment, &policy, &opened.resolved.merge_base, cancellation)?;
+        mode = Some(decide(request.observer.occasion, request.observer.earlier, &settings).mode);
     }
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
@@ -222,7 +228,10 @@ fn check_change(
         annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
         return Ok(Exit::Pass);
     }
-    let counter = Arc::<StepCounter>::default();
+    if mode == Some(ObserverMode::CrossCheck) {
+        console::write_stdout(format!("{CROSS_CHECK_IN_PROGRESS}\n").as_bytes())?;
+    }
+    let counter = Arc::new(StepCounter::new(mode));
     let publication = Publication::new(environment, &change, head, cancellation, &counter);
     let workspace = std::path::Path::new(&environment.context.workspace);
     let parts = match (inputs.command, &inputs.parts) {
@@ -258,11 +267,11 @@ fn check_change(
     if let Ok(Some(summary)) = delta::since(runs, &finished) {
         print_quoting(summary.as_bytes())?;
     }
-    let ledger = turn_before::write(before.as_ref(), change.pull_request, &finished)?;
-    if let Some(ledger) = &ledger {
-        let line = ledger.describe();
-        print_quoting(line.as_bytes())?;
-        runner.summary(format!("{line}\n").as_bytes())?;
+    let pace = request.observer.pace;
+    let ledger = turn_before::write(before.as_ref(), change.pull_request, pace, &finished)?;
+    let notes = ledger.as_ref().map(|ledger| ledger.notes(&report));
+    if let (Some(notes), Some(ledger)) = (&notes, &ledger) {
+        show_notes(notes, ledger, runner)?;
     }
     let mut directories = vec![finished.stored.path.clone()];
     directories.extend(ledger.as_ref().map(|ledger| ledger.directory.clone()));
@@ -281,13 +290,24 @@ fn check_change(
         }
         Err(failure) => return Err(failure),
     };
-    let published = publication.publish(&report, &finished.opened.objects, runner)?;
+    let markdown = notes.as_ref().map(|notes| notes.markdown.as_str()).unwrap_or_default();
+    let published = publication.publish(&report, markdown, &finished.opened.objects, runner)?;
     let outputs = outputs(&finished, &published, artifact.as_ref());
-    runner.write_outputs(&turn_before::with_outputs(outputs, ledger.as_ref()))?;
+    let outputs = turn_before::with_outputs(outputs, ledger.as_ref(), notes.as_ref());
+    runner.write_outputs(&outputs)?;
     cancellation.journal.finish(finished.outcome.verdict.conclusion)?;
     // The verdict is published, so a summary that cannot be written changes nothing.
     let _no_last_line = runner.summary(last_line(&cancellation.journal, &finished).as_bytes());
     Ok(published.exit)
+}
+
+/// Prints what the observer tells of a turn, begins the job summary with it, and asks for a person where work does not move.
+fn show_notes(notes: &ObserverNotes, ledger: &WrittenLedger, runner: &Runner) -> Result<(), Failure> {
+    print_quoting(notes.text.as_bytes())?;
+    if ledger.is_stuck() {
+        annotate("warning", "qa-skill observer", STUCK);
+    }
+    runner.summary(notes.markdown.as_bytes())
 }
 
 /// A policy of the base that enables the observer, with the observer's settings.

@@ -236,10 +236,11 @@ impl<'a> Publication<'a> {
             .then(|| format!("{}/{}/actions/runs/{}", context.server_url, context.repository, context.run_id))
     }
 
-    /// Publishes a verdict.
+    /// Publishes a verdict. `notes` is Markdown of the observer for the top of the check run's summary.
     pub(crate) fn publish(
         &self,
         report: &Report<'_>,
+        notes: &str,
         objects: &dyn Objects,
         runner: &Runner,
     ) -> Result<Published, Failure> {
@@ -249,7 +250,7 @@ impl<'a> Publication<'a> {
         if surfaces == Surfaces::Files {
             return Ok(published);
         }
-        if let Some(check) = self.finish_check(report)? {
+        if let Some(check) = self.finish_check(report, notes)? {
             published.surface = "check-run";
             published.url = check.page().map(str::to_owned);
         } else {
@@ -267,12 +268,12 @@ impl<'a> Publication<'a> {
     }
 
     /// Completes the check run and returns it, or `None` if there is none or GitHub refuses it.
-    fn finish_check(&self, report: &Report<'_>) -> Result<Option<Lease>, Failure> {
+    fn finish_check(&self, report: &Report<'_>, notes: &str) -> Result<Option<Lease>, Failure> {
         let open_check = self.open_check.borrow();
         let Some(check) = open_check.as_ref() else { return Ok(None) };
         let Some(github) = self.github(&report.result.execution_key) else { return Ok(None) };
         self.stop_titles();
-        let report = CheckReport::new(report);
+        let report = CheckReport::with_notes(report, notes);
         match github.and_then(|github| github.finish_check(check, &report)) {
             Ok(()) => {
                 self.cancellation.set_close_step(None);

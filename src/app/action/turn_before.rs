@@ -19,11 +19,13 @@ use crate::publish::Trigger;
 use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
-use qa_contracts::v1::{ChangeSet, ObserverLedger, ObserverMode, TurnCounts};
+use qa_contracts::v1::{ChangeSet, ObserverLedger, RecordedObserver, TurnCadence};
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
-use qa_core::observer::{EarlierTurns, Settings};
+use qa_core::observer::{EarlierTurns, Pace, Settings};
 use qa_core::usage::micro_usd;
+use qa_formats::contract::Report;
+use qa_formats::observer_notes::ObserverNotes;
 use qa_run::ports::Cancellation;
 
 /// Time limit of all requests together.
@@ -100,13 +102,10 @@ fn look_up(
 
 impl TurnBefore {
     /// Returns what the cadence depends on, for a turn about a head.
-    pub(crate) fn earlier_turns(&self, head: &CommitId, settings: &Settings) -> EarlierTurns {
+    pub(crate) fn earlier_turns(&self, head: &CommitId) -> EarlierTurns {
         let last = ledger::last_turn(&self.ledger);
-        EarlierTurns {
-            turns: last.number,
-            last_due: ledger::last_due_turn(&self.ledger, |turn| settings.was_due(turn.mode, &turn.deferred)),
-            has_diff: last.head_sha != *head,
-        }
+        let TurnCadence { last_due, .. } = last.cadence;
+        EarlierTurns { turns: last.number, last_due, has_diff: last.head_sha != *head }
     }
 }
 
@@ -115,23 +114,32 @@ pub(crate) struct WrittenLedger {
     /// Directory that holds it and nothing else, for the artifact.
     pub(crate) directory: PathBuf,
     pub(crate) ledger: ObserverLedger,
+    settings: Settings,
 }
 
 /// Appends a finished run to the ledger and writes it beside the run. `None` where the policy enables no observer.
 pub(crate) fn write(
     before: Option<&TurnBefore>,
     pull_request: Option<u64>,
+    pace: Pace,
     finished: &Finished,
 ) -> Result<Option<WrittenLedger>, Failure> {
-    let Some(mode) = finished.inputs.observer.as_ref().map(|observer| observer.mode) else { return Ok(None) };
-    let judged = judged_turn(before, mode, pull_request, finished);
+    let Some(observer) = &finished.inputs.observer else { return Ok(None) };
+    let settings = Settings::new(&finished.inputs.in_force.policy, pace)
+        .expect("only an enabled observer decides about a run");
+    let judged = JudgedTurn {
+        pull_request,
+        due: settings.was_due(observer.mode, &observer.deferred),
+        cooldown: settings.cooldown(),
+        ..judged_turn(before, observer, finished)
+    };
     let ledger = ledger::append(before.map(|before| &before.ledger), &judged);
     let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
     let directory = runs.with_file_name(LEDGER_DIRECTORY);
     // All of it is packed, and an earlier step of the job may have run code of the change.
     fresh_directory(&directory)?;
     write_beside(&directory, &ledger)?;
-    Ok(Some(WrittenLedger { directory, ledger }))
+    Ok(Some(WrittenLedger { directory, ledger, settings }))
 }
 
 impl WrittenLedger {
@@ -139,22 +147,9 @@ impl WrittenLedger {
         self.directory.join(ObserverLedger::FILE)
     }
 
-    /// Describes the turn in one line.
-    pub(crate) fn describe(&self) -> String {
-        let turn = ledger::last_turn(&self.ledger);
-        let TurnCounts { opened, open, reopened, resolved, unseen, .. } = turn.counts;
-        let mut parts = vec![
-            format!("{opened} new"),
-            format!("{open} still open"),
-            format!("{reopened} reopened"),
-            format!("{resolved} resolved"),
-        ];
-        if unseen > 0 {
-            parts.push(format!("{unseen} not looked for"));
-        }
-        let stuck =
-            if turn.progress.stuck { " The same findings stay open: a person should look." } else { "" };
-        format!("Observer: turn {}, {}. Findings: {}.{stuck}\n", turn.number, turn.mode, parts.join(", "))
+    /// Makes the notes of the turn, from the report of its run.
+    pub(crate) fn notes(&self, report: &Report<'_>) -> ObserverNotes {
+        ObserverNotes::new(report, &self.ledger, self.settings.cadence())
     }
 
     pub(crate) fn is_stuck(&self) -> bool {
@@ -162,8 +157,12 @@ impl WrittenLedger {
     }
 }
 
-/// Adds the outputs of the ledger; they are empty without one.
-pub(crate) fn with_outputs(outputs: Outputs, ledger: Option<&WrittenLedger>) -> Outputs {
+/// Adds the outputs of the observer; they are empty without one.
+pub(crate) fn with_outputs(
+    outputs: Outputs,
+    ledger: Option<&WrittenLedger>,
+    notes: Option<&ObserverNotes>,
+) -> Outputs {
     let (mode, path, stuck) = match ledger {
         Some(ledger) => (
             ledger::last_turn(&ledger.ledger).mode.as_str(),
@@ -172,22 +171,28 @@ pub(crate) fn with_outputs(outputs: Outputs, ledger: Option<&WrittenLedger>) -> 
         ),
         None => ("", String::new(), ""),
     };
-    outputs.set("observer-mode", mode).set("observer-ledger-path", &path).set("stuck", stuck)
+    let [qa_update, review_request, guidance] = match notes {
+        Some(notes) => [&notes.qa_update, &notes.review_request, &notes.guidance].map(String::as_str),
+        None => [""; 3],
+    };
+    outputs
+        .set("observer-mode", mode)
+        .set("observer-ledger-path", &path)
+        .set("qa-update", qa_update)
+        .set("review-request", review_request)
+        .set("guidance", guidance)
+        .set("stuck", stuck)
 }
 
-fn judged_turn(
-    before: Option<&TurnBefore>,
-    mode: ObserverMode,
-    pull_request: Option<u64>,
-    finished: &Finished,
-) -> JudgedTurn {
+fn judged_turn(before: Option<&TurnBefore>, observer: &RecordedObserver, finished: &Finished) -> JudgedTurn {
     let (outcome, change_set) = (&finished.outcome, &finished.inputs.change_set);
-    let observer = finished.inputs.observer.as_ref();
+    let is_new =
+        before.is_none_or(|before| ledger::last_turn(&before.ledger).head_sha != change_set.head_sha);
     let cost = outcome.verdict.aggregate_usage.cost_usd;
     JudgedTurn {
         repo_id: finished.skill_input.repo_id.clone(),
-        pull_request,
-        mode,
+        pull_request: None,
+        mode: observer.mode,
         base_sha: change_set.base_sha.clone(),
         merge_bases: [&change_set.merge_base_sha]
             .into_iter()
@@ -198,10 +203,13 @@ fn judged_turn(
         execution_key: outcome.key.clone(),
         run_digest: finished.stored.run_digest.clone(),
         conclusion: outcome.verdict.conclusion,
-        deferred: observer.iter().flat_map(|observer| observer.deferred.clone()).collect(),
+        deferred: observer.deferred.iter().cloned().collect(),
         cost_micro_usd: cost.map(micro_usd),
         findings: judged_findings(&outcome.results, &touched(before, change_set)),
         incomplete: incomplete_lenses(&outcome.results),
+        due: false,
+        has_diff: is_new && !change_set.files.is_empty(),
+        cooldown: 0,
     }
 }
 

@@ -23,9 +23,7 @@ pub(crate) mod step;
 pub(crate) mod surfaces;
 pub(crate) mod world;
 
-pub(crate) use forge::{
-    archive, canonical, follow_differences, rekey, repair, sha256, tamper, write_json,
-};
+pub(crate) use forge::{archive, canonical, follow_differences, rekey, repair, sha256, tamper, write_json};
 pub(crate) use program::{Outcome, Program, in_another_programs_place, own_pids, qa_skill};
 pub(crate) use repo::{Files, GIT_FILES, Repo, change, git};
 pub(crate) use run_dir::{RunDir, copy_tree, runs_in};

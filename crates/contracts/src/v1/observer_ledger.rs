@@ -163,6 +163,8 @@ pub struct LedgerTurn {
     pub findings_digest: Sha256Hex,
     /// Signs that the work does not move.
     pub progress: TurnProgress,
+    /// Last turns that ran deferred plans and requested a review.
+    pub cadence: TurnCadence,
 }
 
 /// Number of a turn's findings by state.
@@ -211,6 +213,21 @@ pub struct TurnProgress {
     pub most_attempts: u64,
     /// True if a person should look: four such turns, or the same set three times.
     pub stuck: bool,
+}
+
+/// State of the cadence after a turn, which the next turn continues.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TurnCadence {
+    /// Number of the last turn that did all that waits for the cadence; null if none did.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub last_due: Option<u64>,
+    /// Number of the last turn that requested a review; null if none did.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub last_review_request: Option<u64>,
+    /// True if a turn after that one had a diff.
+    pub unrequested_diff: bool,
 }
 
 /// Findings that are followed from turn to turn.

@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 use super::findings::{counts, open_after};
 use super::progress::{agrees, is_stuck};
-use super::{LISTED_TURNS, MOST_TURNS, entry_digest, findings_digest, folded_digest, size};
+use super::{LISTED_TURNS, MOST_TURNS, cadence, entry_digest, findings_digest, folded_digest, size};
 use crate::canonical;
 use crate::masking::sanitize_cut;
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::limits::MAX_LEDGER_BYTES;
-use qa_contracts::v1::{LedgerEntry, ObserverLedger, TurnCounts};
+use qa_contracts::v1::{LedgerEntry, ObserverLedger, TurnCadence, TurnCounts};
 use qa_contracts::{schema, strict_json};
 
 /// Error of a ledger that was refused. Completes "failed to accept …".
@@ -39,6 +39,8 @@ pub enum LedgerError {
     Counts { number: u64 },
     #[error("turn {number} does not follow from the findings of the turn before it")]
     States { number: u64 },
+    #[error("the cadence of turn {number} does not follow from that of the turn before it")]
+    Cadence { number: u64 },
     #[error("the folded turns are not those that the last turn was digested with")]
     Folded,
 }
@@ -56,6 +58,7 @@ impl LedgerError {
             | Self::Findings { .. }
             | Self::Counts { .. }
             | Self::States { .. }
+            | Self::Cadence { .. }
             | Self::Folded => Code::LedgerChainBroken,
         }
     }
@@ -147,6 +150,15 @@ fn check_entry(
     let progress = &entry.turn.progress;
     if progress.stuck != is_stuck(progress.most_attempts, progress.same_set_turns) {
         return Err(LedgerError::Counts { number });
+    }
+    // The turn before the first listed one is known only if there is none.
+    let before = match (previous, number) {
+        (Some(previous), _) => Some(previous.turn.cadence.clone()),
+        (None, 1) => Some(TurnCadence::default()),
+        (None, _) => None,
+    };
+    if before.is_some_and(|before| !cadence::follows(&entry.turn, &before)) {
+        return Err(LedgerError::Cadence { number });
     }
     let Some(findings) = &entry.findings else {
         return if number < ledger.folded.findings_from {

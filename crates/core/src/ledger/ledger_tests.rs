@@ -21,7 +21,7 @@ fn commit(number: u64) -> CommitId {
 }
 
 /// A blocking finding in a file that the push changed.
-fn finding(number: u64) -> JudgedFinding {
+pub(super) fn finding(number: u64) -> JudgedFinding {
     JudgedFinding { finding_id: id(number), lens_id: "shortcut".to_owned(), blocking: true, touched: true }
 }
 
@@ -33,7 +33,7 @@ fn of_lens(lens: &str, number: u64) -> JudgedFinding {
     JudgedFinding { lens_id: lens.to_owned(), ..finding(number) }
 }
 
-fn judged(head: u64, findings: Vec<JudgedFinding>) -> JudgedTurn {
+pub(super) fn judged(head: u64, findings: Vec<JudgedFinding>) -> JudgedTurn {
     JudgedTurn {
         repo_id: "acme/shop".to_owned(),
         pull_request: Some(7),
@@ -48,6 +48,9 @@ fn judged(head: u64, findings: Vec<JudgedFinding>) -> JudgedTurn {
         cost_micro_usd: Some(1500),
         findings,
         incomplete: BTreeSet::new(),
+        due: true,
+        has_diff: true,
+        cooldown: 1,
     }
 }
 
@@ -104,23 +107,6 @@ fn a_finding_that_was_resolved_in_a_folded_turn_comes_back_as_reopened() {
     assert_eq!(ledger.folded.compacted_turns, 20);
     assert_eq!(ledger.folded.resolved_ids, [id(1)]);
     assert_eq!(states(&ledger), "- - 1 - -");
-}
-
-#[test]
-fn the_last_turn_that_deferred_nothing_is_known_after_it_is_folded() {
-    let waiting = |head| JudgedTurn {
-        deferred: BTreeSet::from(["review-security".to_owned()]),
-        ..judged(head, Vec::new())
-    };
-    let mut turns = vec![waiting(1)];
-    assert_eq!(last_due_turn(&chain(&turns), is_complete), None);
-    turns.push(judged(2, Vec::new()));
-    turns.push(waiting(3));
-    assert_eq!(last_due_turn(&chain(&turns), is_complete), Some(2));
-    turns.extend((4..20).map(waiting));
-    let ledger = chain(&turns);
-    assert_eq!((ledger.folded.last_complete, last_due_turn(&ledger, is_complete)), (Some(2), Some(2)));
-    assert_eq!(check(&ledger), Ok(()));
 }
 
 #[test]
@@ -513,9 +499,13 @@ fn any_turn() -> impl Strategy<Value = JudgedTurn> {
         names(),
         cost,
         1..9u64,
+        (any::<bool>(), any::<bool>(), 1..5u64),
     )
-        .prop_map(|(findings, mode, conclusion, deferred, incomplete, cost_micro_usd, head)| {
-            JudgedTurn { mode, conclusion, deferred, incomplete, cost_micro_usd, ..judged(head, findings) }
+        .prop_map(|(findings, mode, conclusion, deferred, incomplete, cost_micro_usd, head, cadence)| {
+            let turn = judged(head, findings);
+            let (due, has_diff, cooldown) = cadence;
+            let turn = JudgedTurn { due, has_diff, cooldown, ..turn };
+            JudgedTurn { mode, conclusion, deferred, incomplete, cost_micro_usd, ..turn }
         })
 }
 

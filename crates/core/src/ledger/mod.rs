@@ -1,8 +1,10 @@
 //! The ledger of a pull request: appends a judged head to the hash chain, and keeps the chain inside its limit.
 
+mod cadence;
 mod check;
 mod findings;
 mod fold;
+pub mod notes;
 mod progress;
 mod turn;
 
@@ -86,14 +88,6 @@ pub fn last_turn(ledger: &ObserverLedger) -> &LedgerTurn {
     &ledger.entries.last().expect("a ledger that holds has an entry").turn
 }
 
-/// Returns the number of the last turn that `is_due` accepts, or else of the last folded turn that left nothing for a later
-/// one.
-pub fn last_due_turn(ledger: &ObserverLedger, is_due: impl Fn(&LedgerTurn) -> bool) -> Option<u64> {
-    let listed = ledger.entries.iter().rev().map(|entry| &entry.turn);
-    let due = listed.filter(|turn| is_due(turn)).map(|turn| turn.number).next();
-    due.or(ledger.folded.last_complete)
-}
-
 fn is_complete(turn: &LedgerTurn) -> bool {
     turn.deferred.is_empty() && turn.deferred_unlisted == 0
 }
@@ -133,13 +127,10 @@ fn next_entry(ledger: &ObserverLedger, judged: &JudgedTurn) -> LedgerEntry {
     let progress::Compared { attempts, progress } = progress::compare(last, judged, &lenses);
     let findings = TurnFindings { lenses, attempts };
     let placeholder = canonical::sha256(b"");
+    let number = last.map_or(1, |entry| entry.turn.number + 1);
+    let cadence = cadence::after(last.map(|entry| &entry.turn), judged, number);
     LedgerEntry {
-        turn: judged.turn(
-            last.map_or(1, |entry| entry.turn.number + 1),
-            counts,
-            findings_digest(&findings),
-            progress,
-        ),
+        turn: judged.turn(number, counts, findings_digest(&findings), progress, cadence),
         findings: Some(findings),
         previous_digest: last.map(|entry| entry.digest.clone()),
         folded_digest: placeholder.clone(),

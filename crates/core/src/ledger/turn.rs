@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{MOST_DEFERRED, MOST_MERGE_BASES};
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    Conclusion, LedgerTurn, LensResult, LensStatus, ObserverMode, TurnCounts, TurnProgress,
+    Conclusion, LedgerTurn, LensResult, LensStatus, ObserverMode, TurnCadence, TurnCounts, TurnProgress,
 };
 
 /// A judged head, before it has a number and a place in the chain.
@@ -30,6 +30,12 @@ pub struct JudgedTurn {
     pub findings: Vec<JudgedFinding>,
     /// Lenses that did not look at all that they were planned for; see [`incomplete_lenses`].
     pub incomplete: BTreeSet<String>,
+    /// True if the turn did all that waits for the cadence.
+    pub due: bool,
+    /// True if the change has files and differs from that of the turn before.
+    pub has_diff: bool,
+    /// Minimum number of turns between two review requests.
+    pub cooldown: u64,
 }
 
 /// A finding of a judged head.
@@ -90,6 +96,7 @@ impl JudgedTurn {
         counts: TurnCounts,
         findings_digest: Sha256Hex,
         progress: TurnProgress,
+        cadence: TurnCadence,
     ) -> LedgerTurn {
         let deferred: Vec<String> =
             self.deferred.iter().filter(|name| is_name(name)).take(MOST_DEFERRED).cloned().collect();
@@ -110,6 +117,7 @@ impl JudgedTurn {
             counts,
             findings_digest,
             progress,
+            cadence,
         }
     }
 }
