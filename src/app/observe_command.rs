@@ -1,18 +1,21 @@
 //! `qa-skill observe`: prints the ledger of a pull request. `verify --ledger` holds its last turn against a run.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::console;
 use super::exit::{Exit, Failure};
+use super::pull_request::recorded_pull_request;
 use super::verify::Verified;
 use crate::store::{Entry, read_ledger};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::{LedgerTurn, ObserverMode, RecordedObserver};
+use qa_contracts::v1::{LedgerTurn, LensPlanList, ObserverMode};
 use qa_core::escape::without_runner_commands;
 use qa_core::masking::sanitize;
+use qa_core::observer::deferred_plans;
 
 #[derive(Args)]
 pub(crate) struct ObserveArgs {
@@ -47,12 +50,20 @@ pub(super) fn check_last_turn(path: &Path, verified: &Verified) -> Result<String
     let ledger = read_ledger(path)?;
     let entry = ledger.entries.last().expect("a ledger that was read has an entry");
     let turn = &entry.turn;
-    let mut properties = vec![Property {
-        name: "repository",
-        in_ledger: ledger.repo_id.clone(),
-        in_run: verified.input.repo_id.clone(),
-    }];
-    properties.extend(properties_of(turn, verified));
+    let mut properties = vec![
+        Property {
+            name: "repository",
+            in_ledger: ledger.repo_id.clone(),
+            in_run: verified.input.repo_id.clone(),
+        },
+        Property {
+            name: "pull request",
+            in_ledger: number_or_none(ledger.pull_request),
+            in_run: number_or_none(recorded_pull_request(&verified.input.settings)),
+        },
+    ];
+    let plans = verified.run.artifact::<LensPlanList>()?.lens_plans;
+    properties.extend(properties_of(turn, verified, &deferred_plans(&plans)));
     if let Some(Property { name, in_ledger, in_run }) =
         properties.into_iter().find(|property| property.in_ledger != property.in_run)
     {
@@ -69,14 +80,19 @@ pub(super) fn check_last_turn(path: &Path, verified: &Verified) -> Result<String
     Ok(format!("the run is turn {}, whose digest is {}", turn.number, entry.digest))
 }
 
-fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 8] {
+fn number_or_none(number: Option<u64>) -> String {
+    number.map_or_else(|| "none".to_owned(), |number| number.to_string())
+}
+
+fn properties_of(turn: &LedgerTurn, verified: &Verified, deferred: &BTreeSet<String>) -> [Property; 8] {
     let (input, hashes) = (&verified.input, &verified.run.hashes);
-    // A run without an observer defers nothing.
-    let observer = verified.config_preimage.observer.clone();
-    let observer =
-        observer.unwrap_or(RecordedObserver { mode: ObserverMode::CrossCheck, deferred: Vec::new() });
-    let listed_plans = &observer.deferred[..observer.deferred.len().min(turn.deferred.len())];
-    let plans_beyond = (observer.deferred.len() - listed_plans.len()) as u64;
+    // A run without an observer judges everything.
+    let mode = match &verified.config_preimage.observer {
+        Some(observer) => observer.mode,
+        None => ObserverMode::CrossCheck,
+    };
+    let listed_plans = deferred.iter().take(turn.deferred.len());
+    let plans_beyond = deferred.len().saturating_sub(turn.deferred.len()) as u64;
     let merge_bases: Vec<CommitId> =
         [&input.merge_base_sha].into_iter().chain(&input.other_merge_bases).cloned().collect();
     let listed = &merge_bases[..merge_bases.len().min(turn.merge_bases.len())];
@@ -99,11 +115,11 @@ fn properties_of(turn: &LedgerTurn, verified: &Verified) -> [Property; 8] {
             in_run: enumerate(listed.iter().map(CommitId::as_str), beyond),
         },
         Property { name: "head", in_ledger: turn.head_sha.to_string(), in_run: input.head_sha.to_string() },
-        Property { name: "mode", in_ledger: turn.mode.to_string(), in_run: observer.mode.to_string() },
+        Property { name: "mode", in_ledger: turn.mode.to_string(), in_run: mode.to_string() },
         Property {
             name: "list of deferred plans",
             in_ledger: enumerate(turn.deferred.iter().map(String::as_str), turn.deferred_unlisted),
-            in_run: enumerate(listed_plans.iter().map(String::as_str), plans_beyond),
+            in_run: enumerate(listed_plans.map(String::as_str), plans_beyond),
         },
         Property {
             name: "conclusion",

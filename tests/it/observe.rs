@@ -31,7 +31,8 @@ fn turn(run: &RunDir, findings: &[u64]) -> JudgedTurn {
     let member = |name: &str| CommitId::parse(&text(&change_set[name])).unwrap();
     JudgedTurn {
         repo_id: text(&run.json("input.normalized.json")["repoId"]),
-        pull_request: Some(7),
+        // A run of a terminal records no pull request.
+        pull_request: None,
         // A run outside of the observer is one of everything.
         mode: ObserverMode::CrossCheck,
         base_sha: member("baseSha"),
@@ -78,14 +79,13 @@ fn story(run: &RunDir) -> ObserverLedger {
     append(ledger.as_ref(), &turn(run, &[]))
 }
 
-/// A ledger at its limit, outside of a pull request: more findings than are followed, merge bases and deferred plans than
-/// are listed.
+/// A ledger of a pull request at its limit: more findings than are followed, merge bases and deferred plans than are listed.
 fn crowded(run: &RunDir) -> ObserverLedger {
     let mut ledger = None;
     for number in 1..16 {
         let findings: Vec<u64> = (number * 10_000..number * 10_000 + 800).collect();
         let mut turn = turn(run, &findings);
-        (turn.repo_id, turn.pull_request, turn.cooldown) = ("acme/shop".to_owned(), None, 4);
+        (turn.repo_id, turn.pull_request, turn.cooldown) = ("acme/shop".to_owned(), Some(7), 4);
         (turn.base_sha, turn.head_sha) = (commit(100), commit(number));
         turn.merge_bases = (100..109).map(commit).collect();
         turn.conclusion = if number == 1 { Conclusion::Pass } else { Conclusion::Fail };
@@ -182,8 +182,9 @@ fn verify_holds_the_last_turn_of_a_ledger_against_the_run() {
         "{said}"
     );
     type Edit = fn(&mut JudgedTurn, CommitId);
-    let differences: [(&str, Edit); 9] = [
+    let differences: [(&str, Edit); 10] = [
         ("repository", |turn, _| turn.repo_id = "acme/other".to_owned()),
+        ("pull request", |turn, _| turn.pull_request = Some(8)),
         ("execution key", |turn, _| turn.execution_key = hex(1).into()),
         ("run digest", |turn, _| turn.run_digest = hex(1)),
         ("base", |turn, other| turn.base_sha = other),

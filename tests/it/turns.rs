@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use crate::gates_run::EXECUTION;
 use crate::support::fake_github::{Artifact, FakeGitHub, Fault, LATER, Route, Run};
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, clean, faulty};
@@ -283,6 +284,20 @@ fn findings_that_attempts_leave_open_ask_for_a_person() {
             assert_eq!(turn.outcome.text().contains(warning), turn.stuck == "true");
         }
     }
+}
+
+#[test]
+fn a_gate_without_commands_for_the_change_is_not_deferred() {
+    let gate = "[gates.browser_tests]\nrequired = false\nrun = [\"playwright\"]\n";
+    let policy = format!("mode = \"best_effort\"\n{EXECUTION}\n{gate}\n{OBSERVED}");
+    let mut pull = PullRequest::opened_under(&policy, &clean());
+    let turn = pull.judge("opened", true);
+    let ledger = turn.ledger();
+    assert_eq!(ledger["entries"][0]["turn"]["deferred"], json!([]), "{}", turn.outcome.text());
+    let recorded = std::fs::read(PathBuf::from(&turn.run).join("recordings/inputs.json")).unwrap();
+    let recorded: Value = serde_json::from_slice(&recorded).unwrap();
+    assert_eq!(recorded["observer"]["deferred"], json!(["gate:browser_tests"]));
+    qa_skill(["verify", &turn.run, "--ledger"]).arg(&turn.ledger).within(&turn.checkout).run().expect(0);
 }
 
 #[test]

@@ -229,6 +229,12 @@ pub fn defer_plans(plans: &mut [LensPlan], names: &BTreeSet<String>) {
     }
 }
 
+/// Returns the names of the plans that wait for a later turn. What the observer may defer and this change has no use for is
+/// not among them.
+pub fn deferred_plans(plans: &[LensPlan]) -> BTreeSet<String> {
+    plans.iter().filter(|plan| is_deferred(plan)).map(|plan| deferred_name(&plan.lens_id)).collect()
+}
+
 /// Returns whether a plan waits for a later turn.
 pub fn is_deferred(plan: &LensPlan) -> bool {
     plan.planning_codes.contains(&Code::CadenceDeferred)

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::findings::{all_places, sort_findings};
-use super::observer::is_deferred;
+use super::observer::{deferred_plans, is_deferred};
 use super::opaque::opaque_files;
-use super::policy::deferred_name;
 use super::usage::{micro_usd, usd};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
@@ -167,12 +166,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
 /// Adds what waits for a later turn. It is required or not, and in every mode: a check run that passes stays on the head,
 /// and a draft can be merged as soon as it is ready.
 fn add_deferral(reasons: &mut Reasons, grounds: &Grounds<'_>) {
-    let deferred: BTreeSet<String> = grounds
-        .plans
-        .iter()
-        .filter(|plan| is_deferred(plan))
-        .map(|plan| deferred_name(&plan.lens_id))
-        .collect();
+    let deferred = deferred_plans(grounds.plans);
     let mode = match grounds.observer {
         Some(observer) => observer.mode.as_str(),
         None => "unknown",

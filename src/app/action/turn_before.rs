@@ -22,7 +22,7 @@ use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{ChangeSet, ObserverLedger, RecordedObserver, TurnCadence};
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
-use qa_core::observer::{EarlierTurns, Pace, Settings};
+use qa_core::observer::{EarlierTurns, Pace, Settings, deferred_plans};
 use qa_core::usage::micro_usd;
 use qa_formats::contract::Report;
 use qa_formats::observer_notes::ObserverNotes;
@@ -203,7 +203,7 @@ fn judged_turn(before: Option<&TurnBefore>, observer: &RecordedObserver, finishe
         execution_key: outcome.key.clone(),
         run_digest: finished.stored.run_digest.clone(),
         conclusion: outcome.verdict.conclusion,
-        deferred: observer.deferred.iter().cloned().collect(),
+        deferred: deferred_plans(&outcome.plans),
         cost_micro_usd: cost.map(micro_usd),
         findings: judged_findings(&outcome.results, &touched(before, change_set)),
         incomplete: incomplete_lenses(&outcome.results),
