@@ -139,7 +139,7 @@ fn places(value: &Value, pointer: &str, found: &mut Vec<String>) {
             found.push(format!("{pointer}/{index}"));
             places(item, &format!("{pointer}/{index}"), found);
         }),
-        _ => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
