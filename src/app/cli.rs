@@ -46,15 +46,6 @@ Examples:
 
 Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 internal error";
 
-#[cfg(target_os = "linux")]
-const SANDBOX_EXAMPLES: &str = "\
-Examples:
-  qa-skill sandbox                               test the sandbox of this machine
-  qa-skill sandbox -- python3 -m unittest        run the tests of HEAD's tree
-  qa-skill sandbox --readable ~/.cargo --readable ~/.rustup --env PATH=/usr/bin:$HOME/.cargo/bin -- cargo test
-
-Exit codes: 0 the command succeeded, 1 it failed, 2 usage error, 3 it was not run or its exit status is unknown";
-
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
 #[command(name = "qa-skill", version = qa_run::keys::BUILD, about, after_help = EXAMPLES, arg_required_else_help = true)]
@@ -107,7 +98,7 @@ enum Command {
     Rehearse(super::rehearse::RehearseArgs),
     /// Run a command in the sandbox of gates, and show the sandbox and the outcome
     #[cfg(target_os = "linux")]
-    #[command(after_help = SANDBOX_EXAMPLES)]
+    #[command(after_help = super::sandbox_command::EXAMPLES)]
     Sandbox(super::sandbox_command::SandboxArgs),
     /// Print a published schema, the registry or the manifest
     Schema {

@@ -85,6 +85,7 @@ fn crowded(run: &RunDir) -> ObserverLedger {
     for number in 1..16 {
         let findings: Vec<u64> = (number * 10_000..number * 10_000 + 800).collect();
         let mut turn = turn(run, &findings);
+        turn.mode = ObserverMode::Cadence;
         (turn.repo_id, turn.pull_request, turn.cooldown) = ("acme/shop".to_owned(), Some(7), 4);
         (turn.base_sha, turn.head_sha) = (commit(100), commit(number));
         turn.merge_bases = (100..109).map(commit).collect();

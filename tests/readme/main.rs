@@ -114,7 +114,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
         }
         found += 1;
     }
-    assert_eq!(found, 7);
+    assert_eq!(found, 8);
     assert!(inputs.len() >= 3, "{inputs:?}");
     for input in inputs {
         assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
