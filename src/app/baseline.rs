@@ -1,4 +1,4 @@
-//! The baseline of a change: what a stored run read about the commit that the change is measured from.
+//! The baseline of a change: what a stored run read about the base commit.
 
 use std::path::Path;
 
@@ -8,14 +8,25 @@ use crate::store::RunDirectory;
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{RecordedBaseline, RecordedGates};
+use qa_core::masking::sanitize;
 use qa_run::gates::Baseline;
+
+/// Opens the run directory that a person named as baseline.
+pub(crate) fn open_named(directory: &Path) -> Result<Baseline, Failure> {
+    open(directory).map_err(|failure| {
+        let path = sanitize(&directory.display().to_string());
+        let message = format!("failed to take {path} as the baseline: {}", failure.message);
+        let hint = "name the directory of a run whose head is the base commit, such as .qa-skill/runs/<key>, whose gates read reports";
+        Failure { message, hint: hint.to_owned(), ..failure }
+    })
+}
 
 /// Opens a run directory, checks it, and returns the reports of its gates.
 pub(crate) fn open(directory: &Path) -> Result<Baseline, Failure> {
     let run = RunDirectory::open(directory)?;
     if !run.has(RecordedGates::FILE) {
         let message = "the stored run read no report of a gate";
-        return Err(Failure::with_code(Code::ObserverBaselineUnavailable, message));
+        return Err(Failure::with_code(Code::RecordingMissing, message));
     }
     let (judged, policy) = JudgedRun::check(&run)?;
     let identity = RecordedBaseline {

@@ -144,7 +144,7 @@ struct PlanningArgs {
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
-    /// Run directory of the merge base, whose reports stand for those of the base where the policy names none
+    /// Run directory of the base commit, whose reports stand for those of the base where the policy names none
     #[arg(long, value_name = "RUN")]
     baseline: Option<PathBuf>,
     /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for
@@ -278,7 +278,7 @@ impl PlanningArgs {
     fn into_request(mut self) -> Result<Request, Failure> {
         self.lenses.sort();
         let mut request = self.base.into_request(self.head);
-        request.baseline = self.baseline.as_deref().map(baseline::open).transpose()?.map(Arc::new);
+        request.baseline = self.baseline.as_deref().map(baseline::open_named).transpose()?.map(Arc::new);
         request.observer = ObserverRequest::of_command(self.observer_mode);
         request.overrides.max_concurrency = self.jobs;
         request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);

@@ -64,7 +64,7 @@ pub(crate) struct Request {
     pub(crate) models: ModelUse,
     /// Features that labels of the pull request name.
     pub(crate) label_features: BTreeSet<u64>,
-    /// A stored run of the commit that the change is measured from.
+    /// A stored run of the base commit.
     pub(crate) baseline: Option<Arc<Baseline>>,
     /// Facts that decide the mode of the observer.
     pub(crate) observer: ObserverRequest,

@@ -122,10 +122,10 @@ fn read_reports(
     let baseline = request.baseline.as_deref().filter(|baseline| baseline.fits(change_set));
     if let (Some(unfit), None) = (&request.baseline, baseline) {
         let message = format!(
-            "{}: the stored run is about {}, and the change is measured from {}\n",
+            "{}: the stored run is about {}, and the base is {}\n",
             Code::ObserverBaselineUnavailable.as_str(),
             unfit.identity.commit.short(),
-            change_set.measured_from().short()
+            change_set.base_sha.short()
         );
         write_stderr(&message);
     }

@@ -135,14 +135,47 @@ fn a_run_of_another_commit_or_another_reading_excuses_nothing() {
 }
 
 #[test]
+fn whatever_plans_a_run_takes_the_baseline() {
+    let repo = history(&policy(""), &policy(""));
+    let base = judge(&repo, ["first", "main"], &["x"], None, 1);
+    let command =
+        |name: &str| qa_skill([name, "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
+    let with_baseline = |name: &str| command(name).arg("--baseline").arg(&base.0);
+    let config = |program: crate::support::Program| {
+        program.args(["--format", "input"]).run().expect(0).json()["configHash"].clone()
+    };
+    assert_ne!(config(command("plan")), config(with_baseline("plan")));
+    let (parts, out) = (repo.beside("parts"), repo.beside("joined"));
+    with_baseline("run").args(["--shard", "1/1", "--out"]).arg(&parts).run().expect(0);
+    let join =
+        |program: crate::support::Program| program.arg("--parts").arg(&parts).arg("--out").arg(&out).run();
+    join(command("aggregate")).expect_code(3, "SHARD_MISSING");
+    join(with_baseline("aggregate")).expect(0);
+}
+
+/// The author of a change chooses the commit that it starts from.
+#[test]
+fn what_the_base_mended_since_is_not_excused_by_the_commit_before() {
+    let repo = history(&policy(""), &policy(""));
+    let files = Files::from_texts(&[(POLICY, &policy("")), ("src/a.js", "let w;\nlet x;\nlet y;\n")]);
+    let mended = repo.commit(repo.tree(&files), &[repo.tip("main")]);
+    repo.reference("refs/heads/mended", mended);
+    let before = judge(&repo, ["first", "main"], &["x"], None, 1);
+    let tip = judge(&repo, ["main", "mended"], &[], None, 0);
+    for baseline in [&before, &tip] {
+        let run = judge(&repo, ["mended", "topic"], &["x"], Some(baseline), 1);
+        assert_eq!(blocking(&run).len(), 1);
+    }
+}
+
+#[test]
 fn a_run_that_was_edited_or_read_no_report_is_no_baseline() {
     let repo = history(&policy(""), &policy(""));
     let base = judge(&repo, ["first", "main"], &["x"], None, 1);
     tamper(&base, "recordings/gates.json", "/reports/0/path", "reports/other.json".into());
     let rules = history("", "");
     let without = judge(&rules, ["first", "main"], &[], None, 0);
-    for (baseline, exit, code) in
-        [(&base, 3, "ARTIFACT_SCHEMA_INVALID"), (&without, 3, "OBSERVER_BASELINE_UNAVAILABLE")]
+    for (baseline, exit, code) in [(&base, 3, "ARTIFACT_SCHEMA_INVALID"), (&without, 3, "RECORDING_MISSING")]
     {
         let run = qa_skill(["run", "--base", "main", "--head", "topic", "--repo"]).arg(repo.path());
         run.arg("--baseline").arg(&baseline.0).run().expect_code(exit, code);
@@ -154,9 +187,9 @@ fn a_step_takes_the_run_of_the_push_and_of_nothing_else() {
     let start = Files::from_texts(&[("src/a.js", "let x;\n"), (POLICY, &policy(""))]);
     let origin = Origin::from_start(&start, &start.clone().with("src/a.js", "let x;\nlet z;\n"));
     let repo = std::rc::Rc::clone(&origin.repo);
-    let parent = repo.git.find_commit(origin.fork_point).unwrap().parent_id(0).unwrap();
-    let [parent, fork_point] = [parent, origin.fork_point].map(|commit| commit.to_string());
-    let base = judge(&repo, [&parent, &fork_point], &["x"], None, 1);
+    let parent = repo.git.find_commit(origin.base).unwrap().parent_id(0).unwrap();
+    let [parent, tip, fork_point] = [parent, origin.base, origin.fork_point].map(|commit| commit.to_string());
+    let base = judge(&repo, [&parent, &tip], &["x"], None, 1);
     let github = FakeGitHub::new(NAME, TOKEN);
     let api = github.clone();
     let world = World::around(origin, github, move |request| api.answer(request));
@@ -167,13 +200,13 @@ fn a_step_takes_the_run_of_the_push_and_of_nothing_else() {
         expired: false,
         digest: None,
         created_at: LATER.to_owned(),
-        head_sha: fork_point.clone(),
+        head_sha: tip.clone(),
         head_repository_id: 7,
     };
     world.github.state().artifacts.push(stored);
     let pushed = Run {
         id: 11,
-        head_sha: fork_point,
+        head_sha: tip,
         event: Some("push"),
         status: "completed".to_owned(),
         head_repository_id: 7,
@@ -183,7 +216,7 @@ fn a_step_takes_the_run_of_the_push_and_of_nothing_else() {
         ("push", pushed.clone(), 0),
         ("pull-request", Run { event: None, ..pushed.clone() }, 1),
         ("fork", Run { head_repository_id: 8, ..pushed.clone() }, 1),
-        ("other", Run { head_sha: world.origin.base.to_string(), ..pushed }, 1),
+        ("other", Run { head_sha: fork_point, ..pushed }, 1),
     ] {
         world.github.state().runs = vec![run];
         let place = world.origin.repo.beside(name);

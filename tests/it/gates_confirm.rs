@@ -55,12 +55,12 @@ fn a_pass_that_a_second_run_does_not_confirm_is_named() {
 }
 
 #[test]
-fn one_run_is_enough_for_what_fails_for_drafts_and_for_other_policies() {
+fn a_pass_runs_twice_in_every_mode_and_a_failure_once() {
     let lint = &kinds()[0];
     for (settings, says, mode, expected) in [
         ("", &lint.passes, "cross-check", [true].as_slice()),
         ("confirm = true\n", &lint.passes, "cross-check", &[true, true]),
-        ("confirm = true\n", &lint.passes, "bootstrap", &[true]),
+        ("confirm = true\n", &lint.passes, "bootstrap", &[true, true]),
         ("run-base = false\nconfirm = true\n", &lint.fails, "cross-check", &[false]),
     ] {
         let observer = "[observer]\nenabled = true\nexecute = [\"bootstrap\", \"cross-check\"]\n";

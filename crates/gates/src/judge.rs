@@ -121,7 +121,7 @@ fn with_likely_format(
     })
 }
 
-/// Judges several attempts at one command, each made because a test failed in the one before (C-15).
+/// Judges several attempts at one command: made because a test failed in the one before (C-15), or to confirm a pass.
 ///
 /// A test that passed in one attempt and failed in another is flaky. If no attempt passed as a whole, what fails in the
 /// last one stands: tests that fail in turns could hide a command that never succeeds. Diagnostics are those of the last

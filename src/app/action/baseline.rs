@@ -1,4 +1,6 @@
-//! The baseline of a pull request: the stored run of the push that made the commit it is measured from.
+//! The baseline of a pull request: the stored run of the push that made its base commit.
+//!
+//! It belongs to the observer, because it is read from artifacts, for which a step needs `actions: read`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -207,7 +207,10 @@ fn check_change(
             before = turn_before::find(environment, &change, cancellation)?;
             request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
         }
-        request.baseline = baseline::find(environment, &policy, &opened.resolved.merge_base, cancellation)?;
+        // A matrix has no key.
+        if environment.inputs.command != ActionCommand::Plan {
+            request.baseline = baseline::find(environment, &policy, &opened.resolved.base, cancellation)?;
+        }
         mode = Some(decide(request.observer.occasion, request.observer.earlier, &settings).mode);
     }
     let inputs = &environment.inputs;

@@ -199,7 +199,7 @@ pub struct RecordedGates {
     pub stories: Vec<RecordedStory>,
 }
 
-/// A stored run of the commit that a change is measured from.
+/// A stored run of the base commit. It is believed as a report is: nothing in this run shows that it was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -208,7 +208,7 @@ pub struct RecordedBaseline {
     pub commit: CommitId,
     /// Its execution key.
     pub execution_key: ExecutionKey,
-    /// Its digest, which covers the reports taken from it.
+    /// Its run digest.
     pub run_digest: Sha256Hex,
 }
 

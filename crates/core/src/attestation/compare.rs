@@ -29,8 +29,9 @@ impl Property {
 
 /// Properties of the predicate in the order of comparison, and at last the predicate itself, for members that no run
 /// writes.
-const PREDICATE: [Property; 8] = [
-    Property::new("policy", "/predicate/policy"),
+const PREDICATE: [Property; 9] = [
+    Property::new("policy", "/predicate/policy/digest/sha256"),
+    Property::new("place of the policy", "/predicate/policy"),
     Property::new("execution key", "/predicate/inputAttestations/0/uri"),
     Property::new("run digest", "/predicate/inputAttestations/0/digest/sha256"),
     Property::new("list of runs", "/predicate/inputAttestations"),
@@ -41,9 +42,9 @@ const PREDICATE: [Property; 8] = [
 ];
 const REPOSITORY: [Property; 1] = [Property::new("repository", "/predicate/resourceUri")];
 const SUBJECTS: [Property; 4] = [
-    Property::new("head", "/subject/0"),
-    Property::new("tree", "/subject/1"),
-    Property::new("merged tree", "/subject/2"),
+    Property::new("head", "/subject/0/digest/gitCommit"),
+    Property::new("tree", "/subject/1/digest/gitTree"),
+    Property::new("merged tree", "/subject/2/digest/gitTree"),
     Property::new("list of subjects", "/subject"),
 ];
 const WHOLE: [Property; 1] = [Property::new("statement", "")];

@@ -7,6 +7,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use super::canonical;
 use super::observer::is_deferred;
 use super::plan::PlanKind;
 use qa_contracts::ids::{CommitId, Sha256Hex, TreeId};
@@ -108,27 +109,38 @@ fn levels(judgement: &Judgement<'_>) -> Vec<VerifiedLevel> {
     let results = &judgement.result.lens_results;
     let results: BTreeMap<u64, &LensResult> =
         results.iter().map(|result| (result.plan_ordinal, result)).collect();
-    let pairs: Vec<Pair<'_>> =
-        plans.iter().map(|plan| Pair { plan, result: results.get(&plan.plan_ordinal).copied() }).collect();
-    let is_whole = judgement.config.requested_lens_ids.is_none();
-    let complete = !verdict.degraded && is_whole && pairs.iter().all(Pair::is_complete);
+    let pairs: Vec<PlanResult<'_>> = plans
+        .iter()
+        .map(|plan| PlanResult { plan, result: results.get(&plan.plan_ordinal).copied() })
+        .collect();
+    // Of what a person selects by hand, no plan shows what was left out.
+    if judgement.config.requested_lens_ids.is_some() {
+        return Vec::new();
+    }
+    let complete = !verdict.degraded && pairs.iter().all(PlanResult::is_complete);
     let kinds = [lens_level(&pairs), gate_level(&pairs), review_level(&pairs)];
     complete.then_some(VerifiedLevel::Complete).into_iter().chain(kinds.into_iter().flatten()).collect()
 }
 
 /// A plan with its result.
-struct Pair<'a> {
+struct PlanResult<'a> {
     plan: &'a LensPlan,
     result: Option<&'a LensResult>,
 }
 
-impl Pair<'_> {
+impl PlanResult<'_> {
     fn kind(&self) -> PlanKind {
         PlanKind::from_lens_id(&self.plan.lens_id)
     }
 
     fn is_complete(&self) -> bool {
         matches!(self.result, Some(result) if result.status == LensStatus::Completed && !result.degraded)
+    }
+
+    /// Returns whether a gate read a report or an output. One that the change does not touch reads none.
+    fn has_evidence(&self) -> bool {
+        let none = canonical::digest(&Vec::<Sha256Hex>::new()).expect("an empty list has a canonical form");
+        matches!(self.result, Some(result) if result.adapter_response_hash != none)
     }
 
     /// Returns whether commands ran for the plan.
@@ -150,19 +162,19 @@ impl Pair<'_> {
 }
 
 /// Returns whether all plans of a kind completed, of which there is at least one.
-fn all_complete<'a>(mut pairs: impl Iterator<Item = &'a Pair<'a>>) -> bool {
+fn all_complete<'a>(mut pairs: impl Iterator<Item = &'a PlanResult<'a>>) -> bool {
     let Some(first) = pairs.next() else { return false };
-    first.is_complete() && pairs.all(Pair::is_complete)
+    first.is_complete() && pairs.all(PlanResult::is_complete)
 }
 
-fn lens_level(pairs: &[Pair<'_>]) -> Option<VerifiedLevel> {
+fn lens_level(pairs: &[PlanResult<'_>]) -> Option<VerifiedLevel> {
     let lenses = pairs.iter().filter(|pair| pair.kind() == PlanKind::Lens);
     all_complete(lenses).then_some(VerifiedLevel::Rules)
 }
 
-fn gate_level(pairs: &[Pair<'_>]) -> Option<VerifiedLevel> {
-    let gates: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.kind().gate().is_some()).collect();
-    if !all_complete(gates.iter().copied()) {
+fn gate_level(pairs: &[PlanResult<'_>]) -> Option<VerifiedLevel> {
+    let gates: Vec<&PlanResult<'_>> = pairs.iter().filter(|pair| pair.kind().gate().is_some()).collect();
+    if !all_complete(gates.iter().copied()) || !gates.iter().any(|pair| pair.has_evidence()) {
         return None;
     }
     let executed = gates.iter().all(|pair| pair.is_executed());
@@ -170,8 +182,8 @@ fn gate_level(pairs: &[Pair<'_>]) -> Option<VerifiedLevel> {
 }
 
 /// A review of which no file is read needs no reply, and gives no level either.
-fn review_level(pairs: &[Pair<'_>]) -> Option<VerifiedLevel> {
-    let reviews: Vec<&Pair<'_>> = pairs.iter().filter(|pair| pair.kind() == PlanKind::Review).collect();
+fn review_level(pairs: &[PlanResult<'_>]) -> Option<VerifiedLevel> {
+    let reviews: Vec<&PlanResult<'_>> = pairs.iter().filter(|pair| pair.kind() == PlanKind::Review).collect();
     let mut read = reviews.iter().filter(|pair| pair.has_files()).peekable();
     let is_answered = read.peek().is_some() && read.all(|pair| pair.is_answered());
     (is_answered && all_complete(reviews.iter().copied())).then_some(VerifiedLevel::Reviews)

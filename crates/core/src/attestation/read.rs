@@ -23,6 +23,8 @@ pub enum AttestationError {
     OtherPayload(String),
     #[error("its payload is not in base64")]
     NotBase64,
+    #[error("it is a statement and has another one as its payload")]
+    TwoStatements,
     #[error("it is not an in-toto statement of version 1")]
     NotStatement,
     #[error("its predicate is {0}, and not a SLSA verification summary of version 1")]
@@ -58,6 +60,8 @@ fn not_json(error: &dyn std::fmt::Display) -> AttestationError {
 fn read_document(document: Value) -> Result<Value, AttestationError> {
     let envelope = document.get("dsseEnvelope").unwrap_or(&document);
     match envelope.get("payload") {
+        // Another reader would take the outer statement.
+        Some(_) if document.get("_type").is_some() => Err(AttestationError::TwoStatements),
         Some(payload) => check_statement(read_payload(envelope, payload)?),
         None => check_statement(document),
     }

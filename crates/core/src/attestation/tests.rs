@@ -115,7 +115,7 @@ impl Run {
 #[test]
 fn each_level_says_what_completed_and_a_failure_has_none() {
     type Edit = fn(&mut Run);
-    let cases: [(&str, Edit); 16] = [
+    let cases: [(&str, Edit); 17] = [
         ("Passed complete rules gates-reported reviews", |_| {}),
         ("Passed complete rules gates-executed reviews", |run| {
             run.result.lens_results[1].execution_audit = Some(serde_json::from_value(audit()).unwrap());
@@ -126,8 +126,9 @@ fn each_level_says_what_completed_and_a_failure_has_none() {
         ("Failed FAILED", |run| run.result.lens_plans[2].planning_codes.push(Code::CadenceDeferred)),
         ("Passed", |run| run.result.final_verdict.vacuous = true),
         ("Passed rules gates-reported reviews", |run| run.result.final_verdict.degraded = true),
-        ("Passed rules gates-reported reviews", |run| {
-            run.config.requested_lens_ids = Some(vec!["shortcut".to_owned()]);
+        ("Passed", |run| run.config.requested_lens_ids = Some(vec!["shortcut".to_owned()])),
+        ("Passed complete rules reviews", |run| {
+            run.result.lens_results[1].adapter_response_hash = canonical::digest(&json!([])).unwrap();
         }),
         ("Passed gates-reported reviews", |run| {
             run.result.lens_results[0].status = LensStatus::Degraded;
@@ -229,7 +230,11 @@ fn what_is_no_attestation_is_refused_with_its_reason() {
     let whole = bundle(&statement);
     let twice = r#"{"_type":"https://in-toto.io/Statement/v1","_type":"https://in-toto.io/Statement/v1"}"#;
     let in_payload = edited(&whole, "/dsseEnvelope/payload", STANDARD.encode(twice).into());
+    let mut both = statement.clone();
+    both["payloadType"] = whole["dsseEnvelope"]["payloadType"].clone();
+    both["payload"] = whole["dsseEnvelope"]["payload"].clone();
     let cases = [
+        (both.to_string(), "it is a statement and has another one as its payload"),
         (String::new(), "it is not JSON: EOF"),
         (twice.to_owned(), "it is not JSON: key \"_type\" appears twice"),
         ("[".repeat(70), "it is not JSON: nesting is deeper"),
@@ -270,7 +275,7 @@ fn the_first_difference_is_named_by_its_property() {
     let edits: [(&str, &str, Value); 14] = [
         ("repository", "/predicate/resourceUri", json!("urn:qa-skill:repository:acme/other")),
         ("head", "/subject/0/digest/gitCommit", json!("0".repeat(40))),
-        ("head", "/subject/0/name", json!("tree")),
+        ("list of subjects", "/subject/0/name", json!("tree")),
         ("tree", "/subject/1/digest/gitTree", json!("0".repeat(40))),
         ("list of subjects", "/subject", json!([same["subject"][0], same["subject"][1], null])),
         ("head", "/subject", json!([])),

@@ -17,9 +17,9 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Returns whether the run is about the commit that a change is measured from.
+    /// Returns whether the run is about the base of a change.
     pub fn fits(&self, change_set: &ChangeSet) -> bool {
-        self.identity.commit == *change_set.measured_from()
+        is_about_base(&self.identity, change_set)
     }
 
     /// Returns a report of the run as one about the base, if the run read it as the policy in force does.
@@ -34,7 +34,14 @@ impl Baseline {
     }
 }
 
-/// Returns whether two policies find the same in a report.
+/// Returns whether a run is about the base of a change. A merge base is not enough: its commit is any that the author of a
+/// change starts from, and what its reports say may have been mended on the base since.
+fn is_about_base(run: &RecordedBaseline, change_set: &ChangeSet) -> bool {
+    run.commit == change_set.base_sha
+}
+
+/// Returns whether two policies find the same in a report. What a tool looked at, its name and the need of a record change no
+/// finding.
 fn is_read_alike(left: &PolicyReport, right: &PolicyReport) -> bool {
     left.path == right.path
         && left.tool == right.tool
@@ -50,6 +57,6 @@ pub(super) fn has_report(
     path: &str,
     change_set: &ChangeSet,
 ) -> bool {
-    let fits = recorded.baseline.as_ref().is_some_and(|run| run.commit == *change_set.measured_from());
-    fits && super::find_report(&recorded.reports, gate, path, Side::Base).is_some()
+    recorded.baseline.as_ref().is_some_and(|run| is_about_base(run, change_set))
+        && super::find_report(&recorded.reports, gate, path, Side::Base).is_some()
 }

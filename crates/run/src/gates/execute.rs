@@ -142,7 +142,7 @@ impl CommandRunner<'_> {
         let Command { gate, selected, .. } = *command;
         match attempts {
             [first, more @ ..] if selected.side == Side::Head && has_passed(gate, selected, first) => {
-                more.is_empty() && is_confirmed(gate, self.policy, self.observer)
+                more.is_empty() && is_confirmed(gate, self.policy)
             }
             _ => selected.template.retries && is_retryable(gate, selected, attempts),
         }

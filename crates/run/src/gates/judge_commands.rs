@@ -6,8 +6,8 @@ use crate::commands::Stop;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
-    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, ObserverMode, RecordedCommand,
-    RecordedExecution, RecordedManifest, RecordedObserver, Side,
+    EmptyChange, ExecutionAudit, ExecutionCommandResult, GateName, RecordedCommand, RecordedExecution,
+    RecordedManifest, Side,
 };
 use qa_core::escape::harmless;
 use qa_core::permissions::Permission;
@@ -136,7 +136,7 @@ impl GateOutcome {
         evidence: &Evidence<'_>,
     ) -> Result<Judged, GateError> {
         let judged = judge_command(gate, command, attempts)?;
-        if !is_confirmed(gate, evidence.policy, evidence.observer) {
+        if !is_confirmed(gate, evidence.policy) {
             return Ok(judged);
         }
         match attempts {
@@ -193,11 +193,9 @@ pub(super) fn is_retryable(gate: GateName, command: &SelectedCommand, attempts: 
     })
 }
 
-/// Returns whether a pass of a gate's commands counts only after a second run: where the policy asks for it, and never in
-/// a draft.
-pub(super) fn is_confirmed(gate: GateName, policy: &Policy, observer: Option<&RecordedObserver>) -> bool {
+/// Returns whether a pass of a gate's commands counts only after a second run.
+pub(super) fn is_confirmed(gate: GateName, policy: &Policy) -> bool {
     policy.gates.get(&gate).is_some_and(|settings| settings.confirm)
-        && observer.is_none_or(|observer| observer.mode == ObserverMode::CrossCheck)
 }
 
 /// Returns whether an attempt passed, judged as if it were the first and only one.

@@ -388,7 +388,16 @@ impl GateOutcome {
             };
             let commits = [&change_set.base_sha, change_set.measured_from()];
             match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
-                Ok(base) => self.add_base_report(gate, &origin, &head_statuses, &base, change_set),
+                Ok(base_report) => {
+                    if let (None, Some(run)) = (&declared.base, &evidence.reports.baseline) {
+                        let short = run.commit.short();
+                        self.summary.push(format!(
+                            "{} is compared with that of {short}, by its stored run",
+                            declared.path
+                        ));
+                    }
+                    self.add_base_report(gate, &origin, &head_statuses, &base_report, change_set);
+                }
                 Err(error) => self.warn_without_base(error),
             }
         }
@@ -437,20 +446,18 @@ impl GateOutcome {
                 head_statuses.difference(&base.explained_statuses(origin.spec)).copied().collect::<Vec<_>>();
             self.statements.extend(new.into_iter().map(|exit| status_statement(gate, origin, exit, base)));
         }
-        let here: BTreeSet<(String, String)> = self
-            .statements
-            .iter()
-            .map(|statement| (statement.rule_id.clone(), statement.identity()))
-            .collect();
+        let here: BTreeSet<String> = self.statements.iter().map(Statement::identity).collect();
         let mut fixed = 0;
         for mut statement in statements(gate, origin, &base.report) {
             statement.file = path_at_head(change_set, statement.file);
             let quote = statement.identity();
-            fixed += u64::from(!here.contains(&(statement.rule_id.clone(), quote.clone())));
+            // A count of findings that are not listed is none that could be fixed.
+            fixed += u64::from(statement.moves && !here.contains(&quote));
             let scope = scope_at(change_set, &statement.file);
             self.moved.add(MovedText { scope, quote, rule_id: statement.rule_id, secret: None }, None, 1);
         }
-        if fixed > 0 {
+        // The findings of stories are those of their steps, and not of tests.
+        if fixed > 0 && gate != GateName::StoryValidation {
             self.summary.push(format!("{}: {} of the base fixed", origin.tool, with_noun(fixed, "finding")));
         }
     }
@@ -511,7 +518,7 @@ fn summary(origin: &Origin, report: &Report) -> String {
         (totals.passed, "passed"),
         (totals.failed, "failed"),
         (totals.errored, "could not be run"),
-        (totals.flaky, "passed when tried again"),
+        (totals.flaky, "flaky"),
         (totals.skipped, "skipped"),
     ];
     let tests: Vec<String> =

@@ -118,14 +118,11 @@ pub fn record_reports(
             recorded.reports.push(intake.record(*gate, report, &report.path, Side::Head)?);
             if let Some(base) = &report.base {
                 recorded.reports.push(intake.record(*gate, report, base, Side::Base)?);
-            } else if let Some(baseline) = baseline
-                && let Some(about_base) = baseline.report(*gate, report)
-                && intake.take_room_for(&about_base)
-            {
-                recorded.reports.push(about_base);
-                recorded.baseline = Some(baseline.identity.clone());
             }
         }
+    }
+    if let Some(baseline) = baseline {
+        intake.take_baseline(policy, baseline, &mut recorded);
     }
     if policy.gates.contains_key(&GateName::StoryValidation) {
         recorded.feature_list = (head.text)(Side::Head, FEATURE_LIST)?.text();
@@ -174,12 +171,20 @@ struct Intake<'a> {
 }
 
 impl Intake<'_> {
-    /// Takes the room that a recorded report needs, and returns whether there was so much.
-    fn take_room_for(&mut self, report: &RecordedReport) -> bool {
-        let bytes = report.files.iter().map(|file| file.text.len()).sum();
-        let room = self.room.checked_sub(bytes);
-        self.room = room.unwrap_or(self.room);
-        room.is_some()
+    /// Adds the reports of a baseline for which the policy names none of the base, as far as there is room.
+    fn take_baseline(&mut self, policy: &Policy, baseline: &Baseline, recorded: &mut RecordedGates) {
+        for (gate, wanted) in &policy.gates {
+            for declared in wanted.reports.iter().filter(|report| report.base.is_none()) {
+                let Some(report) = baseline.report(*gate, declared) else { continue };
+                let bytes = report.files.iter().map(|file| file.text.len()).sum();
+                let Some(room) = self.room.checked_sub(bytes) else { continue };
+                self.room = room;
+                recorded.baseline = Some(baseline.identity.clone());
+                let position =
+                    recorded.reports.iter().position(|own| own.gate == *gate && own.path == declared.path);
+                recorded.reports.insert(position.map_or(recorded.reports.len(), |head| head + 1), report);
+            }
+        }
     }
 
     /// Reads a report of the policy about one side, by its path or glob.
