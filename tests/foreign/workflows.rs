@@ -53,7 +53,7 @@ fn the_workflows_of_the_documentation_are_as_github_reads_them() {
             files.push(file);
         }
     }
-    assert_eq!(files.len(), 8);
+    assert_eq!(files.len(), 9);
     if let Some((fine, said)) = parse(&files) {
         assert!(fine, "{said}");
     }
