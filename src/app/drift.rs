@@ -204,19 +204,11 @@ fn compare_by(
             return Ok(Some(bytes_difference(&path, &left, &right)));
         }
     }
-    compare_statements(recorded, derived)
-}
-
-/// Compares the statements of two runs whose digests are equal. The statement of a run with another digest is another.
-fn compare_statements(
-    recorded: &RunDirectory,
-    derived: &RunDirectory,
-) -> Result<Option<Difference>, Failure> {
     if recorded.hashes.run_digest != derived.hashes.run_digest {
+        // It is in the statement.
         return Ok(None);
     }
-    let (Some(left), Some(right)) = (recorded.statement()?, derived.statement()?) else { return Ok(None) };
-    Ok((left != right).then(|| bytes_difference(Statement::FILE, &left, &right)))
+    Ok(compare_statement(recorded, derived.statement()?.as_deref())?)
 }
 
 /// Returns the first entry, causes first, that differs from the run directory's file, else a file of the directory that is
@@ -251,14 +243,14 @@ pub(crate) fn compare_entries(
 /// is not recorded, as in runs of earlier versions, none follows.
 pub(crate) fn compare_statement(
     recorded: &RunDirectory,
-    derived: Option<&Entry>,
+    derived: Option<&[u8]>,
 ) -> Result<Option<Difference>, StoreError> {
     Ok(match (recorded.statement()?, derived) {
         (None, None) => None,
         (Some(_), None) => Some(Difference::of_presence(Statement::FILE, true)),
         (None, Some(_)) => Some(Difference::of_presence(Statement::FILE, false)),
-        (Some(bytes), Some(entry)) if entry.bytes() == bytes => None,
-        (Some(bytes), Some(entry)) => Some(bytes_difference(Statement::FILE, &bytes, &entry.bytes())),
+        (Some(stored), Some(derived)) if stored == derived => None,
+        (Some(stored), Some(derived)) => Some(bytes_difference(Statement::FILE, &stored, derived)),
     })
 }
 

@@ -101,7 +101,8 @@ impl JudgedRun {
             run_digest: &run.hashes.run_digest,
         });
         let entry = stated.as_ref().map(Entry::artifact).transpose()?;
-        ensure(compare_statement(run, entry.as_ref())?.is_none(), "its statement is that of another run")?;
+        let difference = compare_statement(run, entry.as_ref().map(Entry::bytes).as_deref())?;
+        ensure(difference.is_none(), "its statement is that of another run")?;
         let phase = next(RunPhase::Active, RunEvent::concluded(result.final_verdict.conclusion))?;
         Ok((Self { result, change_set, phase, run_digest: run.hashes.run_digest.clone() }, policy))
     }

@@ -120,7 +120,7 @@ fn compare_with_existing(
     let before = RunDirectory::open(existing)?;
     let run_digest = writer.run_digest();
     if before.hashes.run_digest == run_digest {
-        if let Some(difference) = drift::compare_statement(&before, statement)? {
+        if let Some(difference) = drift::compare_statement(&before, statement.map(Entry::bytes).as_deref())? {
             return Err(other_result(&before.hashes, &difference.to_string()));
         }
         return Ok(Stored { path: existing.to_owned(), result, run_digest, replayed: true });

@@ -319,7 +319,7 @@ impl Replay<'_> {
         let mut difference = drift::compare_entries(self.run, &entries, inputs)?;
         if difference.is_none() {
             let entry = statement.as_ref().map(Entry::artifact).transpose()?;
-            difference = drift::compare_statement(self.run, entry.as_ref())?;
+            difference = drift::compare_statement(self.run, entry.as_ref().map(Entry::bytes).as_deref())?;
         }
         Ok(Comparison { difference, facts: Facts::new(outcome, statement) })
     }

@@ -121,7 +121,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     }
 }
 
-/// What the documentation tells others to sign is signed here.
+/// Compares the documented job that signs with the one of this repository.
 #[test]
 fn statements_of_this_repository_are_signed_as_the_documentation_says() {
     let page = block("docs/attestation.md", "yaml");

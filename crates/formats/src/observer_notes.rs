@@ -1,4 +1,4 @@
-//! What the observer tells about a turn: its update and banner, the guidance of a check that did not pass, and the findings
+//! Notes of the observer about a turn: its update and banner, the guidance of a check that did not pass, and the findings
 //! that attempts left open (S000-7, 13, 16, 17).
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct ObserverNotes {
     pub guidance: String,
 }
 
-/// Something to mend.
+/// A finding to mend, or a code to act on.
 enum Item<'a> {
     Finding(&'a Finding),
     Code(Code),

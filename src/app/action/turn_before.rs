@@ -127,12 +127,7 @@ pub(crate) fn write(
     let Some(observer) = &finished.inputs.observer else { return Ok(None) };
     let settings = Settings::new(&finished.inputs.in_force.policy, pace)
         .expect("only an enabled observer decides about a run");
-    let judged = JudgedTurn {
-        pull_request,
-        due: settings.was_due(observer.mode, &observer.deferred),
-        cooldown: settings.cooldown(),
-        ..judged_turn(before, observer, finished)
-    };
+    let judged = judged_turn(before, observer, &settings, pull_request, finished);
     let ledger = ledger::append(before.map(|before| &before.ledger), &judged);
     let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
     let directory = runs.with_file_name(LEDGER_DIRECTORY);
@@ -184,14 +179,20 @@ pub(crate) fn with_outputs(
         .set("stuck", stuck)
 }
 
-fn judged_turn(before: Option<&TurnBefore>, observer: &RecordedObserver, finished: &Finished) -> JudgedTurn {
+fn judged_turn(
+    before: Option<&TurnBefore>,
+    observer: &RecordedObserver,
+    settings: &Settings,
+    pull_request: Option<u64>,
+    finished: &Finished,
+) -> JudgedTurn {
     let (outcome, change_set) = (&finished.outcome, &finished.inputs.change_set);
     let is_new =
         before.is_none_or(|before| ledger::last_turn(&before.ledger).head_sha != change_set.head_sha);
     let cost = outcome.verdict.aggregate_usage.cost_usd;
     JudgedTurn {
         repo_id: finished.skill_input.repo_id.clone(),
-        pull_request: None,
+        pull_request,
         mode: observer.mode,
         base_sha: change_set.base_sha.clone(),
         merge_bases: [&change_set.merge_base_sha]
@@ -207,9 +208,9 @@ fn judged_turn(before: Option<&TurnBefore>, observer: &RecordedObserver, finishe
         cost_micro_usd: cost.map(micro_usd),
         findings: judged_findings(&outcome.results, &touched(before, change_set)),
         incomplete: incomplete_lenses(&outcome.results),
-        due: false,
+        due: settings.was_due(observer.mode, &observer.deferred),
         has_diff: is_new && !change_set.files.is_empty(),
-        cooldown: 0,
+        cooldown: settings.cooldown(),
     }
 }
 

@@ -27,9 +27,13 @@ impl Property {
     }
 }
 
-/// Properties of the predicate in the order of comparison, and at last the predicate itself, for members that no run
-/// writes.
-const PREDICATE: [Property; 9] = [
+/// Properties in the order of comparison. A whole follows its parts, for members that no run writes.
+const PROPERTIES: [Property; 15] = [
+    Property::new("repository", "/predicate/resourceUri"),
+    Property::new("head", "/subject/0/digest/gitCommit"),
+    Property::new("tree", "/subject/1/digest/gitTree"),
+    Property::new("merged tree", "/subject/2/digest/gitTree"),
+    Property::new("list of subjects", "/subject"),
     Property::new("policy", "/predicate/policy/digest/sha256"),
     Property::new("place of the policy", "/predicate/policy"),
     Property::new("execution key", "/predicate/inputAttestations/0/uri"),
@@ -39,15 +43,8 @@ const PREDICATE: [Property; 9] = [
     Property::new("list of levels", "/predicate/verifiedLevels"),
     Property::new("verifier", "/predicate/verifier"),
     Property::new("predicate", "/predicate"),
+    Property::new("statement", ""),
 ];
-const REPOSITORY: [Property; 1] = [Property::new("repository", "/predicate/resourceUri")];
-const SUBJECTS: [Property; 4] = [
-    Property::new("head", "/subject/0/digest/gitCommit"),
-    Property::new("tree", "/subject/1/digest/gitTree"),
-    Property::new("merged tree", "/subject/2/digest/gitTree"),
-    Property::new("list of subjects", "/subject"),
-];
-const WHOLE: [Property; 1] = [Property::new("statement", "")];
 
 /// Returns the first difference between an attested statement and that of a run: repository, head, trees, policy, execution
 /// key, run digest, verdict, levels, verifier, then everything else.
@@ -60,8 +57,7 @@ pub fn first_difference(attested: &Value, of_run: &Statement) -> Option<Statemen
     if names_files {
         expected["subject"] = attested["subject"].clone();
     }
-    let properties = REPOSITORY.iter().chain(&SUBJECTS).chain(&PREDICATE).chain(&WHOLE);
-    let found = properties.into_iter().find_map(|property| difference(property, attested, &expected));
+    let found = PROPERTIES.iter().find_map(|property| difference(property, attested, &expected));
     if found.is_some() || !names_files {
         return found;
     }

@@ -3,7 +3,7 @@
 //! They hold numbers, ids of commits, modes and names of plans, which are of a few harmless characters (S000-13, 16, 17).
 
 use super::{is_complete, last_turn, plus};
-use qa_contracts::v1::{Conclusion, LedgerEntry, LedgerTurn, ObserverLedger, ObserverMode, TurnCounts};
+use qa_contracts::v1::{Conclusion, LedgerTurn, ObserverLedger, ObserverMode, TurnCounts};
 
 /// Banner of a first look that is through.
 pub const BOOTSTRAP_COMPLETED: &str = "Observer bootstrap completed.";
@@ -54,7 +54,6 @@ pub fn qa_update(ledger: &ObserverLedger, cadence: Option<u64>) -> Option<String
     let first = turn.number - cadence + 1;
     let entries = ledger.entries.iter().filter(|entry| entry.turn.number >= first);
     let listed: Vec<&LedgerTurn> = entries.map(|entry| &entry.turn).collect();
-    let sum = |count: fn(&TurnCounts) -> u64| listed.iter().map(|turn| count(&turn.counts)).fold(0, plus);
     let range = if (listed.len() as u64) < cadence {
         format!("turns {first} to {}, the last {} counted", turn.number, listed.len())
     } else {
@@ -63,9 +62,9 @@ pub fn qa_update(ledger: &ObserverLedger, cadence: Option<u64>) -> Option<String
     let passed = listed.iter().filter(|turn| turn.conclusion == Conclusion::Pass).count();
     Some(format!(
         "QA update, {range}: {} new, {} reopened, {} resolved, {}. {passed} of {} passed.{}",
-        sum(|counts| counts.opened),
-        sum(|counts| counts.reopened),
-        sum(|counts| counts.resolved),
+        sum(&listed, |counts| counts.opened),
+        sum(&listed, |counts| counts.reopened),
+        sum(&listed, |counts| counts.resolved),
         open_findings(turn),
         listed.len(),
         waiting(turn),
@@ -80,8 +79,7 @@ pub fn review_request(ledger: &ObserverLedger) -> Option<String> {
         return None;
     }
     let before = ledger.entries.iter().rev().nth(1).and_then(|entry| entry.turn.cadence.last_review_request);
-    let listed = |entry: &&LedgerEntry| Some(entry.turn.number) == before;
-    let from = match ledger.entries.iter().find(listed) {
+    let from = match ledger.entries.iter().find(|entry| Some(entry.turn.number) == before) {
         Some(entry) => &entry.turn.head_sha,
         None => turn.merge_bases.first().unwrap_or(&turn.base_sha),
     };
@@ -93,6 +91,10 @@ pub fn review_request(ledger: &ObserverLedger) -> Option<String> {
         turn.mode,
         waiting(turn),
     ))
+}
+
+fn sum(turns: &[&LedgerTurn], count: fn(&TurnCounts) -> u64) -> u64 {
+    turns.iter().map(|turn| count(&turn.counts)).fold(0, plus)
 }
 
 /// `turn 3`, `turns 2 to 3`.

@@ -7,7 +7,7 @@ use qa_contracts::v1::{
 };
 use qa_core::policy::GatePolicy;
 
-/// What the gates of a stored run read about its head.
+/// Reports that the gates of a stored run read about its head.
 #[derive(Debug, Clone)]
 pub struct Baseline {
     pub identity: RecordedBaseline,
