@@ -56,6 +56,7 @@ mod hostile;
 mod injections;
 mod inputs;
 mod landing;
+mod life;
 mod limits;
 mod lookups;
 mod members;

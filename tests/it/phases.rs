@@ -162,7 +162,7 @@ fn a_check_run_shows_what_the_run_waits_for_until_it_ends() {
     // The fourth of these requests is the seventh, and the title came before it.
     let reached = scene.github.hold(7, false);
     let mut child = program.bare_command().stderr(std::process::Stdio::null()).spawn().unwrap();
-    assert_eq!(reached.recv_timeout(std::time::Duration::from_secs(60)).unwrap(), Route::ListChecks);
+    assert_eq!(reached.recv_timeout(std::time::Duration::from_secs(60)).unwrap(), "ListChecks");
     let title = || scene.github.state().checks[0].title.clone().unwrap();
     assert!(title().starts_with("retry ") && title().contains("/6 of "), "{}", title());
     assert_eq!(scene.conclusion(), None, "it goes on");

@@ -15,33 +15,45 @@ use crate::support::{Files, Outcome, Program, conflict, qa_skill};
 const OBSERVED: &str = "[observer]\nenabled = true\n";
 
 /// A pull request on a stand-in of its own.
-struct PullRequest {
-    world: World,
+pub(crate) struct PullRequest {
+    pub(crate) world: World,
     policy: String,
     before: Option<String>,
-    turns: u64,
+    pub(crate) turns: u64,
     /// Variables of the environment of each step.
-    variables: Vec<(&'static str, &'static str)>,
+    pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
 
 /// A step that has run.
-struct Turn {
-    outcome: Outcome,
-    checkout: PathBuf,
-    mode: String,
+pub(crate) struct Turn {
+    pub(crate) outcome: Outcome,
+    pub(crate) checkout: PathBuf,
+    pub(crate) mode: String,
     stuck: String,
     qa_update: String,
     review_request: String,
     guidance: String,
-    ledger: PathBuf,
-    run: String,
+    pub(crate) ledger: PathBuf,
+    pub(crate) run: PathBuf,
     /// The job summary, and the summary of the check run.
     summaries: [String; 2],
 }
 
+/// Returns the path that an output names. In a container the checkout has another one.
+fn place(step: &Step<'_>, output: &str) -> PathBuf {
+    let path = step.output(output);
+    step.checkout.join(path.strip_prefix("/github/workspace/").unwrap_or(&path))
+}
+
 impl Turn {
-    fn ledger(&self) -> Value {
+    pub(crate) fn ledger(&self) -> Value {
         serde_json::from_slice(&std::fs::read(&self.ledger).unwrap()).unwrap()
+    }
+
+    /// Holds the ledger against the run.
+    pub(crate) fn verify(&self) -> Program {
+        let verify = qa_skill(["verify"]).arg(&self.run).arg("--ledger").arg(&self.ledger);
+        verify.within(&self.checkout)
     }
 
     /// Returns the counts of the last turn: new, still open, reopened and resolved.
@@ -53,13 +65,18 @@ impl Turn {
 }
 
 impl PullRequest {
-    fn opened(topic: &Files) -> Self {
+    pub(crate) fn opened(topic: &Files) -> Self {
         Self::opened_under(OBSERVED, topic)
     }
 
     fn opened_under(policy: &str, topic: &Files) -> Self {
         let start = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
-        let [start, topic] = [&start, topic].map(|files| files.clone().with(".qa-skill/policy.toml", policy));
+        Self::from_start(policy, &start, topic)
+    }
+
+    /// A pull request of a topic that is the first push to a repository of these files.
+    pub(crate) fn from_start(policy: &str, start: &Files, topic: &Files) -> Self {
+        let [start, topic] = [start, topic].map(|files| files.clone().with(".qa-skill/policy.toml", policy));
         let origin = Origin::from_start(&start, &topic);
         let github = FakeGitHub::new(NAME, TOKEN);
         let api = github.clone();
@@ -67,7 +84,7 @@ impl PullRequest {
         Self { world, policy: policy.to_owned(), before: None, turns: 0, variables: Vec::new() }
     }
 
-    fn push(&mut self, topic: &Files) {
+    pub(crate) fn push(&mut self, topic: &Files) {
         let origin = &mut self.world.origin;
         let repo = Rc::clone(&origin.repo);
         self.before = Some(origin.head.to_string());
@@ -79,7 +96,7 @@ impl PullRequest {
         repo.reference(&origin.merge_ref, origin.merge);
     }
 
-    fn step(&self, action: &str, is_draft: bool) -> Step<'_> {
+    pub(crate) fn step(&self, action: &str, is_draft: bool) -> Step<'_> {
         let origin = &self.world.origin;
         let place = origin.repo.beside(&format!("turn-{}-{action}", self.turns));
         let mut step = Step::on_pull_request_in(
@@ -95,23 +112,32 @@ impl PullRequest {
         step
     }
 
-    fn program(&self, step: &Step<'_>) -> Program {
+    pub(crate) fn program(&self, step: &Step<'_>) -> Program {
         let workflow = format!("{NAME}/.github/workflows/qa.yml@refs/pull/7/merge");
         let program = self.world.program(step).env("GITHUB_WORKFLOW_REF", workflow);
         self.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
     /// Judges the head and stores the artifact of its run.
-    fn judge(&mut self, action: &str, is_draft: bool) -> Turn {
+    pub(crate) fn judge(&mut self, action: &str, is_draft: bool) -> Turn {
         self.turns += 1;
         let step = self.step(action, is_draft);
+        let turn = self.play(&step);
+        assert!(matches!(turn.outcome.exit, 0 | 1 | 3), "{}{}", turn.outcome.text(), turn.outcome.stderr);
+        let head = self.world.origin.head.to_string();
+        self.store(head);
+        turn
+    }
+
+    /// Runs a step.
+    pub(crate) fn play(&self, step: &Step<'_>) -> Turn {
         // An earlier step of the job may have run code of the change.
         let planted = step.checkout.join(".qa-skill/observer/planted");
         std::fs::create_dir_all(&planted).unwrap();
         std::fs::write(planted.join("hashes.json"), "{}").unwrap();
         let summary = self.world.origin.repo.beside("summary.md");
         std::fs::remove_file(&summary).ok();
-        let outcome = self.program(&step).run();
+        let outcome = self.program(step).run();
         let check = self.world.github.state().checks.last().and_then(|check| check.summary.clone());
         let turn = Turn {
             outcome,
@@ -122,12 +148,15 @@ impl PullRequest {
             guidance: step.output("guidance"),
             mode: step.output("observer-mode"),
             stuck: step.output("stuck"),
-            ledger: step.output("observer-ledger-path").into(),
-            run: step.output("run-path"),
+            ledger: place(step, "observer-ledger-path"),
+            run: place(step, "run-path"),
         };
-        let head = self.world.origin.head.to_string();
-        assert!(matches!(turn.outcome.exit, 0 | 1), "{}{}", turn.outcome.text(), turn.outcome.stderr);
-        assert!(!planted.exists(), "the artifact would hold it");
+        assert!(turn.mode.is_empty() || !planted.exists(), "the artifact would hold it");
+        turn
+    }
+
+    /// Lists what the last step uploaded as the artifact of a run of a head.
+    pub(crate) fn store(&self, head: String) {
         let zip = self.world.uploaded();
         let mut state = self.world.github.state();
         state.artifacts.push(Artifact {
@@ -147,8 +176,6 @@ impl PullRequest {
             head_repository_id: 7,
             ..Run::default()
         });
-        drop(state);
-        turn
     }
 }
 
@@ -187,7 +214,7 @@ fn a_ledger_grows_from_push_to_push_and_says_what_became_of_findings() {
     let line = "Observer: turn 5, cross-check. Findings: 0 new, 1 still open, 0 reopened, 0 resolved.";
     assert!(last.outcome.text().contains(line), "{}", last.outcome.text());
     assert!(last.summaries[0].contains(line), "{}", last.summaries[0]);
-    qa_skill(["verify", &last.run, "--ledger"]).arg(&last.ledger).within(&last.checkout).run().expect(0);
+    last.verify().run().expect(0);
 }
 
 /// Asserts that a text is in the log, in the job summary and on the check run.
@@ -294,10 +321,10 @@ fn a_gate_without_commands_for_the_change_is_not_deferred() {
     let turn = pull.judge("opened", true);
     let ledger = turn.ledger();
     assert_eq!(ledger["entries"][0]["turn"]["deferred"], json!([]), "{}", turn.outcome.text());
-    let recorded = std::fs::read(PathBuf::from(&turn.run).join("recordings/inputs.json")).unwrap();
+    let recorded = std::fs::read(turn.run.join("recordings/inputs.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();
     assert_eq!(recorded["observer"]["deferred"], json!(["gate:browser_tests"]));
-    qa_skill(["verify", &turn.run, "--ledger"]).arg(&turn.ledger).within(&turn.checkout).run().expect(0);
+    turn.verify().run().expect(0);
 }
 
 #[test]

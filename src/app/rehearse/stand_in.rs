@@ -16,6 +16,8 @@ mod fake_github;
 mod git_http;
 #[path = "../../../tests/it/support/github_shapes.rs"]
 mod github_shapes;
+#[path = "../../../tests/it/support/hold.rs"]
+mod hold;
 #[path = "../../../tests/it/support/hub.rs"]
 mod hub;
 #[path = "../../../tests/it/support/server.rs"]

@@ -5,14 +5,15 @@ mod commands;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use serde_json::{Value, json};
 
 pub(crate) use self::commands::{Permission, Run};
 use super::github_shapes::Names;
+use super::hold::Holder;
 use super::server::{Request, Response, Server, Spoilt};
 
 /// A date in the future.
@@ -184,7 +185,6 @@ pub(crate) struct State {
     /// Every call that was understood, in order.
     pub(crate) calls: Vec<Route>,
     faults: Vec<PlannedFault>,
-    hold: Option<Hold>,
     last_id: u64,
 }
 
@@ -193,13 +193,6 @@ struct PlannedFault {
     route: Route,
     call: usize,
     fault: Fault,
-}
-
-/// A call that gets no response until it is released.
-struct Hold {
-    call: usize,
-    acts: bool,
-    sender: Sender<Route>,
 }
 
 /// Route of a request, with the variable parts of its path.
@@ -220,7 +213,7 @@ impl State {
 #[derive(Clone)]
 pub(crate) struct FakeGitHub {
     state: Arc<Mutex<State>>,
-    released: Arc<(Mutex<bool>, Condvar)>,
+    holder: Holder,
     token: String,
     repository: String,
     /// Path before `/repos`, for example `/api/v3`.
@@ -231,7 +224,7 @@ impl FakeGitHub {
     pub(crate) fn new(repository: &str, token: &str) -> Self {
         Self {
             state: Arc::default(),
-            released: Arc::default(),
+            holder: Holder::default(),
             token: token.to_owned(),
             repository: repository.to_owned(),
             prefix: String::new(),
@@ -263,22 +256,15 @@ impl FakeGitHub {
         self.state().denied.extend(WRITES);
     }
 
-    /// Never answers the `call`-th request from now over all routes, after acting on it or not. The receiver is told
-    /// when it has come that far, so that a test can kill the process that waits. [`FakeGitHub::release`] ends it.
-    pub(crate) fn hold(&self, call: usize, acts: bool) -> Receiver<Route> {
-        let (sender, receiver) = channel();
-        *self.released.0.lock().unwrap() = false;
-        let mut state = self.state();
-        let call = state.calls.len() + call;
-        state.hold = Some(Hold { call, acts, sender });
-        receiver
+    /// Never answers the `call`-th request from now over all routes, after acting on it or not. The receiver is told its
+    /// route when it has come that far, so that a test can kill the process that waits.
+    pub(crate) fn hold(&self, call: usize, acts: bool) -> Receiver<String> {
+        self.holder.hold(call, acts)
     }
 
-    /// Closes the connections that are held.
+    /// Closes the connection that is held.
     pub(crate) fn release(&self) {
-        self.state().hold = None;
-        *self.released.0.lock().unwrap() = true;
-        self.released.1.notify_all();
+        self.holder.release();
     }
 
     /// Serves on loopback until the server is dropped.
@@ -297,21 +283,11 @@ impl FakeGitHub {
         let Some(Routed { route, parts }) = self.route(request) else {
             return problem(404, "Not Found", &[]);
         };
-        let held = {
-            let mut state = self.state();
-            state.calls.push(route);
-            let now = state.calls.len();
-            state.hold.take_if(|hold| hold.call == now)
-        };
-        if let Some(Hold { acts, sender, .. }) = held {
-            if acts {
-                let _lost_answer = self.act(route, &parts, request);
-            }
-            let _nobody_listens = sender.send(route);
-            let released = self.released.0.lock().unwrap();
-            let _released = self.released.1.wait_while(released, |released| !*released).unwrap();
-            return Response::new(500, "").spoilt(Spoilt::Reset);
-        }
+        self.state().calls.push(route);
+        self.holder.answer(&format!("{route:?}"), || self.answer_call(route, &parts, request))
+    }
+
+    fn answer_call(&self, route: Route, parts: &[String], request: &Request) -> Response {
         let fault = {
             let mut state = self.state();
             let call = state.calls.iter().filter(|known| **known == route).count();
@@ -320,7 +296,7 @@ impl FakeGitHub {
             found.map(|index| state.faults.swap_remove(index).fault)
         };
         match fault {
-            None => self.act(route, &parts, request),
+            None => self.act(route, parts, request),
             Some(Fault::Refuse(status)) => problem(status, "Server Error", &[]),
             Some(Fault::Answer(response)) => response,
             Some(Fault::Drop) => Response::new(500, "").spoilt(Spoilt::Reset),
@@ -334,12 +310,12 @@ impl FakeGitHub {
                 problem(status, "Moved", &[]).header("location", location)
             }
             Some(Fault::ActThenAnswer(status)) => {
-                let _lost_answer = self.act(route, &parts, request);
+                let _lost_answer = self.act(route, parts, request);
                 problem(status, "Server Error", &[])
             }
-            Some(Fault::ActThenSpoil(spoilt)) => self.act(route, &parts, request).spoilt(spoilt),
+            Some(Fault::ActThenSpoil(spoilt)) => self.act(route, parts, request).spoilt(spoilt),
             Some(Fault::ActThenFlood(bytes)) => {
-                let _lost_answer = self.act(route, &parts, request);
+                let _lost_answer = self.act(route, parts, request);
                 Response::new(200, vec![b' '; bytes])
             }
         }

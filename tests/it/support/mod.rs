@@ -8,6 +8,7 @@ pub(crate) mod fence;
 mod forge;
 pub(crate) mod git_http;
 pub(crate) mod github_shapes;
+mod hold;
 pub(crate) mod hub;
 pub(crate) mod injections;
 pub(crate) mod kept;

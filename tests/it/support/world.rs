@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 
 use super::fake_github::{Artifact, FakeGitHub};
+use super::hold::Holder;
 use super::hub::{Hub, runtime_token};
 use super::origin::{NAME, Origin, git_answer};
 use super::program::in_another_programs_place;
@@ -25,6 +26,8 @@ pub(crate) struct World {
     pub(crate) github: FakeGitHub,
     pub(crate) hub: Hub,
     pub(crate) proxy: Server,
+    /// Counts every request of git, the API and the artifact service.
+    pub(crate) holder: Holder,
     /// True if git serves only commits of refs.
     pub(crate) only_refs: Arc<AtomicBool>,
 }
@@ -44,22 +47,25 @@ impl World {
     ) -> Self {
         let (hub, only_refs) = (Hub::default(), Arc::new(AtomicBool::new(false)));
         let project = origin.repo.path().join(".git");
+        let holder = Holder::default();
         let proxy = Server::start({
-            let (hub, only_refs) = (hub.clone(), Arc::clone(&only_refs));
+            let (hub, only_refs, holder) = (hub.clone(), Arc::clone(&only_refs), holder.clone());
             move |request| {
                 let path = request.path();
-                if only_refs.load(Ordering::SeqCst) && wants_what_no_ref_has(&project, request) {
-                    Response::new(200, "0028ERR upload-pack: not our ref at all\n")
-                } else if path.starts_with(&format!("/{NAME}")) {
-                    git_answer(&project, request)
-                } else if path.starts_with("/repos/") || path.starts_with("/blobs/") {
-                    api(request)
-                } else {
-                    hub.answer(request)
-                }
+                holder.answer(path, || {
+                    if only_refs.load(Ordering::SeqCst) && wants_what_no_ref_has(&project, request) {
+                        Response::new(200, "0028ERR upload-pack: not our ref at all\n")
+                    } else if path.starts_with(&format!("/{NAME}")) {
+                        git_answer(&project, request)
+                    } else if path.starts_with("/repos/") || path.starts_with("/blobs/") {
+                        api(request)
+                    } else {
+                        hub.answer(request)
+                    }
+                })
             }
         });
-        Self { origin, github, hub, proxy, only_refs }
+        Self { origin, github, hub, proxy, holder, only_refs }
     }
 
     /// A step with everything that a runner sets for it.
