@@ -14,7 +14,7 @@ use qa_contracts::v1::{
     LensResultList, RecordedInputs, RunPhase, SkillInput, SkillResult, Trace,
 };
 use qa_core::attestation::{Judgement, statement};
-use qa_core::observer::defer_plans;
+use qa_core::observer::{defer_plans, is_decision_under};
 use qa_core::phases::{RunEvent, next};
 use qa_core::policy::Policy;
 use qa_core::verdict::{Grounds, verdict};
@@ -51,7 +51,7 @@ impl JudgedRun {
         ensure(results.lens_results == result.lens_results, "it has two lists of results")?;
         let policy = PolicyInForce::parse(recorded, &recorded_overrides(&input), &registry)?.policy;
         let Trace { execution_key_preimage: preimage, config_preimage: config, .. } = run.artifact()?;
-        ensure(observer.is_some() == policy.observer.is_some(), "its policy and its observer disagree")?;
+        ensure(is_decision_under(observer.as_ref(), &policy), "its policy and its observer disagree")?;
         ensure(config.observer == observer, "its key is that of another observer")?;
         let names: BTreeSet<String> =
             observer.iter().flat_map(|observer| observer.deferred.clone()).collect();

@@ -1,7 +1,7 @@
 //! The observer of a run: what a request says about it, its decision, and the settings that were used.
 
 use super::exit::Failure;
-use qa_contracts::v1::{ObserverMode, RecordedObserver, SettingOrigin};
+use qa_contracts::v1::{LedgerState, ObserverMode, RecordedObserver, SettingOrigin};
 use qa_core::observer::{Decision, EarlierTurns, Occasion, Pace, Settings, decide};
 use qa_core::policy::Policy;
 
@@ -11,6 +11,8 @@ pub(crate) struct ObserverRequest {
     pub(crate) occasion: Occasion,
     /// Turns of the pull request before this one, where they are known.
     pub(crate) earlier: Option<EarlierTurns>,
+    /// Where the ledger of the pull request stands; `None` where none is judged.
+    pub(crate) ledger: Option<LedgerState>,
     pub(crate) pace: Pace,
 }
 
@@ -21,7 +23,7 @@ impl ObserverRequest {
             Some(mode) => Occasion::Requested(mode),
             None => Occasion::Final("a person started the run"),
         };
-        Self { occasion, earlier: None, pace: crate::config::pace() }
+        Self { occasion, earlier: None, ledger: None, pace: crate::config::pace() }
     }
 
     /// Returns the decision under a policy, or `None` where it enables no observer.
@@ -39,7 +41,7 @@ impl ObserverRequest {
         };
         let decision = decide(self.occasion, self.earlier, &settings);
         log_decision(&decision);
-        Ok(Some(decision.recorded()))
+        Ok(Some(decision.recorded(policy, self.ledger)))
     }
 
     /// Returns the settings of a policy, with cadence and cooldown as they were used.

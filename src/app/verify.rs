@@ -17,6 +17,7 @@ use qa_contracts::v1::{
     Metrics, QaReport, RecordedExecution, RecordedInputs, RecordedLookups, Recording, SkillInput, Statement,
     Trace,
 };
+use qa_core::observer::is_decision_under;
 use qa_core::policy::Policy;
 use qa_core::sensitivity;
 use qa_core::verdict::unread_files;
@@ -129,9 +130,8 @@ impl RecordedRun {
         let recorded: RecordedInputs = run.artifact()?;
         let observer = recorded.observer.clone();
         let in_force = PolicyInForce::parse(recorded, &overrides, &registry)?;
-        if observer.is_some() != in_force.policy.observer.is_some() {
-            let message =
-                "the recording has no decision of the observer, or one without an observer in the policy";
+        if !is_decision_under(observer.as_ref(), &in_force.policy) {
+            let message = "the recording's decision of the observer is none that its policy asks for";
             return Err(Failure::with_code(Code::RecordingMissing, message));
         }
         let texts = read_texts(run, &change_set, &in_force.policy)?;

@@ -19,6 +19,7 @@ mod fake_github;
 #[path = "../../tests/it/support/github_shapes.rs"]
 mod github_shapes;
 #[path = "../../tests/it/support/hold.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod hold;
 #[path = "../../tests/it/support/server.rs"]
 #[allow(dead_code, unreachable_pub, clippy::disallowed_methods, reason = "other tests use the rest")]

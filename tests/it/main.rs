@@ -92,6 +92,7 @@ mod support;
 #[cfg(target_os = "linux")]
 mod torture;
 mod turns;
+mod turns_lost;
 mod unread;
 mod verdict;
 mod ways_out;

@@ -273,7 +273,8 @@ impl Product {
             empty_may_pass: false,
             notices: &[],
             observer: decision.as_ref().zip(policy.observer.as_ref()).map(|(decision, observer)| {
-                ObserverGrounds { mode: decision.mode, may_pass: observer.pass.contains(&decision.mode) }
+                let may_pass = observer.pass.contains(&decision.mode);
+                ObserverGrounds { mode: decision.mode, may_pass, lost_ledger: false }
             }),
             policy_preview: None,
         });
@@ -429,6 +430,8 @@ impl Enumeration<'_> {
             turns: state.turns,
             last_due: state.last_due,
             has_diff: true,
+            // The change is clean.
+            failed_cross_check: false,
         });
         let earlier = earlier.filter(|earlier| earlier.turns > 0);
         let (conclusion, is_complete, is_due) = self.product.judge(self.setup, trigger, earlier);

@@ -69,7 +69,7 @@ impl PullRequest {
         Self::opened_under(OBSERVED, topic)
     }
 
-    fn opened_under(policy: &str, topic: &Files) -> Self {
+    pub(crate) fn opened_under(policy: &str, topic: &Files) -> Self {
         let start = Files::from_texts(&[("src/app.py", "value = 1\n"), ("README.md", "# Widget\n")]);
         Self::from_start(policy, &start, topic)
     }

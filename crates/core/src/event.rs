@@ -56,6 +56,8 @@ pub struct Change {
     pub occasion: Occasion,
     /// Head of the pull request before a push, if the event is one.
     pub head_before: Option<CommitId>,
+    /// True if the event opened the pull request, so that no head of it was judged before.
+    pub opens: bool,
 }
 
 impl Change {
@@ -166,6 +168,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
         label_features: event.label_features(),
         occasion: event.occasion(),
         head_before: event.commit("/before").ok(),
+        opens: event.string("/action").as_deref() == Some("opened"),
     }))
 }
 
@@ -199,6 +202,7 @@ fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, 
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a merge group is about to land"),
         head_before: None,
+        opens: false,
     }))
 }
 
@@ -231,6 +235,7 @@ fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventEr
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a push to a branch is no draft"),
         head_before: None,
+        opens: false,
     }))
 }
 
@@ -248,6 +253,7 @@ fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
         label_features: BTreeSet::new(),
         occasion: Occasion::Final("a person started the run"),
         head_before: None,
+        opens: false,
     }))
 }
 
@@ -347,6 +353,7 @@ mod tests {
             label_features: BTreeSet::new(),
             occasion: Occasion::Final("the pull request is no draft"),
             head_before: None,
+            opens: false,
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));

@@ -11,7 +11,9 @@ use crate::policy::reviews::is_review;
 use crate::policy::settings::{OBSERVER_CADENCE, OBSERVER_COOLDOWN};
 use crate::policy::{Policy, deferred_name};
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{LensPlan, ObserverMode, PolicyFile, RecordedObserver, SettingOrigin};
+use qa_contracts::v1::{
+    LedgerNeed, LedgerState, LensPlan, ObserverMode, PolicyFile, RecordedObserver, SettingOrigin,
+};
 
 /// Reason why a head is judged, as far as the mode depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct EarlierTurns {
     pub last_due: Option<u64>,
     /// True if the change differs from that of the turn before.
     pub has_diff: bool,
+    /// True if the turn before was a cross-check that did not pass.
+    pub failed_cross_check: bool,
 }
 
 /// Number of turns after which deferred plans are due.
@@ -122,7 +126,7 @@ impl Settings {
     /// Returns whether deferred plans are due in a turn. The counter of the cooldown starts full, counts every turn, and
     /// only a turn with a diff uses it (C-9).
     fn is_due(&self, earlier: EarlierTurns) -> bool {
-        let EarlierTurns { turns, last_due, has_diff } = earlier;
+        let EarlierTurns { turns, last_due, has_diff, .. } = earlier;
         let Cadence::Every(cadence) = self.cadence else { return false };
         let turn = turns.saturating_add(1);
         let since = turn.saturating_sub(last_due.unwrap_or(0));
@@ -188,9 +192,10 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Returns the recorded part, which is part of the execution key.
-    pub fn recorded(&self) -> RecordedObserver {
-        RecordedObserver { mode: self.mode, deferred: self.deferred.clone() }
+    /// Returns the recorded part, which is part of the execution key. `ledger` is `None` where no pull request is judged.
+    pub fn recorded(&self, policy: &Policy, ledger: Option<LedgerState>) -> RecordedObserver {
+        let ledger = ledger.filter(|_| needs_ledger(policy));
+        RecordedObserver { mode: self.mode, deferred: self.deferred.clone(), ledger }
     }
 }
 
@@ -205,6 +210,9 @@ pub fn decide(occasion: Occasion, earlier: Option<EarlierTurns>, settings: &Sett
         (Occasion::Draft { begins: false }, None) => {
             (ObserverMode::Bootstrap, "the run of the draft's head before is not known")
         }
+        (Occasion::Draft { begins: false }, Some(earlier)) if earlier.failed_cross_check => {
+            (ObserverMode::Bootstrap, "the cross-check before it did not pass")
+        }
         (Occasion::Draft { begins: false }, Some(_)) => {
             (ObserverMode::Cadence, "it is a later head of a draft")
         }
@@ -216,6 +224,16 @@ pub fn decide(occasion: Occasion, earlier: Option<EarlierTurns>, settings: &Sett
         _ => false,
     };
     Decision { mode, due, deferred: settings.deferred(mode, due), why }
+}
+
+fn needs_ledger(policy: &Policy) -> bool {
+    matches!(&policy.observer, Some(observer) if observer.ledger == LedgerNeed::Required)
+}
+
+/// Returns whether a recorded decision is one that a policy asks for.
+pub fn is_decision_under(decision: Option<&RecordedObserver>, policy: &Policy) -> bool {
+    decision.is_some() == policy.observer.is_some()
+        && decision.is_none_or(|decision| decision.ledger.is_none() || needs_ledger(policy))
 }
 
 /// Marks the plans with the given names as deferred. A review without a file has nothing to wait for.

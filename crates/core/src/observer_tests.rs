@@ -60,7 +60,7 @@ fn settings(observer: &str) -> Settings {
 
 #[test]
 fn the_occasion_decides_the_mode() {
-    let known = Some(EarlierTurns { turns: 1, last_due: None, has_diff: true });
+    let known = Some(EarlierTurns { turns: 1, last_due: None, has_diff: true, failed_cross_check: false });
     let beginning = Occasion::Draft { begins: true };
     let merging = Occasion::Final("a merge group is about to land");
     use ObserverMode::{Bootstrap, Cadence, CrossCheck};
@@ -86,7 +86,12 @@ fn the_occasion_decides_the_mode() {
 fn due_turns(settings: &Settings, diffs: &[bool]) -> Vec<u64> {
     let mut due = Vec::new();
     for (turns, &has_diff) in (0..).zip(diffs) {
-        if settings.is_due(EarlierTurns { turns, last_due: due.last().copied(), has_diff }) {
+        if settings.is_due(EarlierTurns {
+            turns,
+            last_due: due.last().copied(),
+            has_diff,
+            failed_cross_check: false,
+        }) {
             due.push(turns + 1);
         }
     }
@@ -173,6 +178,29 @@ fn reviews_and_commands_wait_and_rules_and_imports_never_do() {
 }
 
 #[test]
+fn a_cross_check_that_did_not_pass_sends_a_draft_back_to_its_bootstrap() {
+    let settings = settings("");
+    let mut earlier = EarlierTurns { turns: 4, last_due: None, has_diff: true, failed_cross_check: true };
+    assert_eq!(decide(DRAFT, Some(earlier), &settings).mode, ObserverMode::Bootstrap);
+    earlier.failed_cross_check = false;
+    assert_eq!(decide(DRAFT, Some(earlier), &settings).mode, ObserverMode::Cadence);
+}
+
+#[test]
+fn where_a_ledger_stands_is_recorded_only_where_the_policy_needs_one() {
+    for (table, expected) in [("", None), ("ledger = \"required\"\n", Some(LedgerState::Lost))] {
+        let policy = policy(&format!("[observer]\nenabled = true\n{table}"));
+        let decision = decide(DRAFT, None, &Settings::new(&policy, Pace::default()).unwrap());
+        let recorded = decision.recorded(&policy, Some(LedgerState::Lost));
+        assert_eq!(recorded.ledger, expected, "{table}");
+        assert!(is_decision_under(Some(&recorded), &policy));
+        assert!(!is_decision_under(None, &policy));
+        let planted = RecordedObserver { ledger: Some(LedgerState::Continued), ..recorded };
+        assert_eq!(is_decision_under(Some(&planted), &policy), expected.is_some());
+    }
+}
+
+#[test]
 fn an_observer_that_is_not_enabled_decides_nothing() {
     for table in ["", "[observer]\nenabled = false\ndefer = [\"*\"]"] {
         assert_eq!(Settings::new(&policy(table), Pace::default()), None, "{table}");
@@ -217,6 +245,11 @@ fn a_policy_is_weaker_where_more_waits_or_more_modes_pass() {
     );
     assert_eq!(names(&on("defer = [\"review-*\", \"gate:*\"]"), &on("defer = [\"gate:*\"]")), nothing);
     assert_eq!(names(&strict, &on("")), ["observer.pass"]);
+    let required = on("ledger = \"required\"");
+    for without in [on("ledger = \"optional\""), on(""), off.to_owned()] {
+        assert_eq!(names(&required, &without), ["observer.ledger"]);
+        assert_eq!(names(&without, &required).contains(&"observer.ledger".to_owned()), false);
+    }
     assert_eq!(names(&strict, off), ["observer.pass"]);
     assert_eq!(names(&on(""), &strict), nothing);
 }

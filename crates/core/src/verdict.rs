@@ -40,6 +40,8 @@ pub struct ObserverGrounds {
     pub mode: ObserverMode,
     /// True if the policy lets a run in this mode pass.
     pub may_pass: bool,
+    /// True if the policy requires the turns before this one, and they are not known.
+    pub lost_ledger: bool,
 }
 
 /// Reasons against PASS that are found so far.
@@ -133,6 +135,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     }
     add_optional_gaps(reasons, grounds);
     add_deferral(reasons, grounds);
+    add_lost_ledger(reasons, grounds);
     match grounds.cross_check {
         None => {
             reasons.add_gap(Code::CrossCheckUnavailable, "the cross-check could not run".to_owned());
@@ -181,6 +184,14 @@ fn add_deferral(reasons: &mut Reasons, grounds: &Grounds<'_>) {
         let reason =
             format!("no run in mode `{mode}` passes by `observer.pass`; the cross-check gives the verdict");
         reasons.add_gap(Code::CadenceDeferred, reason);
+    }
+}
+
+/// Adds a ledger that the policy requires and that does not continue.
+fn add_lost_ledger(reasons: &mut Reasons, grounds: &Grounds<'_>) {
+    if matches!(grounds.observer, Some(observer) if observer.lost_ledger) {
+        let reason = "the turns before this one are not known, and `observer.ledger` requires them";
+        reasons.add_gap(Code::ObserverLedgerLost, reason.to_owned());
     }
 }
 

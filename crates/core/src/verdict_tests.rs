@@ -330,7 +330,7 @@ fn defer_result(case: &mut Case, index: usize) {
 
 #[test]
 fn a_deferred_plan_keeps_a_run_from_passing_and_hides_nothing_that_blocks() {
-    let observer = Some(ObserverGrounds { mode: ObserverMode::Cadence, may_pass: true });
+    let observer = Some(ObserverGrounds { mode: ObserverMode::Cadence, may_pass: true, lost_ledger: false });
     for (mode, index) in
         [(RunMode::Strict, 0), (RunMode::Strict, 1), (RunMode::BestEffort, 0), (RunMode::BestEffort, 1)]
     {
@@ -361,7 +361,7 @@ fn a_deferred_plan_keeps_a_run_from_passing_and_hides_nothing_that_blocks() {
 #[test]
 fn only_modes_that_the_policy_accepts_pass() {
     for may_pass in [true, false] {
-        let observer = Some(ObserverGrounds { mode: ObserverMode::Bootstrap, may_pass });
+        let observer = Some(ObserverGrounds { mode: ObserverMode::Bootstrap, may_pass, lost_ledger: false });
         let verdict = Case { observer, ..Case::clean() }.judge();
         assert_eq!(verdict.conclusion == Conclusion::Pass, may_pass);
         assert_eq!(verdict.error_codes.contains(&Code::CadenceDeferred), !may_pass);

@@ -16,8 +16,8 @@ use super::sweep::Sweep;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
-    FinalVerdict, GateName, LensPlan, LensResult, PolicyPreview, ProviderBinding, RecordedLookups,
-    RecordedObserver, RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
+    FinalVerdict, GateName, LedgerState, LensPlan, LensResult, PolicyPreview, ProviderBinding,
+    RecordedLookups, RecordedObserver, RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
 };
 use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
@@ -122,8 +122,9 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
 
 /// Returns the observer's part in the verdict, where the policy enables an observer.
 pub fn observer_grounds(decision: Option<&RecordedObserver>, policy: &Policy) -> Option<ObserverGrounds> {
-    let mode = decision?.mode;
-    Some(ObserverGrounds { mode, may_pass: policy.observer.as_ref()?.pass.contains(&mode) })
+    let RecordedObserver { mode, ledger, .. } = decision?;
+    let may_pass = policy.observer.as_ref()?.pass.contains(mode);
+    Some(ObserverGrounds { mode: *mode, may_pass, lost_ledger: *ledger == Some(LedgerState::Lost) })
 }
 
 fn inspected_plans<'a>(plans: &'a [LensPlan], executed: &'a Executed) -> Vec<InspectedPlan<'a>> {

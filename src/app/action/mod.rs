@@ -204,7 +204,9 @@ fn check_change(
     let (mut before, mut mode) = (None, None);
     if let Some(Observed { policy, settings }) = Observed::new(&request, &opened) {
         if change.pull_request.is_some() {
-            before = turn_before::find(environment, &change, cancellation)?;
+            let found = turn_before::find(environment, &change, cancellation)?;
+            request.observer.ledger = Some(found.state);
+            before = found.before;
             request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
         }
         // A matrix has no key.
@@ -277,7 +279,8 @@ fn check_change(
         show_notes(notes, ledger, runner)?;
     }
     let mut directories = vec![finished.stored.path.clone()];
-    directories.extend(ledger.as_ref().map(|ledger| ledger.directory.clone()));
+    let kept = ledger.as_ref().filter(|ledger| ledger.is_kept);
+    directories.extend(kept.map(|ledger| ledger.directory.clone()));
     let artifact = match artifact::upload_artifact(environment, &directories, None, cancellation) {
         Ok(artifact) => artifact,
         // The verdict is valid; its proof is in the workspace only.
@@ -493,6 +496,7 @@ fn open_change(
         observer: ObserverRequest {
             occasion: change.occasion_in(&environment.context.run_attempt),
             earlier: None,
+            ledger: None,
             pace: crate::config::pace(),
         },
         settings,

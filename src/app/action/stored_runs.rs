@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::app::baseline;
-use crate::app::drift_check::{runs_below, temporary_archive};
+use crate::app::drift_check::{other_engine, runs_below, temporary_archive};
 use crate::app::exit::Failure;
 use crate::app::judged_run::JudgedRun;
+use crate::app::progress::TerminalProgress;
+use crate::app::verify::{Source, replay};
 use crate::config::ActionEnvironment;
 use crate::publish::WorkflowRun;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
-use crate::store::{Caps, read_ledger, unpack};
+use crate::store::{Caps, RunDirectory, read_ledger, unpack};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
@@ -50,6 +52,23 @@ impl StoredRun {
             Ok(ledger) if self.run.is_turn(last_turn(&ledger)) => Ok(ledger),
             Ok(_) => Err(Code::LedgerChainBroken),
             Err(error) => Err(error.code()),
+        }
+    }
+
+    /// Derives the run again from its recording. What another build of qa-skill judged is not held against this one.
+    pub(crate) fn follows(&self) -> Result<(), Code> {
+        if other_engine(&self.path).is_some() {
+            return Ok(());
+        }
+        // The phases of this run are not those of the step.
+        let (cancellation, progress) = (Cancellation::default(), TerminalProgress::new(true));
+        let replayed = RunDirectory::open(&self.path)
+            .map_err(Failure::from)
+            .and_then(|run| replay(&run, Source::Recording, &cancellation, &progress));
+        match replayed {
+            Ok(replayed) if replayed.difference.is_none() => Ok(()),
+            Ok(_) => Err(Code::DeterminismDriftDetected),
+            Err(failure) => Err(failure.code.unwrap_or(Code::InternalError)),
         }
     }
 

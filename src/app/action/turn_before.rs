@@ -15,14 +15,16 @@ use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::finished::Finished;
 use crate::config::ActionEnvironment;
-use crate::publish::Trigger;
+use crate::publish::{GitHub, Trigger, WorkflowRun};
 use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
-use qa_contracts::v1::{ChangeSet, ObserverLedger, RecordedObserver, TurnCadence};
+use qa_contracts::v1::{
+    ChangeSet, Conclusion, LedgerState, ObserverLedger, ObserverMode, RecordedObserver, TurnCadence,
+};
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
-use qa_core::observer::{EarlierTurns, Pace, Settings, deferred_plans};
+use qa_core::observer::{EarlierTurns, Occasion, Pace, Settings, deferred_plans};
 use qa_core::usage::micro_usd;
 use qa_formats::contract::Report;
 use qa_formats::observer_notes::ObserverNotes;
@@ -37,21 +39,32 @@ pub(crate) struct TurnBefore {
     change_set: ChangeSet,
 }
 
+/// What is known of the turns before a head.
+pub(crate) struct Found {
+    pub(crate) before: Option<TurnBefore>,
+    pub(crate) state: LedgerState,
+}
+
 /// Finds the turn before, where the policy of the base enables the observer of a pull request. The reason why there is none
 /// is a notice, unless the pull request begins.
 pub(crate) fn find(
     environment: &ActionEnvironment,
     change: &Change,
     cancellation: &Arc<Cancellation>,
-) -> Result<Option<TurnBefore>, Failure> {
-    let found = look_up(environment, change, cancellation);
+) -> Result<Found, Failure> {
+    let occasion = change.occasion_in(&environment.context.run_attempt);
+    let found = look_up(environment, change, occasion, cancellation);
     cancellation.check()?;
+    // Who may start a job again may begin the ledger anew.
+    let begins = change.opens || occasion != change.occasion;
+    let without = if begins { LedgerState::Begun } else { LedgerState::Lost };
     Ok(match found {
-        Ok(found) => found,
+        Ok(Some(before)) => Found { before: Some(before), state: LedgerState::Continued },
+        Ok(None) => Found { before: None, state: without },
         Err(reason) => {
             let text = format!("the turn before is not known, so the ledger begins anew: {reason}");
             annotate("notice", "qa-skill observer", &text);
-            None
+            Found { before: None, state: without }
         }
     })
 }
@@ -64,39 +77,103 @@ fn message(failure: Failure) -> String {
 fn look_up(
     environment: &ActionEnvironment,
     change: &Change,
+    occasion: Occasion,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Option<TurnBefore>, String> {
     let Some(workflow) = environment.workflow() else {
         return Err("GITHUB_WORKFLOW_REF names no workflow".to_owned());
     };
-    let github = github(environment, BUDGET, cancellation).map_err(message)?;
     let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
-    let artifacts = StoredRuns::new(environment, &http).map_err(message)?;
+    let turns = Turns {
+        github: github(environment, BUDGET, cancellation).map_err(message)?,
+        artifacts: StoredRuns::new(environment, &http).map_err(message)?,
+        workflow,
+        cancellation,
+    };
     for head in [&change.head].into_iter().chain(&change.head_before) {
-        let runs =
-            github.runs_of_head(workflow, head, Trigger::PullRequest).map_err(|error| error.to_string())?;
-        let (stored, _) = artifacts.newest(head, &runs, cancellation).map_err(message)?;
-        match stored {
-            Stored::Missing => {}
-            Stored::Refused(code) => {
-                return Err(format!("the run of {} is not usable: {code}", head.short()));
-            }
-            Stored::Judged(stored) => {
-                let ledger = stored.ledger();
-                let StoredRun { run, .. } = *stored;
-                return match ledger {
-                    Ok(ledger) if ledger.pull_request != change.pull_request => {
-                        Err(format!("the ledger of {} is that of another pull request", head.short()))
-                    }
-                    Ok(ledger) => Ok(Some(TurnBefore { ledger, change_set: run.into_change_set() })),
-                    Err(code) => Err(format!("the ledger of {} is not usable: {code}", head.short())),
-                };
-            }
+        let Some((stored, ledger)) = turns.newest(head)? else { continue };
+        if ledger.pull_request != change.pull_request {
+            return Err(format!("the ledger of {} is that of another pull request", head.short()));
         }
+        if matches!(occasion, Occasion::Final(_)) {
+            follows(&stored, head)?;
+            turns.sample(&ledger, &change.head)?;
+        }
+        return Ok(Some(TurnBefore { ledger, change_set: stored.run.into_change_set() }));
     }
     match &change.head_before {
         Some(before) => Err(format!("no run of {} stored an artifact", before.short())),
         None => Ok(None),
+    }
+}
+
+fn follows(stored: &StoredRun, head: &CommitId) -> Result<(), String> {
+    stored
+        .follows()
+        .map_err(|code| format!("the run of {} does not follow from its recording: {code}", head.short()))
+}
+
+/// Stored turns of a pull request.
+struct Turns<'a> {
+    github: GitHub,
+    artifacts: StoredRuns<'a>,
+    workflow: &'a str,
+    cancellation: &'a Cancellation,
+}
+
+impl Turns<'_> {
+    fn runs(&self, head: &CommitId) -> Result<Vec<WorkflowRun>, String> {
+        let runs = self.github.runs_of_head(self.workflow, head, Trigger::PullRequest);
+        runs.map_err(|error| error.to_string())
+    }
+
+    /// Returns the newest turn of a head, and its ledger. Another run of the head has to be in that ledger.
+    fn newest(&self, head: &CommitId) -> Result<Option<(StoredRun, ObserverLedger)>, String> {
+        let runs = self.runs(head)?;
+        let Some((stored, ledger, of)) = self.newest_among(head, &runs)? else { return Ok(None) };
+        let rest = runs.iter().position(|run| run.id == of).map_or(&[][..], |at| &runs[at + 1..]);
+        // A run without a usable ledger continued none.
+        match self.newest_among(head, rest) {
+            Ok(Some((_, earlier, _))) if !ledger::continues(&ledger, &earlier) => {
+                Err(format!("two runs of {} continued the ledger apart from each other", head.short()))
+            }
+            Ok(_) | Err(_) => Ok(Some((stored, ledger))),
+        }
+    }
+
+    fn newest_among(
+        &self,
+        head: &CommitId,
+        runs: &[WorkflowRun],
+    ) -> Result<Option<(StoredRun, ObserverLedger, u64)>, String> {
+        let (stored, run) = self.artifacts.newest(head, runs, self.cancellation).map_err(message)?;
+        let stored = match stored {
+            Stored::Missing => return Ok(None),
+            Stored::Refused(code) => {
+                return Err(format!("the run of {} is not usable: {code}", head.short()));
+            }
+            Stored::Judged(stored) => *stored,
+        };
+        match stored.ledger() {
+            Ok(ledger) => Ok(run.map(|run| (stored, ledger, run.id))),
+            Err(code) => Err(format!("the ledger of {} is not usable: {code}", head.short())),
+        }
+    }
+
+    /// Derives one of the listed turns again, drawn by the head that is judged. An artifact that expired shows nothing.
+    fn sample(&self, ledger: &ObserverLedger, judged: &CommitId) -> Result<(), String> {
+        let Some((_, earlier)) = ledger.entries.split_last() else { return Ok(()) };
+        let drawn = judged.as_str().bytes().fold(0, |sum, digit| sum + usize::from(digit));
+        let Some(entry) = earlier.get(drawn % earlier.len().max(1)) else { return Ok(()) };
+        let head = &entry.turn.head_sha;
+        match self.artifacts.newest(head, &self.runs(head)?, self.cancellation).map_err(message)?.0 {
+            Stored::Judged(stored) if !ledger.entries.iter().any(|entry| stored.run.is_turn(&entry.turn)) => {
+                Err(format!("the run of {} is not that of the ledger", head.short()))
+            }
+            Stored::Judged(stored) => follows(&stored, head),
+            Stored::Refused(code) => Err(format!("the run of {} is not usable: {code}", head.short())),
+            Stored::Missing => Ok(()),
+        }
     }
 }
 
@@ -105,7 +182,12 @@ impl TurnBefore {
     pub(crate) fn earlier_turns(&self, head: &CommitId) -> EarlierTurns {
         let last = ledger::last_turn(&self.ledger);
         let TurnCadence { last_due, .. } = last.cadence;
-        EarlierTurns { turns: last.number, last_due, has_diff: last.head_sha != *head }
+        EarlierTurns {
+            turns: last.number,
+            last_due,
+            has_diff: last.head_sha != *head,
+            failed_cross_check: last.mode == ObserverMode::CrossCheck && last.conclusion != Conclusion::Pass,
+        }
     }
 }
 
@@ -114,6 +196,8 @@ pub(crate) struct WrittenLedger {
     /// Directory that holds it and nothing else, for the artifact.
     pub(crate) directory: PathBuf,
     pub(crate) ledger: ObserverLedger,
+    /// False if the policy requires the turns before it: later turns have no ledger either, until a person begins one.
+    pub(crate) is_kept: bool,
     settings: Settings,
 }
 
@@ -134,7 +218,8 @@ pub(crate) fn write(
     // All of it is packed, and an earlier step of the job may have run code of the change.
     fresh_directory(&directory)?;
     write_beside(&directory, &ledger)?;
-    Ok(Some(WrittenLedger { directory, ledger, settings }))
+    let is_kept = observer.ledger != Some(LedgerState::Lost);
+    Ok(Some(WrittenLedger { directory, ledger, is_kept, settings }))
 }
 
 impl WrittenLedger {

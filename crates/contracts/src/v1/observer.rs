@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ObserverMode;
+use super::{LedgerNeed, LedgerState, ObserverMode};
 
 /// The observer of a pull request. Without it every run does everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub struct PolicyObserver {
     pub execute: Option<Vec<ObserverMode>>,
     /// Modes in which a run that deferred nothing may pass; all of them when absent.
     pub pass: Option<Vec<ObserverMode>>,
+    /// Whether a run of a pull request needs the turns before it; `optional` when absent.
+    pub ledger: Option<LedgerNeed>,
 }
 
 /// The observer's decision for one run. Turn numbers are no part of it, so equal work has an equal key.
@@ -34,4 +36,8 @@ pub struct RecordedObserver {
     pub mode: ObserverMode,
     /// Names of the plans that wait for a later turn, sorted: `gate:unit_tests`, `review-security`.
     pub deferred: Vec<String>,
+    /// Where the ledger stands, in a run of a pull request whose policy requires one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub ledger: Option<LedgerState>,
 }

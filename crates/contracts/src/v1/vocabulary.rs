@@ -47,6 +47,22 @@ words! {
         /// A head that may be merged, or a run that a person asked for: nothing is deferred.
         CrossCheck = "cross-check",
     }
+    /// Need of a run for the ledger of its pull request.
+    LedgerNeed {
+        /// One that is lost begins anew.
+        Optional = "optional",
+        /// Without the turns before it a run does not pass.
+        Required = "required",
+    }
+    /// Where the ledger of a pull request stands before a turn.
+    LedgerState {
+        /// The pull request was opened, or a person started the job again without the turns before it.
+        Begun = "begun",
+        /// The turns before it are known.
+        Continued = "continued",
+        /// There should be turns before it, and they are not known.
+        Lost = "lost",
+    }
     /// The contract's verdict (S003-49).
     VerdictStatus {
         /// Every required lens completed and nothing blocks.

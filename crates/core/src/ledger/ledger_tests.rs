@@ -183,6 +183,21 @@ fn the_same_set_of_blocking_findings_after_three_turns_that_touched_it_asks_for_
 }
 
 #[test]
+fn a_ledger_continues_those_whose_turns_it_has() {
+    let turns: Vec<JudgedTurn> = (1..=14).map(|head| judged(head, Vec::new())).collect();
+    let later = chain(&turns);
+    assert_eq!(later.folded.compacted_turns, 4);
+    for length in 1..=14 {
+        assert!(continues(&later, &chain(&turns[..length])), "{length}");
+        let mut apart = turns[..length].to_vec();
+        apart[length - 1].mode = ObserverMode::CrossCheck;
+        // Turns before the last folded one are known by their sums alone.
+        assert_eq!(continues(&later, &chain(&apart)), length < 4, "{length}");
+    }
+    assert!(!continues(&chain(&turns[..3]), &later), "it has turns of which the other knows nothing");
+}
+
+#[test]
 fn a_ledger_of_another_pull_request_begins_anew() {
     let ledger = chain(&[judged(1, vec![finding(1)]), judged(2, vec![finding(1)])]);
     let other = JudgedTurn { pull_request: Some(8), ..judged(3, vec![finding(1)]) };

@@ -8,6 +8,8 @@ pub mod notes;
 mod progress;
 mod turn;
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use crate::canonical;
@@ -86,6 +88,17 @@ pub fn is_about(ledger: &ObserverLedger, repo_id: &str, pull_request: Option<u64
 /// Returns the last turn of a ledger that holds.
 pub fn last_turn(ledger: &ObserverLedger) -> &LedgerTurn {
     &ledger.entries.last().expect("a ledger that holds has an entry").turn
+}
+
+/// Returns whether a later ledger has the turns of an earlier one, as far as it lists them.
+pub fn continues(later: &ObserverLedger, earlier: &ObserverLedger) -> bool {
+    let Some(last) = earlier.entries.last() else { return false };
+    let folded = &later.folded;
+    match last.turn.number.cmp(&folded.compacted_turns) {
+        Ordering::Less => true,
+        Ordering::Equal => folded.last_digest.as_ref() == Some(&last.digest),
+        Ordering::Greater => later.entries.iter().any(|entry| entry.digest == last.digest),
+    }
 }
 
 fn is_complete(turn: &LedgerTurn) -> bool {

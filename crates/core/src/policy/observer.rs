@@ -10,7 +10,7 @@ use super::settings;
 use crate::classify::PathSet;
 use crate::gates;
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{GateName, ObserverMode, PolicyFile, Registry};
+use qa_contracts::v1::{GateName, LedgerNeed, ObserverMode, PolicyFile, Registry};
 
 /// Globs of the plans that wait where the table names none.
 const DEFAULT_DEFER: [&str; 2] = ["gate:browser_tests", "review-*"];
@@ -27,6 +27,13 @@ pub struct ObserverPolicy {
     pub(crate) execute: BTreeSet<ObserverMode>,
     /// Modes in which a run may pass: the condition under which its result is accepted.
     pub pass: BTreeSet<ObserverMode>,
+    /// Whether a run of a pull request passes without the turns before it.
+    #[serde(skip_serializing_if = "is_optional")]
+    pub ledger: LedgerNeed,
+}
+
+fn is_optional(need: &LedgerNeed) -> bool {
+    *need == LedgerNeed::Optional
 }
 
 impl ObserverPolicy {
@@ -48,6 +55,7 @@ impl ObserverPolicy {
             defer,
             execute: execute.iter().copied().collect(),
             pass: pass.iter().copied().collect(),
+            ledger: stated.ledger.unwrap_or(LedgerNeed::Optional),
         })
     }
 

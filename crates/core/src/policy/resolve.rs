@@ -168,6 +168,7 @@ fn resolve_observer(file: &PolicyFile, origins: &mut Origins) -> Result<Option<O
             ("observer.defer", stated.defer.is_some(), observer.defer.clone()),
             ("observer.execute", stated.execute.is_some(), mode_names(&observer.execute)),
             ("observer.pass", stated.pass.is_some(), mode_names(&observer.pass)),
+            ("observer.ledger", stated.ledger.is_some(), vec![observer.ledger.to_string()]),
         ];
         for (name, is_stated, list) in lists {
             let origin = if is_stated { "policy" } else { "default" };

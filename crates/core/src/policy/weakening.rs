@@ -7,8 +7,9 @@ use super::reviews::ReviewPolicy;
 use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, ObserverMode, OverflowPolicy, PermissionProfileId, PolicyCommand,
-    PolicyFeature, PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile, WeakenedSetting,
+    BlockingPolicy, EmptyChange, GateName, LedgerNeed, ObserverMode, OverflowPolicy, PermissionProfileId,
+    PolicyCommand, PolicyFeature, PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile,
+    WeakenedSetting,
 };
 
 /// A setting's value, with a rank that is higher the stricter the value is.
@@ -312,11 +313,17 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
 
 /// Returns what drafts leave for later, and the modes that may pass. Without an observer nothing waits and every run may
 /// pass, so one is weaker only by what it defers, and its absence only where not every mode may pass.
-fn observer_lists(policy: &Policy) -> [(String, BTreeSet<String>); 2] {
-    let (defer, pass) = match &policy.observer {
-        Some(observer) => (observer.defer.iter().cloned().collect(), observer.pass.clone()),
-        None => (BTreeSet::new(), ObserverMode::ALL.iter().copied().collect()),
+fn observer_lists(policy: &Policy) -> [(String, BTreeSet<String>); 3] {
+    let (defer, pass, needs_ledger) = match &policy.observer {
+        Some(observer) => {
+            let needs_ledger = observer.ledger == LedgerNeed::Required;
+            (observer.defer.iter().cloned().collect(), observer.pass.clone(), needs_ledger)
+        }
+        None => (BTreeSet::new(), ObserverMode::ALL.iter().copied().collect(), false),
     };
     let pass = pass.iter().map(ObserverMode::to_string).collect();
-    [("observer.defer".to_owned(), defer), ("observer.pass".to_owned(), pass)]
+    let optional = if needs_ledger { None } else { Some(LedgerNeed::Optional.to_string()) };
+    let optional = optional.into_iter().collect();
+    let lists = [("defer", defer), ("pass", pass), ("ledger", optional)];
+    lists.map(|(name, list)| (format!("observer.{name}"), list))
 }
