@@ -26,7 +26,7 @@ use super::workflow_command::{self, WorkflowArgs};
 use super::{baseline, calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{ObserverMode, Preset, RunMode};
+use qa_contracts::v1::{ObserverMode, Preset, RunMode, RunStage};
 use qa_core::escape::visible;
 use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
@@ -151,6 +151,9 @@ struct PlanningArgs {
     /// drafts is not done, and the run does not pass; cross-check by default
     #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
     observer_mode: Option<ObserverMode>,
+    /// Stage to judge. With reviews, rules and reviews are judged without gates, and every enabled review is required
+    #[arg(long, value_name = "STAGE", value_parser = word_parser::<RunStage>(), conflicts_with = "baseline")]
+    stage: Option<RunStage>,
 }
 
 #[derive(Args)]
@@ -171,7 +174,7 @@ struct VerdictArgs {
     planning: PlanningArgs,
     /// Judge the run that a skill-input document describes, and no other: `plan --format input` prints one, and every run
     /// stores its own as input.normalized.json. `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head", "mode", "preset", "lenses"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head", "mode", "preset", "lenses", "stage"])]
     input: Option<PathBuf>,
     /// The artifact root; by default .qa-skill in the checkout
     #[arg(long, value_name = "DIR")]
@@ -280,6 +283,7 @@ impl PlanningArgs {
         let mut request = self.base.into_request(self.head);
         request.baseline = self.baseline.as_deref().map(baseline::open_named).transpose()?.map(Arc::new);
         request.observer = ObserverRequest::of_command(self.observer_mode);
+        request.overrides.stage = self.stage;
         request.overrides.max_concurrency = self.jobs;
         request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
         Ok(request)

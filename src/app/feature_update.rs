@@ -86,17 +86,18 @@ pub(crate) fn accept_run(
     Ok(Some(Accepted { feature_id, list, summary: report.summary, time: report.timestamp }))
 }
 
-/// Returns the policy of a run. Fails unless the run used its mode, preset and lenses: the workflow of a change may request a
+/// Returns the policy of a run. Fails unless the run used its mode, preset and lenses, and all of it: the workflow of a change may request a
 /// milder mode, which gives a milder verdict.
 fn policy_in_force(run: &RunDirectory, input: &SkillInput) -> Result<Policy, Failure> {
     let recorded: RecordedInputs = run.artifact()?;
     let policy =
         effective_policy(recorded.base_policy.as_deref(), &Overrides::default(), &qa_lenses::registry())
             .map_err(|error| Failure::policy(".qa-skill/policy.toml", &error))?;
-    if (policy.mode, policy.preset) == (input.run_mode, input.preset) && input.requested_lens_ids.is_none() {
+    let is_whole = input.requested_lens_ids.is_none() && input.overrides.stage.is_none();
+    if (policy.mode, policy.preset) == (input.run_mode, input.preset) && is_whole {
         return Ok(policy);
     }
-    Err(refused("the run overrides the mode, preset or lenses of the policy"))
+    Err(refused("the run overrides the mode, preset, lenses or stage of the policy"))
 }
 
 impl Accepted {

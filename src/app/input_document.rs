@@ -68,6 +68,7 @@ impl Request {
                 preset: document.overrides.preset,
                 max_concurrency: Some(workers),
                 lens_ids: document.requested_lens_ids.clone(),
+                stage: document.overrides.stage,
             },
             document: Some(Box::new(document)),
             ..self

@@ -87,6 +87,7 @@ impl JudgedRun {
             coverage: &coverage,
             cross_check: (cross_check != CrossCheck::unavailable()).then_some(&cross_check),
             empty_may_pass: policy.empty_change == EmptyChange::Pass,
+            stage: policy.stage,
             observer: observer_grounds(observer.as_ref(), &policy),
             // Notices and the preview of head's policy decide nothing, and are taken as stored.
             notices: &stored.warning_codes,

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use qa_contracts::v1::{GateName, ObserverMode, Preset, RunMode};
+use qa_contracts::v1::{GateName, ObserverMode, Preset, RunMode, RunStage};
 use qa_core::shard::Shard;
 use qa_run::reviews::RepliesMode;
 
@@ -29,6 +29,7 @@ word!(GateName);
 word!(RunMode);
 word!(ObserverMode);
 word!(Preset);
+word!(RunStage);
 
 /// Returns a parser of the words of an enum of the contract.
 pub(crate) fn word_parser<T: Word>() -> impl TypedValueParser<Value = T> {

@@ -73,6 +73,7 @@ pub(crate) fn recorded_overrides(input: &SkillInput) -> Overrides {
         preset: input.overrides.preset,
         max_concurrency: Some(input.max_concurrency),
         lens_ids: input.requested_lens_ids.clone(),
+        stage: input.overrides.stage,
     }
 }
 

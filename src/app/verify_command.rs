@@ -198,7 +198,8 @@ fn overrides(verified: &Verified) -> Vec<String> {
     let mode = input.overrides.mode.map(|mode| format!("mode={}", mode.as_str()));
     let preset = input.overrides.preset.map(|preset| format!("preset={}", preset.as_str()));
     let lenses = input.requested_lens_ids.as_ref().map(|ids| format!("lenses={}", ids.join(",")));
-    [mode, preset, lenses].into_iter().flatten().collect()
+    let stage = input.overrides.stage.map(|stage| format!("stage={}", stage.as_str()));
+    [mode, preset, lenses, stage].into_iter().flatten().collect()
 }
 
 fn statement(verified: &Verified) -> String {

@@ -119,7 +119,7 @@ fn a_milder_mode_another_list_and_another_feature_set_nothing() {
     let mild = in_qa(POLICY, false, &[(ADDS, "")]);
     mild.judge().args(["--mode", "best_effort"]).run().expect(0);
     let outcome = settle(&mild, &mild.run_dir(), &head(&mild)).expect_code(3, "PROPOSAL_REFUSED");
-    assert!(outcome.stderr.contains("overrides the mode, preset or lenses"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("overrides the mode, preset, lenses or stage"), "{}", outcome.stderr);
 
     let repo = merged();
     let (run, head) = (repo.run_dir(), head(&repo));

@@ -88,6 +88,7 @@ mod sandbox_tools;
 mod scopes;
 mod shards;
 mod skill_input;
+mod stage;
 mod support;
 #[cfg(target_os = "linux")]
 mod torture;

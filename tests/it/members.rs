@@ -110,6 +110,7 @@ const SOURCES: &[&str] = &[
     "reviews_live::a_stored_run_does_not_say_where_a_key_goes",
     "reviews_live::what_a_model_never_says_twice_is_no_drift",
     "shards::a_part_that_hides_what_a_lens_found_does_not_pass",
+    "stage::a_stage_for_reviews_plans_no_gate_and_requires_every_review",
     "turns_lost::a_pull_request_whose_ledger_is_lost_passes_only_where_none_is_required_or_a_person_starts_again",
     "verdict::a_file_that_guards_something_is_not_let_go_by_a_rename_into_other_peoples_code",
     "verdict::a_required_lens_that_was_not_asked_for_keeps_the_run_from_passing",

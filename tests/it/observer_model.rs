@@ -272,6 +272,7 @@ impl Product {
             }),
             empty_may_pass: false,
             notices: &[],
+            stage: policy.stage,
             observer: decision.as_ref().zip(policy.observer.as_ref()).map(|(decision, observer)| {
                 let may_pass = observer.pass.contains(&decision.mode);
                 ObserverGrounds { mode: decision.mode, may_pass, lost_ledger: false }

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::findings::{all_places, sort_findings};
 use super::observer::{deferred_plans, is_deferred};
 use super::opaque::opaque_files;
+use super::policy::reviews::is_review;
 use super::usage::{micro_usd, usd};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     ChangeSet, Conclusion, Coverage, CrossCheck, FinalVerdict, Finding, Landing, LensPlan, LensResult,
-    LensStatus, ObserverMode, OverflowPolicy, PolicyPreview, RunMode, UsageMetrics, UsageUnavailableReason,
-    VerdictStatus,
+    LensStatus, ObserverMode, OverflowPolicy, PolicyPreview, RunMode, RunStage, UsageMetrics,
+    UsageUnavailableReason, VerdictStatus,
 };
 
 /// Inputs of a verdict.
@@ -29,6 +30,8 @@ pub struct Grounds<'a> {
     pub empty_may_pass: bool,
     /// Codes of the run as a whole that do not decide anything by themselves.
     pub notices: &'a [Code],
+    /// Stage that the run is restricted to; `None` where it judges all of the policy.
+    pub stage: Option<RunStage>,
     /// Mode of the observer; `None` where the policy enables none.
     pub observer: Option<ObserverGrounds>,
     pub policy_preview: Option<PolicyPreview>,
@@ -97,6 +100,7 @@ pub fn verdict(grounds: &Grounds<'_>) -> FinalVerdict {
         rationale.push(pass_reason(grounds, degraded, unread.len()));
     }
     rationale.extend(landing_notes(grounds.change_set));
+    rationale.extend(grounds.stage.map(stage_note));
     let warnings: BTreeSet<Code> = grounds
         .results
         .iter()
@@ -133,6 +137,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
         let reason = format!("required but not completed: {}", failed.join(", "));
         reasons.add_gap(Code::LensRequiredFailed, reason);
     }
+    add_stage_gap(reasons, grounds);
     add_optional_gaps(reasons, grounds);
     add_deferral(reasons, grounds);
     add_lost_ledger(reasons, grounds);
@@ -163,6 +168,25 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
         grounds.results.iter().any(|result| is_incomplete(result) && result.error_codes.is_empty());
     if is_unnamed {
         reasons.add_gap(Code::InternalError, "a lens is degraded without saying why".to_owned());
+    }
+}
+
+/// Adds that a stage for reviews has none to judge by: its pass would say that a model looked.
+fn add_stage_gap(reasons: &mut Reasons, grounds: &Grounds<'_>) {
+    let has_reviews = grounds.plans.iter().any(|plan| is_review(&plan.lens_id));
+    match grounds.stage {
+        Some(RunStage::Reviews) if !has_reviews => {
+            let reason = "the stage `reviews` judges by reviews, and the policy of the base enables none";
+            reasons.add_gap(Code::LensRequiredMissing, reason.to_owned());
+        }
+        Some(RunStage::Reviews) | None => {}
+    }
+}
+
+/// Returns what a reader has to know of a run that judges a part of the policy.
+fn stage_note(stage: RunStage) -> String {
+    match stage {
+        RunStage::Reviews => "stage `reviews`: rules and reviews were judged, and no gate".to_owned(),
     }
 }
 

@@ -18,6 +18,7 @@ struct Case {
     files: usize,
     cross_check: Option<bool>,
     empty_may_pass: bool,
+    stage: Option<RunStage>,
     observer: Option<ObserverGrounds>,
 }
 
@@ -67,6 +68,7 @@ impl Case {
             files: 1,
             cross_check: Some(true),
             empty_may_pass: false,
+            stage: None,
             observer: None,
         }
     }
@@ -112,6 +114,7 @@ impl Case {
             cross_check: check.as_ref(),
             empty_may_pass: self.empty_may_pass,
             notices: &[],
+            stage: self.stage,
             observer: self.observer,
             policy_preview: None,
         })
@@ -366,6 +369,24 @@ fn only_modes_that_the_policy_accepts_pass() {
         assert_eq!(verdict.conclusion == Conclusion::Pass, may_pass);
         assert_eq!(verdict.error_codes.contains(&Code::CadenceDeferred), !may_pass);
     }
+}
+
+#[test]
+fn a_stage_for_reviews_needs_one_and_says_that_no_gate_was_judged() {
+    let stage = Some(RunStage::Reviews);
+    let mut case = Case { stage, ..Case::clean() };
+    let verdict = case.judge();
+    assert_eq!(verdict.conclusion, Conclusion::CouldNotComplete);
+    assert_eq!(verdict.error_codes, [Code::LensRequiredMissing]);
+    make_worse(&mut case, &Trouble::Blocking(0));
+    assert_eq!(case.judge().conclusion, Conclusion::Fail, "what a rule finds still blocks");
+
+    let mut case = Case { stage, ..Case::clean() };
+    case.plans.push(plan(2, "review-security"));
+    case.results.push(result(2, "review-security"));
+    let verdict = case.judge();
+    assert_eq!(verdict.conclusion, Conclusion::Pass);
+    assert_eq!(verdict.rationale[1], "stage `reviews`: rules and reviews were judged, and no gate");
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         cross_check: check.as_ref(),
         empty_may_pass: policy.empty_change == EmptyChange::Pass,
         notices: &executed.notices,
+        stage: policy.stage,
         observer: observer_grounds(inputs.observer.as_ref(), policy),
         policy_preview: None,
     };

@@ -441,6 +441,7 @@ fn open_change(
         preset: inputs.preset,
         max_concurrency: inputs.jobs,
         lens_ids: inputs.lenses.clone(),
+        stage: None,
     };
     submit_goal(journal, &overrides)?;
     let workspace = std::path::PathBuf::from(&environment.context.workspace);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AdapterId, AuthScheme, Effort, LensClass, PermissionProfileId, Preset, RecordedObserver, RunMode,
-    SamplingMode, Surface, WorktreeMode,
+    RunStage, SamplingMode, Surface, WorktreeMode,
 };
 use crate::artifact::{Artifact, schema_tag};
 use crate::ids::{CommitId, Sha256Hex, TreeId};
@@ -133,6 +133,10 @@ pub struct InputOverrides {
     pub mode: Option<RunMode>,
     /// `--preset`, or the input `preset`.
     pub preset: Option<Preset>,
+    /// `--stage`, or the stage of the event; absent where all of the policy is judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub stage: Option<RunStage>,
 }
 
 /// The normalised input (S003-90). Members after `configHash` are extensions.

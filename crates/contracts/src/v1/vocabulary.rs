@@ -63,6 +63,11 @@ words! {
         /// There should be turns before it, and they are not known.
         Lost = "lost",
     }
+    /// Stage of a run that judges a part of the policy, where another run judges the rest.
+    RunStage {
+        /// Rules and reviews. Every enabled review is required, and no gate is planned.
+        Reviews = "reviews",
+    }
     /// The contract's verdict (S003-49).
     VerdictStatus {
         /// Every required lens completed and nothing blocks.

@@ -117,7 +117,9 @@ fn levels(judgement: &Judgement<'_>) -> Vec<VerifiedLevel> {
     if judgement.config.requested_lens_ids.is_some() {
         return Vec::new();
     }
-    let complete = !verdict.degraded && pairs.iter().all(PlanResult::is_complete);
+    // A stage leaves out what another run judges.
+    let is_whole = judgement.config.overrides.stage.is_none();
+    let complete = is_whole && !verdict.degraded && pairs.iter().all(PlanResult::is_complete);
     let kinds = [lens_level(&pairs), gate_level(&pairs), review_level(&pairs)];
     complete.then_some(VerifiedLevel::Complete).into_iter().chain(kinds.into_iter().flatten()).collect()
 }

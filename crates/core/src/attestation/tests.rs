@@ -8,7 +8,7 @@ use super::*;
 use crate::canonical;
 use qa_contracts::codes::Code;
 use qa_contracts::limits::MAX_ATTESTATION_BYTES;
-use qa_contracts::v1::{EffectiveModel, ReviewUsage, UsageMetrics};
+use qa_contracts::v1::{EffectiveModel, ReviewUsage, RunStage, UsageMetrics};
 
 /// A run with a plan of each kind, all complete.
 struct Run {
@@ -115,7 +115,7 @@ impl Run {
 #[test]
 fn each_level_says_what_completed_and_a_failure_has_none() {
     type Edit = fn(&mut Run);
-    let cases: [(&str, Edit); 17] = [
+    let cases: [(&str, Edit); 18] = [
         ("Passed complete rules gates-reported reviews", |_| {}),
         ("Passed complete rules gates-executed reviews", |run| {
             run.result.lens_results[1].execution_audit = Some(serde_json::from_value(audit()).unwrap());
@@ -136,6 +136,10 @@ fn each_level_says_what_completed_and_a_failure_has_none() {
         ("Passed gates-reported reviews", |run| run.result.lens_results[0].degraded = true),
         ("Passed rules reviews", |run| run.result.lens_results[1].status = LensStatus::Failed),
         ("Passed rules gates-reported", |run| drop(run.result.lens_results.remove(2))),
+        ("Passed rules reviews", |run| {
+            run.config.overrides.stage = Some(RunStage::Reviews);
+            run.result.lens_plans.remove(1);
+        }),
         ("Passed complete rules gates-reported", |run| run.result.lens_results[2].review = None),
         ("Passed complete rules gates-reported", |run| {
             run.result.lens_results[2].review.as_mut().unwrap().samples[0].code = Some(Code::ProviderTimeout);

@@ -13,8 +13,8 @@ use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyCommand, PolicyFeature,
-    PolicyGate, PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, Scope, ScopeStrengths,
-    SettingOrigin, Severity, Strength,
+    PolicyGate, PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, RunStage, Scope,
+    ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
 /// Path of the committed policy.
@@ -46,6 +46,8 @@ pub struct Overrides {
     pub max_concurrency: Option<u64>,
     /// `--lens`.
     pub lens_ids: Option<Vec<String>>,
+    /// `--stage`, or the stage of the event.
+    pub stage: Option<RunStage>,
 }
 
 impl Overrides {
@@ -55,13 +57,14 @@ impl Overrides {
             ("mode", self.mode.is_some()),
             ("preset", self.preset.is_some()),
             ("lenses", self.lens_ids.is_some()),
+            ("stage", self.stage.is_some()),
         ];
         replaced.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name)
     }
 
     /// Returns the recorded part. The names of lenses are recorded elsewhere, and the number of workers decides nothing.
     pub fn recorded(&self) -> InputOverrides {
-        InputOverrides { mode: self.mode, preset: self.preset }
+        InputOverrides { mode: self.mode, preset: self.preset, stage: self.stage }
     }
 }
 
@@ -167,6 +170,9 @@ impl GatePolicy {
 pub struct Policy {
     pub preset: Preset,
     pub mode: RunMode,
+    /// Stage that the policy is restricted to; `None` where all of it is judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<RunStage>,
     pub repo_id: Option<String>,
     pub empty_change: EmptyChange,
     pub blocking_policy: BlockingPolicy,
@@ -210,6 +216,27 @@ impl Policy {
         for (id, lens) in &mut self.lenses {
             if gates::find(id).is_some() || is_review(id) {
                 (lens.enabled, lens.required) = (false, false);
+            }
+        }
+    }
+
+    /// Restricts the policy to a stage.
+    pub(super) fn restrict_to(&mut self, stage: RunStage) {
+        match stage {
+            RunStage::Reviews => self.require_reviews_without_gates(),
+        }
+        self.stage = Some(stage);
+        let (name, value, origin) = ("stage".to_owned(), stage.to_string(), "input".to_owned());
+        self.settings.push(SettingOrigin { name, value, origin });
+    }
+
+    fn require_reviews_without_gates(&mut self) {
+        self.gates.clear();
+        for (id, lens) in &mut self.lenses {
+            if gates::find(id).is_some() {
+                (lens.enabled, lens.required) = (false, false);
+            } else if is_review(id) && lens.enabled {
+                lens.required = true;
             }
         }
     }

@@ -66,7 +66,11 @@ impl Policy {
             }
             None => PolicyFile::default(),
         };
-        resolve(&file, overrides, registry)
+        let mut policy = resolve(&file, overrides, registry)?;
+        if let Some(stage) = overrides.stage {
+            policy.restrict_to(stage);
+        }
+        Ok(policy)
     }
 }
 
@@ -130,6 +134,7 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
         observer,
         preset,
         mode,
+        stage: None,
         repo_id: file.repo_id.clone(),
         empty_change,
         blocking_policy,
