@@ -31,14 +31,15 @@ use qa_run::sweep::ShardResults;
 /// Time between two attempts at the lock of a run.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Judges a change and stores the proof. `keyed` is called with the execution key before any plan runs. With directories of
+/// Judges a change and stores the proof. `keyed` is called with the execution key before any plan runs, and ends the
+/// run by an error. With directories of
 /// `parts`, no plan runs here and the results of shards are joined.
 pub(crate) fn check_opened(
     request: &Request,
     opened: Opened,
     cancellation: &Arc<Cancellation>,
     progress: &dyn Progress,
-    keyed: &dyn Fn(&ExecutionKey),
+    keyed: &dyn Fn(&ExecutionKey) -> Result<(), Failure>,
     parts: Option<&[PathBuf]>,
 ) -> Result<Finished, Failure> {
     let started = Instant::now();
@@ -59,7 +60,7 @@ pub(crate) fn check_opened(
     };
     let artifact_root = artifact_root(request, &opened.repository.root);
     let _lock = lock(&artifact_root, &key.key, cancellation)?;
-    keyed(&key.key);
+    keyed(&key.key)?;
     journal.take(RunEvent::PlanSubmitted)?;
     journal.take(RunEvent::Approved)?;
     execute(&mut prepared.inputs, &opened, cancellation, progress)?;

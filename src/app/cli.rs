@@ -151,7 +151,8 @@ struct PlanningArgs {
     /// drafts is not done, and the run does not pass; cross-check by default
     #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
     observer_mode: Option<ObserverMode>,
-    /// Stage to judge. With reviews, rules and reviews are judged without gates, and every enabled review is required
+    /// Stage to judge. With reviews, rules and reviews are judged without gates, and every enabled review is required; the
+    /// action judges this stage on workflow_run
     #[arg(long, value_name = "STAGE", value_parser = word_parser::<RunStage>(), conflicts_with = "baseline")]
     stage: Option<RunStage>,
 }
@@ -498,7 +499,7 @@ fn run(
     cancellation.journal.take(RunEvent::Opened)?;
     let request = arguments.into_request()?;
     let finished = open_run(&request, &cancellation.journal)
-        .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| {}, parts))
+        .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| Ok(()), parts))
         .and_then(|finished| {
             if verify {
                 verify_drift(&finished, cancellation, &progress)?;

@@ -7,6 +7,7 @@ use crate::store::StoreError;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::Conclusion;
 use qa_core::event::EventError;
+use qa_core::finished_run::RunError;
 use qa_core::phases::ForbiddenMove;
 use qa_core::policy::PolicyError;
 use qa_core::secrets;
@@ -157,6 +158,13 @@ impl From<InForceError> for Failure {
 impl From<EventError> for Failure {
     fn from(error: EventError) -> Self {
         Self { exit: Exit::Usage, ..Self::with_code(Code::EventUnusable, format!("failed to {error}")) }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let hint = error.hint().to_owned();
+        Self { hint, ..Self::with_code(error.code(), format!("failed to {error}")) }
     }
 }
 

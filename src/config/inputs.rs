@@ -59,7 +59,10 @@ const INPUTS: &[Input] = &[
         "publish",
         "`auto`: a check run if the token allows it, else annotations; `commands`: annotations and job summary; `files`: neither. Empty: `auto`",
     ),
-    input("check-name", "Name of the check run, different from that of any job; empty: `qa-skill verdict`"),
+    input(
+        "check-name",
+        "Name of the check run, different from that of any job; empty: `qa-skill verdict`, on `workflow_run` `qa-skill reviews`",
+    ),
     input("comment", "`true`: keep one comment on the pull request up to date; empty: no comment"),
     input(
         "comment-author",

@@ -189,7 +189,7 @@ pub(crate) enum Restarted {
 }
 
 /// Returns `None` where GitHub answers 404.
-fn unless_missing<T>(result: Result<T, AttemptError>) -> Result<Option<T>, AttemptError> {
+pub(super) fn unless_missing<T>(result: Result<T, AttemptError>) -> Result<Option<T>, AttemptError> {
     match result {
         Err(AttemptError::Final(PublishError::Forbidden { status: 404, .. })) => Ok(None),
         other => other.map(Some),

@@ -13,12 +13,14 @@ const LIMITED: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
     Actions,
+    ActionsRead,
     Checks,
     Contents,
     Issues,
     /// Every token has it, so a refusal means that the repository or the person is out of reach.
     Metadata,
     PullRequests,
+    PullRequestsRead,
     SecurityEvents,
 }
 
@@ -27,11 +29,13 @@ impl Permission {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Actions => "actions: write",
+            Self::ActionsRead => "actions: read",
             Self::Checks => "checks: write",
             Self::Contents => "contents: read",
             Self::Issues => "issues: write",
             Self::Metadata => "metadata: read",
             Self::PullRequests => "pull-requests: write",
+            Self::PullRequestsRead => "pull-requests: read",
             Self::SecurityEvents => "security-events: write",
         }
     }

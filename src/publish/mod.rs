@@ -12,6 +12,7 @@ mod code_scanning;
 mod commands;
 mod conversation;
 mod error;
+mod finished_run;
 mod lease;
 mod limits;
 mod service;

@@ -288,7 +288,7 @@ fn an_event_without_a_change_says_so() {
     assert!(outcome.text().contains("the pull request is merged"), "{}", outcome.text());
     assert_eq!(step.output("verdict"), "none");
 
-    for name in ["issue_comment", "workflow_run", "release"] {
+    for name in ["issue_comment", "release"] {
         step.name = name;
         step.run().expect_code(2, "EVENT_UNUSABLE");
         assert_eq!(step.output("verdict"), "could-not-complete");

@@ -94,6 +94,7 @@ mod support;
 mod torture;
 mod turns;
 mod turns_lost;
+mod two_stages;
 mod unread;
 mod verdict;
 mod ways_out;

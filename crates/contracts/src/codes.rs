@@ -114,7 +114,7 @@ codes! {
         CrossCheckUnavailable = "CROSS_CHECK_UNAVAILABLE", Terminal, "the independent check could not run, so PASS is withheld";
         EncodingUnread = "ENCODING_UNREAD", Degradation, "a script declares an encoding in which its bytes may be another program than its text shows, so it counts as not read; save it as UTF-8";
         EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version or build of the engine, so another key is expected; replay it with the version that is named, or judge the change again";
-        EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule or workflow_dispatch; the README's workflow shows how";
+        EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule, workflow_dispatch or workflow_run; the README's workflow shows how";
         EvidenceUnverified = "EVIDENCE_UNVERIFIED", Degradation, "a finding's quote does not stand where it claims; it is kept and does not block";
         ExecutionLimitExceeded = "EXECUTION_LIMIT_EXCEEDED", Terminal, "a command printed, wrote or held more than the policy lets it, and was stopped; raise [execution.limits] on the base branch, or find out what it does";
         ExpectationUnmet = "EXPECTATION_UNMET", Terminal, "the run was verified and is not the one that was expected; judge the change that you mean, by the policy that you mean, and verify that run";

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::features;
 use crate::masking::sanitize_cut;
 use crate::observer::Occasion;
 use qa_contracts::ids::CommitId;
+use qa_contracts::v1::RunStage;
 
 /// Error of an event that cannot be used. Completes "failed to …".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,10 +29,20 @@ pub enum EventError {
 pub enum Task {
     /// Judge a change.
     Check(Change),
+    /// Judge the reviews of the change that a finished workflow run was about.
+    Reviews(NamedRun),
     /// Replay stored verdicts.
     Drift,
     /// End successfully, with this reason in the log.
     Nothing(&'static str),
+}
+
+/// The finished workflow run that an event names. Its other members are not used: the run may be that of a fork.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRun {
+    pub id: u64,
+    /// Commit that the run was about, which GitHub has to confirm.
+    pub head: CommitId,
 }
 
 /// The change an event is about.
@@ -58,6 +69,8 @@ pub struct Change {
     pub head_before: Option<CommitId>,
     /// True if the event opened the pull request, so that no head of it was judged before.
     pub opens: bool,
+    /// Stage that is judged; `None` for all of the policy.
+    pub stage: Option<RunStage>,
 }
 
 impl Change {
@@ -122,8 +135,8 @@ pub fn task(runner: RunnerVariables<'_>, payload: &Value) -> Result<Task, EventE
         "push" => return push(runner, event),
         "workflow_dispatch" => return dispatch(runner),
         "schedule" => return Ok(Task::Drift),
+        "workflow_run" => return named_run(event).map(Task::Reviews),
         "issue_comment" => "comments are not commands here",
-        "workflow_run" => "what another workflow left behind cannot be trusted",
         _ => "it names no change",
     };
     Err(EventError::NotForThis { name: sanitize_cut(runner.name, 60), reason })
@@ -136,6 +149,24 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
     if merged && is_branch && event.string("/action").as_deref() == Some("closed") {
         return Ok(Task::Nothing("the pull request is merged"));
     }
+    Ok(Task::Check(pull_request_change(runner, event, merged)?))
+}
+
+/// Returns the change of an open pull request as the API has it, which is the member `pull_request` of a payload. It is
+/// judged beside secrets.
+pub(crate) fn change_of_pull(pull: &Value) -> Result<Change, EventError> {
+    let payload = json!({ "pull_request": pull });
+    let event = Payload(&payload);
+    let base_ref = event.string("/pull_request/base/ref").unwrap_or_default();
+    let runner = RunnerVariables { name: "workflow_run", sha: "", git_ref: "", base_ref: &base_ref };
+    pull_request_change(runner, event, false)
+}
+
+fn pull_request_change(
+    runner: RunnerVariables<'_>,
+    event: Payload<'_>,
+    merged: bool,
+) -> Result<Change, EventError> {
     let head = event.commit("/pull_request/head/sha")?;
     let number =
         event.0.pointer("/pull_request/number").or(event.0.pointer("/number")).and_then(Value::as_u64);
@@ -158,7 +189,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
     bases.extend(base_ref.map(BaseRule::Branch));
     let scanning_ref =
         if merged { format!("refs/pull/{number}/merge") } else { format!("refs/pull/{number}/head") };
-    Ok(Task::Check(Change {
+    Ok(Change {
         head,
         bases,
         pull_request: Some(number),
@@ -169,7 +200,8 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
         occasion: event.occasion(),
         head_before: event.commit("/before").ok(),
         opens: event.string("/action").as_deref() == Some("opened"),
-    }))
+        stage: None,
+    })
 }
 
 /// Returns the number of a pull request in `refs/pull/N/merge`, or `refs/pull/N/head` as Forgejo sets it.
@@ -203,7 +235,14 @@ fn merge_group(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, 
         occasion: Occasion::Final("a merge group is about to land"),
         head_before: None,
         opens: false,
+        stage: None,
     }))
+}
+
+fn named_run(event: Payload<'_>) -> Result<NamedRun, EventError> {
+    let id = event.0.pointer("/workflow_run/id").and_then(Value::as_u64);
+    let id = id.ok_or_else(|| EventError::Malformed("it names no workflow run".to_owned()))?;
+    Ok(NamedRun { id, head: event.commit("/workflow_run/head_sha")? })
 }
 
 fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventError> {
@@ -236,6 +275,7 @@ fn push(runner: RunnerVariables<'_>, event: Payload<'_>) -> Result<Task, EventEr
         occasion: Occasion::Final("a push to a branch is no draft"),
         head_before: None,
         opens: false,
+        stage: None,
     }))
 }
 
@@ -254,15 +294,17 @@ fn dispatch(runner: RunnerVariables<'_>) -> Result<Task, EventError> {
         occasion: Occasion::Final("a person started the run"),
         head_before: None,
         opens: false,
+        stage: None,
     }))
 }
 
+/// A payload, or an answer of the API.
 #[derive(Clone, Copy)]
-struct Payload<'a>(&'a Value);
+pub(crate) struct Payload<'a>(pub(crate) &'a Value);
 
 impl Payload<'_> {
     /// Returns a string that is not empty.
-    fn string(self, pointer: &str) -> Option<String> {
+    pub(crate) fn string(self, pointer: &str) -> Option<String> {
         self.0.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
@@ -286,7 +328,7 @@ impl Payload<'_> {
         }
     }
 
-    fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
+    pub(crate) fn commit(self, pointer: &str) -> Result<CommitId, EventError> {
         self.optional_commit(pointer)?
             .ok_or_else(|| EventError::Malformed(format!("{pointer} names no commit")))
     }
@@ -305,8 +347,6 @@ impl Payload<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const HEAD: &str = "1111111111111111111111111111111111111111";
@@ -354,6 +394,7 @@ mod tests {
             occasion: Occasion::Final("the pull request is no draft"),
             head_before: None,
             opens: false,
+            stage: None,
         };
         assert_eq!(same, expected);
         let target = change(of("pull_request_target", "refs/heads/main", &pull("opened", json!({"id": 1}))));
@@ -451,11 +492,28 @@ mod tests {
             let closed = of("pull_request", git_ref, &pull("closed", json!({"id": 1})));
             assert!(matches!(closed, Err(EventError::Contradicted { .. })), "{git_ref}: {closed:?}");
         }
-        for name in ["issue_comment", "workflow_run", "release", ""] {
+        for name in ["issue_comment", "release", ""] {
             assert!(
                 matches!(of(name, "refs/heads/main", &json!({})), Err(EventError::NotForThis { .. })),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn of_a_workflow_run_only_its_id_and_its_head_are_read() {
+        let payload = |id: Value, head: &str| {
+            json!({"action": "completed", "workflow_run": {
+                "id": id, "head_sha": head, "event": "push", "pull_requests": [{"number": 8}]
+            }})
+        };
+        let named = of("workflow_run", "refs/heads/main", &payload(json!(5), HEAD));
+        assert_eq!(named, Ok(Task::Reviews(NamedRun { id: 5, head: id(HEAD) })));
+        for (id, head) in
+            [(json!(null), HEAD), (json!("5"), HEAD), (json!(-5), HEAD), (json!(5), ZEROS), (json!(5), "x")]
+        {
+            let refused = of("workflow_run", "refs/heads/main", &payload(id.clone(), head));
+            assert!(matches!(refused, Err(EventError::Malformed(_))), "{id} {head}: {refused:?}");
         }
     }
 

@@ -12,6 +12,7 @@ pub mod escape;
 pub mod event;
 pub mod features;
 pub mod findings;
+pub mod finished_run;
 pub mod gates;
 pub mod json_places;
 pub(crate) mod keywords;

@@ -11,6 +11,7 @@ mod live_status;
 mod next_agent;
 mod publication;
 mod route;
+mod second_stage;
 mod stored_runs;
 mod surfaces;
 mod turn_before;
@@ -50,6 +51,7 @@ use qa_contracts::v1::{Conclusion, ObserverMode, RunPhase};
 use qa_core::escape::markdown;
 use qa_core::event::{self, Change, EventError, RunnerVariables, Task};
 use qa_core::findings::all_places;
+use qa_core::finished_run::{FinishedRun, RunTask};
 use qa_core::ledger::notes::CROSS_CHECK_IN_PROGRESS;
 use qa_core::observer::{Settings, decide};
 use qa_core::phases::RunEvent;
@@ -135,17 +137,27 @@ fn perform(
         | ActionCommand::Aggregate => {}
     }
     match task(environment)? {
-        Task::Check(change) => check_change(environment, runner, change, cancellation),
+        Task::Check(change) => check_change(environment, runner, change, None, cancellation),
+        Task::Reviews(named) => match second_stage::finished_run(environment, &named, cancellation)? {
+            RunTask::Nothing(reason) => nothing_to_judge(runner, reason),
+            RunTask::Judge(run) => {
+                publication::conclude_without_check(environment, &run.head, cancellation);
+                let change = second_stage::change(environment, &run, cancellation)?;
+                check_change(environment, runner, change, Some(&run), cancellation)
+            }
+        },
         Task::Drift => {
             cancellation.set_deadline(Some(LONG_DEADLINE));
             drift::drift(environment, runner, cancellation)
         }
-        Task::Nothing(reason) => {
-            annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
-            runner.write_outputs(&Outputs::default().set("verdict", "none"))?;
-            Ok(Exit::Pass)
-        }
+        Task::Nothing(reason) => nothing_to_judge(runner, reason),
     }
+}
+
+fn nothing_to_judge(runner: &Runner, reason: &str) -> Result<Exit, Failure> {
+    annotate("notice", "qa-skill", &format!("nothing to judge: {reason}"));
+    runner.write_outputs(&Outputs::default().set("verdict", "none"))?;
+    Ok(Exit::Pass)
 }
 
 fn task(environment: &ActionEnvironment) -> Result<Task, Failure> {
@@ -191,10 +203,12 @@ fn read_event(path: &str) -> Result<Value, Failure> {
     serde_json::from_slice(&bytes).map_err(event_unreadable)
 }
 
+/// Judges a change and publishes the result. `run` is the finished run that it was found by, in the second stage.
 fn check_change(
     environment: &ActionEnvironment,
     runner: &Runner,
     change: Change,
+    run: Option<&FinishedRun>,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     let http: Arc<dyn Http> = Arc::new(client(FETCH_BUDGET, cancellation)?);
@@ -203,7 +217,8 @@ fn check_change(
     let head = opened.resolved.head.clone();
     let (mut before, mut mode) = (None, None);
     if let Some(Observed { policy, settings }) = Observed::new(&request, &opened) {
-        if change.pull_request.is_some() {
+        // The artifact of the turn before is that of a run of the first stage, which the second does not use.
+        if change.pull_request.is_some() && run.is_none() {
             let found = turn_before::find(environment, &change, cancellation)?;
             request.observer.ledger = Some(found.state);
             before = found.before;
@@ -264,6 +279,9 @@ fn check_change(
             format!("the head of the pull request is now {}, so this result is not published", now.short()),
         ));
     }
+    if let Some(run) = run {
+        second_stage::confirm_change(environment, run, &change, cancellation)?;
+    }
     let directory = finished.stored.path.display().to_string();
     let report = console::report(&finished, &directory, &Environment::from_process());
     print_quoting(&console::render("terminal", &report))?;
@@ -273,7 +291,10 @@ fn check_change(
         print_quoting(summary.as_bytes())?;
     }
     let pace = request.observer.pace;
-    let ledger = turn_before::write(before.as_ref(), change.pull_request, pace, &finished)?;
+    let ledger = match run {
+        None => turn_before::write(before.as_ref(), change.pull_request, pace, &finished)?,
+        Some(_) => None,
+    };
     let notes = ledger.as_ref().map(|ledger| ledger.notes(&report));
     if let (Some(notes), Some(ledger)) = (&notes, &ledger) {
         show_notes(notes, ledger, runner)?;
@@ -441,7 +462,7 @@ fn open_change(
         preset: inputs.preset,
         max_concurrency: inputs.jobs,
         lens_ids: inputs.lenses.clone(),
-        stage: None,
+        stage: change.stage,
     };
     submit_goal(journal, &overrides)?;
     let workspace = std::path::PathBuf::from(&environment.context.workspace);

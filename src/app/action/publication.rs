@@ -1,6 +1,6 @@
 //! Publishes a result as a check run if the token allows it, else as workflow commands and the job summary.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +16,10 @@ use crate::publish::{
     Claim, GitHub, HeadChecks, Lease, Ownership, PublishError, SarifUpload, StickyComment, Target,
     WantedCheck,
 };
+use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey};
 use qa_contracts::secret::Secret;
+use qa_contracts::v1::RunStage;
 use qa_core::escape::markdown;
 use qa_core::event::Change;
 use qa_formats::check_run::{CheckConclusion, CheckReport};
@@ -27,6 +29,8 @@ use qa_run::ports::{Cancellation, Close, Ending, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
 pub(crate) const CHECK_NAME: &str = "qa-skill verdict";
+/// The name of the check run of the stage for reviews, which stands beside the job of the first stage.
+const REVIEWS_CHECK_NAME: &str = "qa-skill reviews";
 /// Author of texts that the job's own token writes.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 /// Age at which an unfinished check run of our app counts as abandoned. It exceeds the default deadline of a run.
@@ -34,12 +38,21 @@ const STALE: Duration = Duration::from_secs(2 * 60 * 60);
 /// Time that a cancelled run has to finish publishing: the runner kills it after ten seconds.
 const PARTING: Duration = Duration::from_secs(4);
 
+/// Returns the name of the check run of a stage, `None` for a run of the whole policy.
+pub(super) fn check_name(inputs: &Inputs, stage: Option<RunStage>) -> &str {
+    let default = match stage {
+        Some(RunStage::Reviews) => REVIEWS_CHECK_NAME,
+        None => CHECK_NAME,
+    };
+    inputs.check_name.as_deref().unwrap_or(default)
+}
+
 /// Returns the check runs of a head that are this step's by its inputs.
-pub(super) fn head_checks(inputs: &Inputs, head: &CommitId) -> HeadChecks {
+pub(super) fn head_checks(inputs: &Inputs, stage: Option<RunStage>, head: &CommitId) -> HeadChecks {
     let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
     HeadChecks {
         head: head.clone(),
-        name: inputs.check_name.as_deref().unwrap_or(CHECK_NAME).to_owned(),
+        name: check_name(inputs, stage).to_owned(),
         app: author.strip_suffix("[bot]").unwrap_or(author).to_owned(),
     }
 }
@@ -63,6 +76,18 @@ struct Destination {
 }
 
 impl Destination {
+    /// Returns the repository of the step, or `None` without a token or an API.
+    fn new(environment: &ActionEnvironment) -> Option<Self> {
+        let context = &environment.context;
+        let token = environment.inputs.token.clone()?;
+        let known = !context.api_url.is_empty() && !context.repository.is_empty();
+        known.then(|| Self {
+            api_url: context.api_url.clone(),
+            repository: context.repository.clone(),
+            token,
+        })
+    }
+
     fn github(
         &self,
         key: &ExecutionKey,
@@ -80,16 +105,55 @@ impl Destination {
     fn close(self, key: ExecutionKey, lease: Lease, live: LiveStatus) -> Close {
         Box::new(move |reason| {
             live.stop();
-            let closed = self
-                .github(&key, PARTING, &Arc::default())
-                .and_then(|github| conclude_without_verdict(&github, &lease, reason));
-            match closed {
-                // A later run judges the head, and the check run is closed.
-                Ok(()) | Err(PublishError::Superseded { .. }) => {}
-                Err(error) => annotate("warning", error.code().as_str(), &format!("failed to {error}")),
-            }
+            let github = self.github(&key, PARTING, &Arc::default());
+            warn_unless_closed(github.and_then(|github| conclude_without_verdict(&github, &lease, reason)));
         })
     }
+
+    /// Returns the step that starts a check run and completes it without a verdict.
+    fn close_without_check(self, key: ExecutionKey, wanted: WantedCheck) -> Close {
+        Box::new(move |reason| {
+            let github = self.github(&key, PARTING, &Arc::default());
+            warn_unless_closed(github.and_then(|github| {
+                let lease = github.claim_head(wanted)?;
+                conclude_without_verdict(&github, &lease, reason)
+            }));
+        })
+    }
+}
+
+fn warn_unless_closed(closed: Result<(), PublishError>) {
+    match closed {
+        // A later run judges the head, and the check run is closed.
+        Ok(()) | Err(PublishError::Superseded { .. }) => {}
+        Err(error) => annotate("warning", error.code().as_str(), &format!("failed to {error}")),
+    }
+}
+
+/// Lets a step of the second stage that fails before its check run began complete one without a verdict: no job of it is a
+/// check of the head, so an earlier pass would stand.
+pub(super) fn conclude_without_check(
+    environment: &ActionEnvironment,
+    head: &CommitId,
+    cancellation: &Arc<Cancellation>,
+) {
+    let Some(destination) = Destination::new(environment) else { return };
+    // There is no execution key yet.
+    let key = ExecutionKey::from(qa_core::canonical::sha256(b"conclude"));
+    let context = &environment.context;
+    let wanted = WantedCheck {
+        head_checks: head_checks(&environment.inputs, Some(RunStage::Reviews), head),
+        claim: Claim::new(&key, &context.run_id, &context.run_attempt),
+        details_url: run_page(environment),
+    };
+    cancellation.set_close_step(Some(destination.close_without_check(key, wanted)));
+}
+
+fn run_page(environment: &ActionEnvironment) -> Option<String> {
+    let context = &environment.context;
+    let parts = [&context.server_url, &context.repository, &context.run_id];
+    let known = parts.iter().all(|part| !part.is_empty());
+    known.then(|| format!("{}/{}/actions/runs/{}", context.server_url, context.repository, context.run_id))
 }
 
 fn conclude_without_verdict(
@@ -126,6 +190,8 @@ pub(crate) struct Publication<'a> {
     live: RefCell<Option<LiveStatus>>,
     /// Counters that the titles show.
     counter: &'a Arc<StepCounter>,
+    /// True if the check run has its conclusion, although GitHub refused its texts.
+    is_concluded: Cell<bool>,
     /// Error of the check run, which makes the result go to another surface.
     check_error: RefCell<Option<PublishError>>,
 }
@@ -147,22 +213,43 @@ impl<'a> Publication<'a> {
             open_check: RefCell::new(None),
             live: RefCell::new(None),
             counter,
+            is_concluded: Cell::new(false),
             check_error: RefCell::new(None),
         }
     }
 
     /// Starts the check run before plans run under this key, since the choice of the surface depends on it. Errors are
-    /// reported beside the result.
-    pub(crate) fn start_check(&self, key: &ExecutionKey) {
-        if self.environment.inputs.surfaces != Surfaces::Auto {
-            return;
+    /// reported beside the result, and end a run that needs the check run before it asks a model.
+    pub(crate) fn start_check(&self, key: &ExecutionKey) -> Result<(), Failure> {
+        if self.environment.inputs.surfaces == Surfaces::Auto
+            && let Some(destination) = self.destination()
+        {
+            self.claim_head(destination, key);
         }
-        let Some(destination) = self.destination() else { return };
+        if self.needs_check() && self.open_check.borrow().is_none() {
+            return Err(self.without_check());
+        }
+        Ok(())
+    }
+
+    /// Returns the failure of a result that has no check run to go to.
+    fn without_check(&self) -> Failure {
+        match self.check_error.borrow_mut().take() {
+            Some(error) => error.into(),
+            None => {
+                let message = "the result of this stage is a check run, and the step may not make one";
+                let hint = "leave the input `publish` empty, and let `token` be `github.token` of a job with `checks: write`";
+                Failure { hint: hint.to_owned(), ..Failure::with_code(Code::PublishForbidden, message) }
+            }
+        }
+    }
+
+    fn claim_head(&self, destination: Destination, key: &ExecutionKey) {
         let context = &self.environment.context;
         let wanted = WantedCheck {
-            head_checks: head_checks(&self.environment.inputs, &self.head),
+            head_checks: head_checks(&self.environment.inputs, self.change.stage, &self.head),
             claim: Claim::new(key, &context.run_id, &context.run_attempt),
-            details_url: self.run_page(),
+            details_url: run_page(self.environment),
         };
         let github = destination.github(key, self.budget(), self.cancellation);
         match github.and_then(|github| Ok((github.claim_head(wanted)?, github))) {
@@ -218,22 +305,12 @@ impl<'a> Publication<'a> {
     }
 
     fn destination(&self) -> Option<Destination> {
-        let context = &self.environment.context;
-        let token = self.environment.inputs.token.clone()?;
-        let known = !context.api_url.is_empty() && !context.repository.is_empty();
-        known.then(|| Destination {
-            api_url: context.api_url.clone(),
-            repository: context.repository.clone(),
-            token,
-        })
+        Destination::new(self.environment)
     }
 
-    fn run_page(&self) -> Option<String> {
-        let context = &self.environment.context;
-        let known =
-            [&context.server_url, &context.repository, &context.run_id].iter().all(|part| !part.is_empty());
-        known
-            .then(|| format!("{}/{}/actions/runs/{}", context.server_url, context.repository, context.run_id))
+    /// Returns whether the check run is the only surface of the result: the job of the second stage is no check of the head.
+    fn needs_check(&self) -> bool {
+        self.change.stage.is_some()
     }
 
     /// Publishes a verdict. `notes` is Markdown of the observer for the top of the check run's summary.
@@ -253,6 +330,8 @@ impl<'a> Publication<'a> {
         if let Some(check) = self.finish_check(report, notes)? {
             published.surface = "check-run";
             published.url = check.page().map(str::to_owned);
+        } else if self.needs_check() && !self.is_concluded.get() {
+            return Err(self.without_check());
         } else {
             published.surface = "commands";
             if let Some(error) = self.check_error.borrow_mut().take() {
@@ -297,7 +376,10 @@ impl<'a> Publication<'a> {
             .github(&key, PARTING, self.cancellation)
             .and_then(|github| github.conclude_check(lease, conclusion));
         match concluded {
-            Ok(()) => self.cancellation.set_close_step(None),
+            Ok(()) => {
+                self.cancellation.set_close_step(None);
+                self.is_concluded.set(true);
+            }
             Err(error) => self.annotate_unpublished(&error),
         }
     }
@@ -321,7 +403,7 @@ impl<'a> Publication<'a> {
         let github = github.map_err(Failure::from)?;
         let mut results = Vec::new();
         if let Some(number) = comment {
-            let marker = format!("<!-- qa-skill: {} -->", inputs.check_name.as_deref().unwrap_or(CHECK_NAME));
+            let marker = format!("<!-- qa-skill: {} -->", check_name(inputs, self.change.stage));
             let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
             let body = String::from_utf8_lossy(&console::render("markdown", report)).into_owned();
             let ownership = Ownership { marker: &marker, author_login: author };
@@ -365,7 +447,7 @@ impl<'a> Publication<'a> {
 
     /// Annotates that a surface was not used. The token of a fork has no write permission by design, so that is a notice.
     fn annotate_unpublished(&self, error: &PublishError) {
-        let expected = error.is_permission() && self.change.from_fork;
+        let expected = error.is_permission() && self.change.from_fork && !self.change.beside_secrets;
         let kind = if expected { "notice" } else { "warning" };
         annotate(kind, error.code().as_str(), &format!("failed to {error}\n{}", error.hint()));
     }

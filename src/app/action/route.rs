@@ -237,7 +237,7 @@ impl<'a> Request<'a> {
     fn stop(&self) -> Result<String, Failure> {
         let until = &self.comment.created_at;
         let runs = self.github.cancel_runs(self.workflow, &self.head, until)?;
-        let own = head_checks(&self.environment.inputs, &self.head);
+        let own = head_checks(&self.environment.inputs, None, &self.head);
         let checks = self.github.cancel_unfinished(&own, until)?;
         Ok(if runs + checks > 0 { STOPPED } else { NOTHING_TO_STOP }.to_owned())
     }

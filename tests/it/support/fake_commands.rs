@@ -17,9 +17,26 @@ pub(crate) struct Run {
     pub(crate) started_at: String,
     /// 7 is the repository itself.
     pub(crate) head_repository_id: u64,
+    /// Name of its branch; `topic` without one.
+    pub(crate) branch: Option<String>,
+    /// True if the repository of its head is gone.
+    pub(crate) is_of_deleted_fork: bool,
+    /// Number of attempts before the last.
+    pub(crate) earlier_attempts: u64,
     pub(crate) reruns: usize,
     pub(crate) reruns_of_failed: usize,
     pub(crate) cancels: usize,
+}
+
+/// An open pull request in a list.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Pull {
+    pub(crate) number: u64,
+    pub(crate) head: String,
+    /// Repository of its head, whose branch is `topic`; `None` if it is gone.
+    pub(crate) repository: Option<u64>,
+    pub(crate) base: String,
+    pub(crate) draft: bool,
 }
 
 /// Permission and name of a role, as the API has them.
@@ -64,6 +81,18 @@ impl Call<'_> {
         let mut user = self.names.user(login);
         user["role_name"] = role_name.as_str().into();
         Response::json(200, &json!({"permission": permission, "role_name": role_name, "user": user}))
+    }
+
+    pub(super) fn get_run(&self, id: u64) -> Response {
+        match self.state.runs.iter().find(|run| run.id == id) {
+            Some(run) => Response::json(200, &self.names.workflow_run(run)),
+            None => problem(404, "Not Found", &[]),
+        }
+    }
+
+    pub(super) fn list_pulls(&self) -> Response {
+        let shown: Vec<_> = self.state.open_pulls.iter().map(|pull| self.names.open_pull(pull)).collect();
+        self.page(&shown, |page| json!(page))
     }
 
     pub(super) fn list_runs(&self, workflow: &str) -> Response {

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine;
 use serde_json::{Value, json};
 
-pub(crate) use self::commands::{Permission, Run};
+pub(crate) use self::commands::{Permission, Pull, Run};
 use super::github_shapes::Names;
 use super::hold::Holder;
 use super::server::{Request, Response, Server, Spoilt};
@@ -33,6 +33,8 @@ pub(crate) enum Route {
     ListChecks,
     ListAnnotations,
     GetPull,
+    ListPulls,
+    GetRun,
     GetComment,
     AddReaction,
     GetPermission,
@@ -171,6 +173,8 @@ pub(crate) struct State {
     pub(crate) issues: Vec<Issue>,
     /// The head of each open pull request.
     pub(crate) pulls: BTreeMap<u64, String>,
+    /// The open pull requests of lists.
+    pub(crate) open_pulls: Vec<Pull>,
     pub(crate) sarifs: Vec<Sarif>,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) runs: Vec<Run>,
@@ -256,6 +260,11 @@ impl FakeGitHub {
         self.state().denied.extend(WRITES);
     }
 
+    /// Takes the permission for a route from the token.
+    pub(crate) fn deny(&self, route: Route) {
+        self.state().denied.insert(route);
+    }
+
     /// Never answers the `call`-th request from now over all routes, after acting on it or not. The receiver is told its
     /// route when it has come that far, so that a test can kill the process that waits.
     pub(crate) fn hold(&self, call: usize, acts: bool) -> Receiver<String> {
@@ -335,6 +344,8 @@ impl FakeGitHub {
             ("GET", ["check-runs", id, "annotations"]) => (Route::ListAnnotations, &[id]),
             ("GET", ["commits", head, "check-runs"]) => (Route::ListChecks, &[head]),
             ("GET", ["pulls", number]) => (Route::GetPull, &[number]),
+            ("GET", ["pulls"]) => (Route::ListPulls, &[]),
+            ("GET", ["actions", "runs", id]) => (Route::GetRun, &[id]),
             ("GET", ["issues", "comments", id]) => (Route::GetComment, &[id]),
             ("POST", ["issues", "comments", id, "reactions"]) => (Route::AddReaction, &[id]),
             ("GET", ["collaborators", login, "permission"]) => (Route::GetPermission, &[login]),
@@ -385,6 +396,8 @@ impl FakeGitHub {
             Route::ListChecks => call.list_checks(&parts[0]),
             Route::ListAnnotations => call.list_annotations(number),
             Route::GetPull => call.get_pull(number),
+            Route::ListPulls => call.list_pulls(),
+            Route::GetRun => call.get_run(number),
             Route::GetComment => call.get_comment(number),
             Route::AddReaction => call.add_reaction(number),
             Route::GetPermission => call.get_permission(&parts[0]),

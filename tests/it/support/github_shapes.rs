@@ -152,6 +152,17 @@ impl Names {
         pull
     }
 
+    pub(crate) fn open_pull(&self, pull: &super::fake_github::Pull) -> Value {
+        let mut shown = self.pull(pull.number, &pull.head);
+        shown["draft"] = pull.draft.into();
+        shown["base"]["ref"] = pull.base.as_str().into();
+        match pull.repository {
+            Some(id) => shown["head"]["repo"]["id"] = id.into(),
+            None => shown["head"]["repo"] = Value::Null,
+        }
+        shown
+    }
+
     fn repo(&self) -> Value {
         let url = self.repo_url();
         let mut repo = json!({
@@ -194,10 +205,14 @@ impl Names {
         let url = format!("{}/actions/runs/{}", self.repo_url(), run.id);
         let mut head_repository = self.repo();
         head_repository["id"] = run.head_repository_id.into();
+        if run.is_of_deleted_fork {
+            head_repository = Value::Null;
+        }
         let mut shown = json!({
-            "id": run.id, "node_id": format!("WFR_{}", run.id), "name": "qa", "head_branch": "topic",
+            "id": run.id, "node_id": format!("WFR_{}", run.id), "name": "qa",
+            "head_branch": run.branch.as_deref().unwrap_or("topic"),
             "head_sha": run.head_sha, "path": ".github/workflows/qa.yml", "display_title": "A change",
-            "run_number": 1, "run_attempt": 1, "event": run.event.unwrap_or("pull_request"), "status": run.status,
+            "run_number": 1, "run_attempt": run.earlier_attempts + 1, "event": run.event.unwrap_or("pull_request"), "status": run.status,
             "conclusion": run.conclusion, "workflow_id": 3, "url": url, "html_url": url, "pull_requests": [],
             "created_at": TIME, "updated_at": TIME, "run_started_at": run.started_at, "head_commit": null,
             "repository": self.repo(), "head_repository": head_repository,
