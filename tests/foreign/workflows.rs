@@ -41,8 +41,14 @@ fn our_action_and_workflows_are_as_github_reads_them() {
 fn the_workflows_of_the_documentation_are_as_github_reads_them() {
     let home = temp();
     let mut files = Vec::new();
-    for page in ["README.md", "docs/action.md", "docs/attestation.md", "docs/gates-ci.md", "docs/observer.md"]
-    {
+    for page in [
+        "README.md",
+        "docs/action.md",
+        "docs/attestation.md",
+        "docs/forks.md",
+        "docs/gates-ci.md",
+        "docs/observer.md",
+    ] {
         let text = std::fs::read_to_string(ours(page)).unwrap();
         for block in text.split("```yaml").skip(1) {
             let (_, workflow) = block.split_once('\n').unwrap();
@@ -53,7 +59,7 @@ fn the_workflows_of_the_documentation_are_as_github_reads_them() {
             files.push(file);
         }
     }
-    assert_eq!(files.len(), 9);
+    assert_eq!(files.len(), 11);
     if let Some((fine, said)) = parse(&files) {
         assert!(fine, "{said}");
     }

@@ -91,8 +91,14 @@ fn inputs_after<'a>(workflow: &'a str, step: &str) -> Vec<&'a str> {
 #[test]
 fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     let action = read("action.yml");
-    let pages =
-        ["README.md", "docs/action.md", "docs/attestation.md", "docs/gates-ci.md", "docs/observer.md"];
+    let pages = [
+        "README.md",
+        "docs/action.md",
+        "docs/attestation.md",
+        "docs/forks.md",
+        "docs/gates-ci.md",
+        "docs/observer.md",
+    ];
     // A deployment runs another workflow's verdict and not the program.
     let workflows = pages
         .iter()
@@ -114,7 +120,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
         }
         found += 1;
     }
-    assert_eq!(found, 8);
+    assert_eq!(found, 10);
     assert!(inputs.len() >= 3, "{inputs:?}");
     for input in inputs {
         assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
