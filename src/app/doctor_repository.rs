@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::action::CHECK_NAME;
+use super::action::{CHECK_NAME, REVIEWS_CHECK_NAME};
 use super::client::client;
 use super::console;
 use super::exit::{Exit, Failure};
@@ -58,6 +58,7 @@ pub(super) fn check_repository(
         is_own_repository: own_action.lines().any(|line| line == "name: qa-skill"),
         policy: &policy,
         check_name: CHECK_NAME,
+        reviews_check_name: REVIEWS_CHECK_NAME,
         branch: branch_rules(cancellation),
         is_ignored: &|path| setup::is_ignored(path, &|path| files.text(path)),
     });

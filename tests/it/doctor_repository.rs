@@ -249,6 +249,33 @@ fn each_problem_is_reported_alone() {
     assert_eq!(found, ["problem check-run-required:.github/workflows/gate.yml:9"]);
 }
 
+/// Makes the nightly workflow one of the second stage, and leaves models to it.
+const STAGES: [Edit; 4] = [
+    (
+        NIGHT,
+        "  schedule:\n    - cron: 17 3 * * *\n",
+        "  workflow_run: { workflows: [gate], types: [completed] }\n",
+    ),
+    (NIGHT, "      actions: read\n", "      actions: read\n      pull-requests: read\n      checks: write\n"),
+    (NIGHT, "        with:\n          command: drift-check\n          since-days: 14\n", ""),
+    (GATE, "retention-days: 30", "no-model: true"),
+];
+
+#[test]
+fn a_second_stage_needs_its_check_run_its_permissions_and_the_models_for_itself() {
+    let both = ["gate", "qa-skill reviews"];
+    let (found, outcome) = observe(&STAGES, &both, true);
+    assert_eq!(found, [""; 0], "{}", outcome.text());
+    outcome.expect(0);
+    let (found, outcome) = observe(&STAGES, &["gate"], true);
+    assert_eq!(found, [format!("problem reviews-not-required:{NIGHT}:4")], "{}", outcome.text());
+    let (found, _) = observe(&STAGES[..3], &both, true);
+    assert_eq!(found, [format!("problem first-stage-asks:{GATE}:16")]);
+    let (found, _) = observe(&[STAGES[0], STAGES[2], STAGES[3]], &both, true);
+    let missing = format!("problem permission-missing:{NIGHT}:7");
+    assert_eq!(found, [missing.clone(), missing]);
+}
+
 #[test]
 fn rules_that_bind_nobody_are_reported() {
     let unbound = json!({"type": "required_status_checks", "parameters": {

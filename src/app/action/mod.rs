@@ -25,7 +25,7 @@ use serde_json::Value;
 use self::commits::{Base, Sources};
 use self::last_line::last_line;
 use self::live_status::StepCounter;
-pub(super) use self::publication::CHECK_NAME;
+pub(super) use self::publication::{CHECK_NAME, REVIEWS_CHECK_NAME};
 use self::publication::{Publication, Published};
 use self::surfaces::{Outputs, Runner, annotate, print_quoting};
 use self::turn_before::WrittenLedger;

@@ -30,7 +30,7 @@ use qa_run::ports::{Cancellation, Close, Ending, NoVerdict, Objects};
 /// The name of the check run, unlike the name of any job.
 pub(crate) const CHECK_NAME: &str = "qa-skill verdict";
 /// The name of the check run of the stage for reviews, which stands beside the job of the first stage.
-const REVIEWS_CHECK_NAME: &str = "qa-skill reviews";
+pub(crate) const REVIEWS_CHECK_NAME: &str = "qa-skill reviews";
 /// Author of texts that the job's own token writes.
 pub(super) const COMMENT_AUTHOR: &str = "github-actions[bot]";
 /// Age at which an unfinished check run of our app counts as abandoned. It exceeds the default deadline of a run.

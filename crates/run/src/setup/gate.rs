@@ -54,8 +54,42 @@ impl Gate<'_, '_> {
         self.check_triggers(setup, found);
         self.check_inputs(found);
         self.check_skips(found);
-        self.check_permissions(setup, found);
+        let mut needed = vec![("contents", Access::Read), ("checks", Access::Write)];
+        // The observer finds the turn before by its artifact.
+        needed.extend(setup.policy.observer.as_ref().map(|_| ("actions", Access::Read)));
+        self.check_permissions(&needed, found);
         self.check_concurrency(found);
+    }
+
+    /// Checks a step of the second stage, whose check run is the only check of the head that it has.
+    pub(super) fn check_second_stage(&self, setup: &Setup<'_>, found: &mut Vec<Observation>) {
+        let name = self.input("check-name").unwrap_or_else(|| setup.reviews_check_name.to_owned());
+        if let Ok(rules) = &setup.branch
+            && !rules.required.contains_key(&name)
+        {
+            found.push(self.problem(
+                "reviews-not-required",
+                self.job.id_span,
+                format!("the check run `{name}` of the second stage is not a required status check of the default branch"),
+                "add it to the required status checks, with GitHub Actions as its source",
+            ));
+        }
+        self.check_inputs(found);
+        let needed = ["contents", "actions", "pull-requests"].map(|scope| (scope, Access::Read));
+        self.check_permissions(&[&needed[..], &[("checks", Access::Write)]].concat(), found);
+    }
+
+    /// Checks that a step before a second stage leaves models to that.
+    pub(super) fn check_first_stage(&self, found: &mut Vec<Observation>) {
+        if self.is_on("no-model") {
+            return;
+        }
+        found.push(self.problem(
+            "first-stage-asks",
+            self.step.value.span(),
+            "the first stage sends requests to models too, where it has a key, and the second stage sends them again",
+            "set `no-model: true` in the first stage, and give the key to the second alone",
+        ));
     }
 
     pub(super) fn check_pin(&self, found: &mut Vec<Observation>) {
@@ -221,7 +255,7 @@ impl Gate<'_, '_> {
         }
     }
 
-    fn check_permissions(&self, setup: &Setup<'_>, found: &mut Vec<Observation>) {
+    fn check_permissions(&self, needed: &[(&str, Access)], found: &mut Vec<Observation>) {
         let Some(permissions) = self.job.permissions.as_ref().or(self.workflow.permissions.as_ref()) else {
             let message =
                 "the job has no `permissions`, so its token has whatever the repository gives by default";
@@ -230,10 +264,7 @@ impl Gate<'_, '_> {
             return;
         };
         let place = permissions.value.span();
-        let mut needed = vec![("contents", Access::Read), ("checks", Access::Write)];
-        // The observer finds the turn before by its artifact.
-        needed.extend(setup.policy.observer.as_ref().map(|_| ("actions", Access::Read)));
-        for (scope, access) in needed {
+        for &(scope, access) in needed {
             if granted(permissions, scope) < access {
                 let word = if access == Access::Read { "read" } else { "write" };
                 let message = format!("the job lacks `{scope}: {word}`");

@@ -18,6 +18,8 @@ use qa_reading::workflow::{Job, Reference, Step, Value, Workflow};
 pub const WORKFLOWS: &str = ".github/workflows";
 /// Places of CODEOWNERS, the first that is there counts.
 pub const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+/// Event of the second stage.
+const SECOND_STAGE_EVENT: &str = "workflow_run";
 /// Name of the action's repository.
 const ACTION: &str = "qa-skill";
 /// Default of the input `since-days` of a drift check.
@@ -33,6 +35,8 @@ pub struct Setup<'a> {
     pub policy: &'a Policy,
     /// Name of the check run that the action makes; no rule may require it.
     pub check_name: &'a str,
+    /// Name of the check run that the second stage makes, which a rule has to require.
+    pub reviews_check_name: &'a str,
     /// Rules of the default branch, or the reason why they could not be read.
     pub branch: Result<BranchRules, String>,
     /// Tells whether git ignores a path.
@@ -82,7 +86,7 @@ pub enum Kind {
 
 /// Checks a setup. Empty where nothing is wrong and everything could be seen.
 pub fn check(setup: &Setup<'_>) -> Vec<Observation> {
-    let mut survey = Survey::default();
+    let mut survey = Survey { has_second_stage: has_second_stage(setup), ..Survey::default() };
     for (path, text) in setup.workflows {
         if !survey.inspect_workflow(setup, path, text.as_deref()) {
             survey.found.push(unread(path));
@@ -113,10 +117,23 @@ pub fn check(setup: &Setup<'_>) -> Vec<Observation> {
     found
 }
 
+/// Returns whether a workflow that runs the action starts when another one ends.
+fn has_second_stage(setup: &Setup<'_>) -> bool {
+    setup.workflows.iter().filter_map(|(_, text)| text.as_deref()).any(|text| {
+        let Ok(document) = Document::parse(Format::Yaml, text) else { return false };
+        let Ok(workflow) = Workflow::parse(&document) else { return false };
+        let steps = workflow.jobs.iter().flat_map(|job| &job.steps);
+        workflow.trigger(SECOND_STAGE_EVENT).is_some()
+            && steps.into_iter().any(|step| is_ours(step, setup.is_own_repository))
+    })
+}
+
 /// Observations of all workflows, and what is compared between them.
 #[derive(Default)]
 struct Survey {
     found: Vec<Observation>,
+    /// True if a workflow judges the reviews of finished runs.
+    has_second_stage: bool,
     /// Number of steps that judge pull requests.
     gates: usize,
     /// Names of the checks of their jobs, with the places of the jobs.
@@ -173,9 +190,15 @@ impl Survey {
                 self.gates += 1;
                 self.names.push((check_name(gate.job), gate.place(gate.job.id_span)));
                 gate.check(setup, &mut self.found);
+                if self.has_second_stage {
+                    gate.check_first_stage(&mut self.found);
+                }
                 if let Some(days) = gate.number("retention-days") {
                     self.retentions.push(Retention { days, place: gate.place(gate.step.value.span()) });
                 }
+            }
+            None | Some("check") if gate.workflow.trigger(SECOND_STAGE_EVENT).is_some() => {
+                gate.check_second_stage(setup, &mut self.found);
             }
             _ => {}
         }
