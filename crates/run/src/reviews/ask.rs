@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::earlier::{self, StoredHunk};
 use super::judge::Judging;
+use super::request::{Question, SentRequest};
 use super::{Request, Reviews, record};
 use crate::ask::ModelRequest;
 use crate::http::{Http, HttpError};
@@ -133,6 +134,16 @@ pub struct PullRequestBudget {
     pub max_micro_usd: u64,
 }
 
+/// Reply that is wanted.
+struct Ask<'q> {
+    question: &'q dyn Question,
+    sample: u64,
+    /// True if PASS needs it.
+    required: bool,
+    /// Maximum cost of a reply, in millionths of a US dollar.
+    cost_bound: u64,
+}
+
 /// One sample of a plan.
 #[derive(Clone, Copy)]
 struct Job<'p> {
@@ -156,7 +167,7 @@ impl ReplyCollector<'_> {
         for Job { plan, .. } in jobs.iter().filter(|job| job.sample == 1) {
             let Some(review) = &plan.review else { continue };
             let Some(request) = self.reviews.request(plan)? else { continue };
-            let Some(key) = (self.key)(request.model.key_variable()) else { continue };
+            let Some(key) = (self.key)(request.sent.model.key_variable()) else { continue };
             if (1..=review.samples).all(|sample| self.stored_reply(&request, sample, &key).is_some()) {
                 continue;
             }
@@ -186,9 +197,17 @@ impl ReplyCollector<'_> {
             let reply = match self.reviews.request(plan)? {
                 Some(request) if over_budget.contains(&plan.plan_ordinal) => {
                     let problem = "the cost limit of this pull request's reviews is reached";
-                    Some(record::refused(&request, sample, Code::BudgetPullRequestExceeded, problem))
+                    Some(record::refused(&request.sent, sample, Code::BudgetPullRequestExceeded, problem))
                 }
-                Some(request) => Some(self.reply(plan, &request, sample)?),
+                Some(request) => {
+                    let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
+                    Some(self.reply(&Ask {
+                        question: &request,
+                        sample,
+                        required: plan.required,
+                        cost_bound: plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples),
+                    })?)
+                }
                 None => None,
             };
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -220,7 +239,7 @@ impl ReplyCollector<'_> {
             return Ok(Vec::new());
         }
         for (plan, request) in self.requests(jobs)? {
-            let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));
+            let key = self.sealing_key(&request);
             let seal = key.as_ref().filter(|_| self.mode != RepliesMode::Replay);
             if seal.is_none() && self.mode != RepliesMode::Replay {
                 continue;
@@ -247,7 +266,7 @@ impl ReplyCollector<'_> {
             return Ok(());
         }
         for (plan, request) in self.requests(jobs)? {
-            let key = (self.key)(request.model.key_variable()).filter(|key| seals(&request, key));
+            let key = self.sealing_key(&request);
             let Some(key) = key else { continue };
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
             for mut findings in
@@ -262,6 +281,11 @@ impl ReplyCollector<'_> {
         Ok(())
     }
 
+    /// Returns the key that findings of a review are sealed with, or `None` where none proves who stored them.
+    fn sealing_key(&self, request: &Request<'_>) -> Option<Secret> {
+        (self.key)(request.sent.model.key_variable()).filter(|key| seals(&request.sent, key))
+    }
+
     fn requests<'j>(&self, jobs: &[Job<'j>]) -> Result<Vec<(&'j LensPlan, Request<'_>)>, PortError> {
         let mut all = Vec::new();
         for Job { plan, .. } in jobs.iter().filter(|job| job.sample == 1) {
@@ -270,10 +294,11 @@ impl ReplyCollector<'_> {
         Ok(all)
     }
 
-    fn reply(&self, plan: &LensPlan, request: &Request<'_>, sample: u64) -> Result<RecordedReply, PortError> {
-        let hash = &request.encoded.request_hash;
+    /// Returns the reply to a request: a stored one, or that of the model.
+    fn reply(&self, ask: &Ask<'_>) -> Result<RecordedReply, PortError> {
+        let (request, sample) = (ask.question.sent(), ask.sample);
         if self.mode == RepliesMode::Replay {
-            return Ok(match self.store.reply(hash, sample, None) {
+            return Ok(match self.store.reply(&request.encoded.request_hash, sample, None) {
                 Some(stored) => stored,
                 None => record::refused(
                     request,
@@ -290,10 +315,10 @@ impl ReplyCollector<'_> {
             let problem = format!("{} is not set, so nothing was sent", request.model.key_variable());
             return Ok(record::refused(request, sample, Code::ProviderAuthError, &problem));
         };
-        if let Some(stored) = self.stored_reply(request, sample, &key) {
+        if let Some(stored) = self.stored_reply(ask.question, sample, &key) {
             return Ok(stored);
         }
-        if !self.cancellation.has_time_for(plan.required) {
+        if !self.cancellation.has_time_for(ask.required) {
             return Ok(record::refused(request, sample, Code::RunDeadlineNear, NO_TIME));
         }
         let model_request = ModelRequest {
@@ -305,34 +330,35 @@ impl ReplyCollector<'_> {
         };
         let exchange = model_request.send(self.http).map_err(cancelled)?;
         let reply = record::sent(request, sample, &exchange, self.secrets);
+        let is_usable = ask.question.accepts(&reply);
         if let Some(budget) = self.budget {
-            let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
-            let bound = plan.max_cost_usd.map_or(0, micro_usd).div_ceil(samples);
-            self.store.add_spent(budget.pull_request, request.spent_micro_usd(&reply, bound), &key);
+            let spent = request.spent_micro_usd(&reply, is_usable, ask.cost_bound);
+            self.store.add_spent(budget.pull_request, spent, &key);
         }
         if reply.response.is_none() && !self.cancellation.has_time_for(true) {
             return Ok(record::refused(request, sample, Code::RunDeadlineNear, NO_TIME));
         }
         // A failure is not stored: the next run may succeed.
-        if self.mode.writes_store() && seals(request, &key) && request.parse_reply(&reply).is_ok() {
+        if self.mode.writes_store() && seals(request, &key) && is_usable {
             self.store.save_reply(&reply, &key);
         }
         Ok(reply)
     }
 
     /// Returns a stored reply that can be used. A failure does not count: the request may succeed now.
-    fn stored_reply(&self, request: &Request<'_>, sample: u64, key: &Secret) -> Option<RecordedReply> {
+    fn stored_reply(&self, question: &dyn Question, sample: u64, key: &Secret) -> Option<RecordedReply> {
+        let request = question.sent();
         if !self.mode.reads_store() || !seals(request, key) {
             return None;
         }
         let stored = self.store.reply(&request.encoded.request_hash, sample, Some(key))?;
-        request.parse_reply(&stored).is_ok().then_some(stored)
+        question.accepts(&stored).then_some(stored)
     }
 }
 
 /// Returns whether a seal with a key proves who stored a reply. The token of a job is readable in every step and differs
 /// from run to run, and a short key can be guessed.
-fn seals(request: &Request<'_>, key: &Secret) -> bool {
+fn seals(request: &SentRequest<'_>, key: &Secret) -> bool {
     const MIN_KEY_BYTES: usize = 16;
     request.model.key_variable() != "GITHUB_TOKEN" && key.expose().len() >= MIN_KEY_BYTES
 }

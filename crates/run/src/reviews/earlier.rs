@@ -45,7 +45,7 @@ pub(super) fn context(
     pull_request: Option<u64>,
 ) -> Sha256Hex {
     let rubric = rubric.map(|rubric| &rubric.rubric_hash);
-    let asked = (&plan.lens_id, &plan.lens_version, &plan.review, &request.model.binding);
+    let asked = (&plan.lens_id, &plan.lens_version, &plan.review, &request.sent.model.binding);
     canonical::digest(&(asked, rubric, pull_request)).expect("a binding has a canonical form")
 }
 

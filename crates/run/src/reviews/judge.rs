@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::earlier::{PlannedHunk, findings_by_hunk, merge_earlier};
 use super::outcome::{ReplyError, ReviewOutcome, SENTENCE};
+use super::request::{self, Question, SentRequest};
 use super::{Evidence, Request, Reviews};
 use crate::ports::PortError;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, RecordedResponse, ReviewRecord,
-    ReviewSample, ReviewUsage, Severity, Side,
+    EarlierHunk, EffectiveModel, LensPlan, RecordedReplies, RecordedReply, ReviewRecord, ReviewSample,
+    Severity, Side,
 };
 use qa_core::calendar::day;
-use qa_core::canonical;
 use qa_core::findings::Statement;
 use qa_core::packet::Packet;
 use qa_core::plan::included_hunks;
@@ -22,7 +22,6 @@ use qa_lenses::reviews::answer::{ModelFinding, locate, parse_answer};
 use qa_lenses::reviews::packet::shown_path;
 use qa_lenses::reviews::plain::plain;
 use qa_providers::contract::Reply;
-use qa_providers::outcome;
 
 /// Largest distance of two findings that are merged, in lines.
 pub(super) const NEAR_LINES: u64 = 3;
@@ -57,82 +56,24 @@ struct FindingPlace {
     quote: String,
 }
 
+impl Question for Request<'_> {
+    fn sent(&self) -> &SentRequest<'_> {
+        &self.sent
+    }
+
+    fn accepts(&self, reply: &RecordedReply) -> bool {
+        self.parse_reply(reply).is_ok()
+    }
+}
+
 impl Request<'_> {
     /// Parses a recorded reply, whether it was received in this run or an earlier one.
     pub(super) fn parse_reply(&self, recorded: &RecordedReply) -> Result<ParsedReply, ReplyError> {
-        let Some(response) = &recorded.response else {
-            return Err(ReplyError {
-                code: recorded.code.unwrap_or(Code::InternalError),
-                problem: recorded.problem.clone().unwrap_or_default(),
-            });
-        };
-        let decoded = outcome::decode(
-            self.model.provider,
-            response.status,
-            |name| recorded_header(response, name),
-            response.body.as_bytes(),
-        );
-        // The error quotes the reply, so its text is cleaned.
-        let reply = decoded
-            .map_err(|failed| ReplyError { code: failed.code, problem: plain(&failed.message, SENTENCE) })?;
-        if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
-        {
-            let wanted = &self.model.binding.model_id;
-            return Err(ReplyError::invalid(&format!("{echoed} answered in the place of {wanted}")));
-        }
+        let reply = self.sent.decode(recorded)?;
         let findings =
             parse_answer(&reply.text, &self.rule_ids).map_err(|error| ReplyError::invalid(&error))?;
         Ok(ParsedReply { reply, findings })
     }
-
-    /// Returns whether a record is of this request and consistent in itself.
-    fn matches(&self, recorded: &RecordedReply) -> bool {
-        let last = recorded.attempts.last().and_then(|attempt| attempt.status);
-        recorded.surface == self.model.provider.spec().surface
-            && recorded.request_body_sha256 == canonical::sha256(&self.encoded.body)
-            && recorded.response.as_ref().map(|response| response.status) == last
-            && recorded.response.is_some() != recorded.code.is_some()
-    }
-
-    /// Returns the cost of a reply by the provider's price list, in millionths of a US dollar. A successful response that
-    /// cannot be used is billed too, so it counts as `bound`; a response with an error status costs nothing.
-    pub(super) fn spent_micro_usd(&self, recorded: &RecordedReply, bound: u64) -> u64 {
-        let is_billed =
-            recorded.response.as_ref().is_some_and(|response| (200..300).contains(&response.status));
-        match self.parse_reply(recorded) {
-            Ok(parsed) => self.usage(&parsed.reply).cost_micro_usd.unwrap_or(bound),
-            Err(_) if is_billed => bound,
-            Err(_) => 0,
-        }
-    }
-
-    fn effective_model(reply: &Reply) -> EffectiveModel {
-        let echoed = reply.echoed.clone();
-        EffectiveModel {
-            model: echoed.model,
-            temperature: echoed.temperature,
-            top_p: echoed.top_p,
-            effort: echoed.effort,
-            service_tier: echoed.service_tier,
-            system_fingerprint: echoed.system_fingerprint,
-        }
-    }
-
-    fn usage(&self, reply: &Reply) -> ReviewUsage {
-        let used = reply.usage;
-        ReviewUsage {
-            input_tokens: used.input,
-            cached_input_tokens: used.cached_input,
-            cache_write_tokens: used.cache_write,
-            output_tokens: used.output,
-            reasoning_tokens: used.reasoning,
-            cost_micro_usd: self.model.cost_micro_usd(reply.echoed.service_tier.as_deref(), used),
-        }
-    }
-}
-
-fn recorded_header(response: &RecordedResponse, name: &str) -> Option<String> {
-    response.headers.iter().find(|header| header.name == name).map(|header| header.value.clone())
 }
 
 /// Replies to a plan, merged.
@@ -174,7 +115,7 @@ pub fn findings_by_sample(
     let Some(review) = &plan.review else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for sample in 1..=review.samples {
-        let Some(recorded) = find_reply(replies, &request.encoded.request_hash, sample) else {
+        let Some(recorded) = find_reply(replies, &request.sent.encoded.request_hash, sample) else {
             all.push(Err(Code::ReplayRecordingMissing));
             continue;
         };
@@ -226,7 +167,7 @@ impl Judging<'_, '_> {
         if outcome.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
             outcome.warnings.insert(Code::ReviewLate);
         }
-        if request.model.retires_by(&day(self.reviews.change_set.base_time + SOON_SECONDS)) {
+        if request.sent.model.retires_by(&day(self.reviews.change_set.base_time + SOON_SECONDS)) {
             outcome.warnings.insert(Code::ModelRetiring);
         }
         if !request.cleaned.is_nothing() {
@@ -235,7 +176,7 @@ impl Judging<'_, '_> {
         }
         outcome.sum_usage(&request, &samples, unverified);
         outcome.record = Some(ReviewRecord {
-            request_hash: request.encoded.request_hash.clone(),
+            request_hash: request.sent.encoded.request_hash.clone(),
             samples,
             unverified,
             canary_found: request.planted.is_some().then_some(canary_found),
@@ -274,8 +215,8 @@ impl Judging<'_, '_> {
         };
         let Some(review) = &plan.review else { return Ok(replies) };
         for sample in 1..=review.samples {
-            let recorded = find_reply(self.replies, &request.encoded.request_hash, sample);
-            let recorded = recorded.filter(|recorded| request.matches(recorded));
+            let recorded = find_reply(self.replies, &request.sent.encoded.request_hash, sample);
+            let recorded = recorded.filter(|recorded| request.sent.matches(recorded));
             let parsed = match recorded {
                 Some(recorded) => request.parse_reply(recorded),
                 None => Err(ReplyError {
@@ -292,7 +233,7 @@ impl Judging<'_, '_> {
                         code: Some(error.code),
                         findings: 0,
                         effective: EffectiveModel::default(),
-                        usage: failed_usage(recorded),
+                        usage: request::failed_usage(recorded),
                     });
                 }
             }
@@ -321,8 +262,8 @@ impl Judging<'_, '_> {
         replies.samples.push(ReviewSample {
             code: None,
             findings: findings.len() as u64,
-            effective: Request::effective_model(reply),
-            usage: request.usage(reply),
+            effective: request::effective_model(reply),
+            usage: request.sent.usage(reply),
         });
         for finding in findings {
             match self.locate(plan, &finding)? {
@@ -381,22 +322,6 @@ fn find_reply<'r>(
     sample: u64,
 ) -> Option<&'r RecordedReply> {
     replies.replies.iter().find(|reply| (&reply.request_hash, reply.sample) == (request, sample))
-}
-
-/// Returns the usage of a sample without a usable reply: unknown if a request was sent, else zero.
-fn failed_usage(recorded: Option<&RecordedReply>) -> ReviewUsage {
-    if recorded.is_some_and(|reply| !reply.attempts.is_empty()) {
-        return ReviewUsage::default();
-    }
-    let zero = Some(0);
-    ReviewUsage {
-        input_tokens: zero,
-        cached_input_tokens: zero,
-        cache_write_tokens: zero,
-        output_tokens: zero,
-        reasoning_tokens: zero,
-        cost_micro_usd: zero,
-    }
 }
 
 /// Findings of a reply, apart from those about the canary.

@@ -5,6 +5,7 @@ mod earlier;
 mod judge;
 mod outcome;
 mod record;
+mod request;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -13,6 +14,8 @@ pub use ask::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStor
 pub use earlier::StoredHunk;
 pub use judge::{SampleFindings, findings_by_sample};
 pub use outcome::ReviewOutcome;
+
+use request::SentRequest;
 
 use super::gather::Texts;
 use super::ports::PortError;
@@ -35,7 +38,6 @@ use qa_lenses::reviews::question::{Planted, instructions, prompt_template_hash, 
 use qa_lenses::reviews::{self};
 use qa_providers::contract::Prompt;
 use qa_providers::model::Model;
-use qa_providers::request::Encoded;
 
 /// Upper bound of a packet's text around the blocks of its files, a canary included, in bytes.
 const FENCE_BYTES: u64 = 2048;
@@ -60,8 +62,7 @@ struct NamedModel<'a> {
 /// Request of a plan to a model.
 pub(crate) struct Request<'r> {
     pub(crate) spec: &'static ReviewSpec,
-    pub(crate) model: &'r Model,
-    pub(crate) encoded: Encoded,
+    pub(crate) sent: SentRequest<'r>,
     pub(crate) cleaned: Cleaned,
     pub(crate) planted: Option<Planted>,
     /// Rules that a reply may name.
@@ -166,8 +167,7 @@ impl<'a> Reviews<'a> {
         };
         Ok(Some(Request {
             spec,
-            model,
-            encoded: model.request(&prompt),
+            sent: SentRequest { model, encoded: model.request(&prompt) },
             cleaned: question.cleaned,
             planted: question.planted,
             rule_ids: rule_ids(spec, self.rubric),

@@ -61,12 +61,12 @@ impl ReplyError {
 
 impl ReviewOutcome {
     pub(super) fn add_reply(&mut self, request: &Request<'_>, reply: &Reply, findings: &[ModelFinding]) {
-        if reply.echoed.model.as_ref().is_some_and(|echoed| request.model.is_alias_of(echoed)) {
+        if reply.echoed.model.as_ref().is_some_and(|echoed| request.sent.model.is_alias_of(echoed)) {
             self.warnings.insert(Code::ModelAliasUnpinned);
         }
         self.responses.push(NormalizedReply {
-            surface: request.model.provider.spec().surface,
-            requested_model: request.model.binding.model_id.clone(),
+            surface: request.sent.model.provider.spec().surface,
+            requested_model: request.sent.model.binding.model_id.clone(),
             echoed_model: reply.echoed.model.clone(),
             outcome: None,
             parsed_output: Some(findings.to_vec()),
@@ -78,8 +78,8 @@ impl ReviewOutcome {
         let problem = qa_core::masking::sanitize_cut(&error.problem, SENTENCE);
         self.summary.push(format!("answer {sample}: {}: {problem}", error.code));
         self.responses.push(NormalizedReply {
-            surface: request.model.provider.spec().surface,
-            requested_model: request.model.binding.model_id.clone(),
+            surface: request.sent.model.provider.spec().surface,
+            requested_model: request.sent.model.binding.model_id.clone(),
             echoed_model: None,
             outcome: Some(error.code),
             parsed_output: None,
@@ -113,7 +113,7 @@ impl ReviewOutcome {
             0,
             format!(
                 "{} answered {answered} of {}: {findings} {noun}, {unverified} without proof; {} tokens in, {} out, {cost_text}",
-                request.model.binding.model_id,
+                request.sent.model.binding.model_id,
                 samples.len(),
                 count_text(input),
                 count_text(output),

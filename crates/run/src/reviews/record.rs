@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Request;
+use super::request::SentRequest;
 use crate::ask::{ModelExchange, ModelResponse};
 
 use qa_contracts::codes::Code;
@@ -33,7 +33,7 @@ const MIN_KEY_BYTES: usize = 12;
 
 /// Records a request that was sent.
 pub(super) fn sent(
-    request: &Request<'_>,
+    request: &SentRequest<'_>,
     sample: u64,
     exchange: &ModelExchange,
     keys: &[Secret],
@@ -50,11 +50,11 @@ pub(super) fn sent(
 }
 
 /// Records a request that was not sent, with the reason.
-pub(super) fn refused(request: &Request<'_>, sample: u64, code: Code, problem: &str) -> RecordedReply {
+pub(super) fn refused(request: &SentRequest<'_>, sample: u64, code: Code, problem: &str) -> RecordedReply {
     RecordedReply { code: Some(code), problem: Some(problem.to_owned()), ..empty_record(request, sample) }
 }
 
-fn empty_record(request: &Request<'_>, sample: u64) -> RecordedReply {
+fn empty_record(request: &SentRequest<'_>, sample: u64) -> RecordedReply {
     RecordedReply {
         request_hash: request.encoded.request_hash.clone(),
         sample,
