@@ -15,7 +15,7 @@ pub const SCHEMA_NAME: &str = "findings";
 /// The most findings that one answer may hold.
 const MOST_FINDINGS: usize = 200;
 /// The longest text in a finding, in bytes.
-const LONGEST_TEXT: usize = 4_000;
+pub(super) const LONGEST_TEXT: usize = 4_000;
 /// The last line that a finding may name.
 const LAST_LINE: u64 = 1 << 31;
 /// The most of an answer that an error repeats, in characters.
@@ -83,7 +83,7 @@ pub fn schema(rule_ids: &[&str]) -> Value {
 }
 
 /// Returns an object of exactly these members.
-fn object(properties: Value) -> Value {
+pub(super) fn object(properties: Value) -> Value {
     let required: Vec<&String> =
         properties.as_object().into_iter().flat_map(|members| members.keys()).collect();
     json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
@@ -109,7 +109,7 @@ pub fn parse_answer(text: &str, rule_ids: &[&str]) -> Result<Vec<ModelFinding>, 
 }
 
 /// Returns the part of an answer that an error may repeat; it is as hostile as the change that it is about.
-fn repeated(text: &str) -> String {
+pub(super) fn repeated(text: &str) -> String {
     plain(text, REPEATED)
 }
 
@@ -203,6 +203,46 @@ impl<'a> Quote<'a> {
     }
 }
 
+/// Returns the parts of a schema that some provider refuses.
+#[cfg(test)]
+pub(super) fn outside_the_subset(schema: &Value) -> Vec<String> {
+    const KNOWN: &[&str] =
+        &["additionalProperties", "anyOf", "description", "enum", "items", "properties", "required", "type"];
+    let Some(members) = schema.as_object() else { return vec![format!("{schema} is no object")] };
+    let mut faults: Vec<String> =
+        members.keys().filter(|key| !KNOWN.contains(&key.as_str())).cloned().collect();
+    let kind = members.get("type");
+    if kind.is_some_and(|kind| !kind.is_string()) {
+        faults.push("a type is not one word".to_owned());
+    }
+    if kind.is_some() == members.contains_key("anyOf") {
+        faults.push(format!("not either a type or a choice: {schema}"));
+    }
+    if let Some(words) = members.get("enum") {
+        let words = words.as_array().cloned().unwrap_or_default();
+        if kind != Some(&json!("string")) || words.is_empty() || !words.iter().all(Value::is_string) {
+            faults.push("an enum is not of words".to_owned());
+        }
+    }
+    let properties = members.get("properties").and_then(Value::as_object);
+    if kind == Some(&json!("object")) {
+        let names: Vec<&String> = properties.into_iter().flat_map(|members| members.keys()).collect();
+        if members.get("required") != Some(&json!(names)) {
+            faults.push("not every member is required".to_owned());
+        }
+        if members.get("additionalProperties") != Some(&json!(false)) {
+            faults.push("an object is open".to_owned());
+        }
+    }
+    if kind == Some(&json!("array")) && !members.contains_key("items") {
+        faults.push("an array of anything".to_owned());
+    }
+    let choices = members.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    let inner = properties.into_iter().flat_map(|members| members.values());
+    faults.extend(choices.chain(inner).chain(members.get("items")).flat_map(outside_the_subset));
+    faults
+}
+
 #[cfg(test)]
 mod tests {
     use std::ops::RangeInclusive;
@@ -237,53 +277,6 @@ mod tests {
             summary: "It is wrong.".to_owned(),
             suggestion: None,
         }
-    }
-
-    /// Returns the parts of a schema that some provider refuses.
-    fn outside_the_subset(schema: &Value) -> Vec<String> {
-        const KNOWN: &[&str] = &[
-            "additionalProperties",
-            "anyOf",
-            "description",
-            "enum",
-            "items",
-            "properties",
-            "required",
-            "type",
-        ];
-        let Some(members) = schema.as_object() else { return vec![format!("{schema} is no object")] };
-        let mut faults: Vec<String> =
-            members.keys().filter(|key| !KNOWN.contains(&key.as_str())).cloned().collect();
-        let kind = members.get("type");
-        if kind.is_some_and(|kind| !kind.is_string()) {
-            faults.push("a type is not one word".to_owned());
-        }
-        if kind.is_some() == members.contains_key("anyOf") {
-            faults.push(format!("not either a type or a choice: {schema}"));
-        }
-        if let Some(words) = members.get("enum") {
-            let words = words.as_array().cloned().unwrap_or_default();
-            if kind != Some(&json!("string")) || words.is_empty() || !words.iter().all(Value::is_string) {
-                faults.push("an enum is not of words".to_owned());
-            }
-        }
-        let properties = members.get("properties").and_then(Value::as_object);
-        if kind == Some(&json!("object")) {
-            let names: Vec<&String> = properties.into_iter().flat_map(|members| members.keys()).collect();
-            if members.get("required") != Some(&json!(names)) {
-                faults.push("not every member is required".to_owned());
-            }
-            if members.get("additionalProperties") != Some(&json!(false)) {
-                faults.push("an object is open".to_owned());
-            }
-        }
-        if kind == Some(&json!("array")) && !members.contains_key("items") {
-            faults.push("an array of anything".to_owned());
-        }
-        let choices = members.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-        let inner = properties.into_iter().flat_map(|members| members.values());
-        faults.extend(choices.chain(inner).chain(members.get("items")).flat_map(outside_the_subset));
-        faults
     }
 
     #[test]

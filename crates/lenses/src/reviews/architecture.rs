@@ -71,6 +71,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "        pass",
                 "    return number",
             ],
+            claim: "A number is returned although the invoice may not have been stored.",
             faulty: 4..=8,
         },
         Canary {
@@ -90,6 +91,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "",
                 "module.exports = {}Checkout;",
             ],
+            claim: "Requests at the same time share one customer.",
             faulty: 3..=9,
         },
     ],

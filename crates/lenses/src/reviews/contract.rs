@@ -24,12 +24,13 @@ pub struct ReviewSpec {
 #[derive(Debug)]
 pub(crate) struct Canary {
     /// The rule that it breaks; a model may call it by another one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "it says what the lines are about"))]
     pub(crate) rule: &'static str,
     /// The ending of its file.
     pub(crate) extension: &'static str,
     /// Its lines. `{}` stands for a word that differs from change to change.
     pub(crate) lines: &'static [&'static str],
+    /// What is wrong with them, in one sentence.
+    pub(crate) claim: &'static str,
     /// The faulty lines, counted from 1.
     pub(crate) faulty: std::ops::RangeInclusive<u64>,
 }

@@ -3,6 +3,7 @@
 pub mod answer;
 mod architecture;
 pub mod clean;
+pub mod confirm;
 mod consistency;
 pub mod contract;
 pub mod packet;

@@ -59,6 +59,28 @@ pub fn file_block(packet: &Packet<'_>) -> FileBlock {
     FileBlock { text, cleaned }
 }
 
+/// Returns a line of head as a model sees it, trimmed, or `None` if no hunk of the packet has it.
+pub(super) fn shown_line(packet: &Packet<'_>, number: u64) -> Option<String> {
+    let is_markup = clean::is_markup(&packet.path().to_text());
+    packet.hunks().find_map(|hunk| {
+        let lines = show(&hunk, is_markup).head;
+        let found = lines.into_iter().find(|line| line.line.number == number)?;
+        Some(found.shown.trim().to_owned())
+    })
+}
+
+/// Returns all lines of a packet as a model sees them, removed ones too.
+pub(super) fn shown_lines(packet: &Packet<'_>) -> Vec<String> {
+    let is_markup = clean::is_markup(&packet.path().to_text());
+    let mut lines = Vec::new();
+    for hunk in packet.hunks() {
+        let shown = show(&hunk, is_markup);
+        lines.extend(shown.head.into_iter().map(|line| line.shown));
+        lines.extend(shown.removed);
+    }
+    lines
+}
+
 /// Returns a packet: blocks between two lines that no text inside can repeat.
 ///
 /// Both lines carry digits of a hash over everything between them, which the author of the text cannot predict.
@@ -83,7 +105,7 @@ pub fn shown_path(path: &RepoPath) -> String {
     shown
 }
 
-fn quoted_path(path: &RepoPath) -> String {
+pub(super) fn quoted_path(path: &RepoPath) -> String {
     serde_json::Value::from(shown_path(path)).to_string()
 }
 

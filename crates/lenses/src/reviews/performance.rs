@@ -72,6 +72,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "        lines.extend(rows.fetchall())",
                 "    return lines",
             ],
+            claim: "Every order costs a query of its own.",
             faulty: 4..=8,
         },
         Canary {
@@ -91,6 +92,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "",
                 "module.exports = {}Addresses;",
             ],
+            claim: "Every row searches all addresses that were found so far.",
             faulty: 4..=7,
         },
     ],

@@ -18,7 +18,7 @@ const WORDS: [&str; 16] = [
 ];
 
 /// Returns whether a path is one of the change.
-type Taken<'t> = &'t dyn Fn(&str) -> bool;
+pub(super) type Taken<'t> = &'t dyn Fn(&str) -> bool;
 
 /// A request to a model.
 pub struct Question {
@@ -39,11 +39,15 @@ pub struct Question {
 pub struct Planted {
     /// Its file, which the change does not have.
     pub path: String,
+    /// The rule that it breaks.
+    pub(super) rule: &'static str,
+    /// Its fault, in one sentence.
+    pub(super) claim: &'static str,
     /// The lines of its fault.
     lines: std::ops::RangeInclusive<u64>,
     /// The text of those lines.
-    faulty: Vec<String>,
-    block: String,
+    pub(super) faulty: Vec<String>,
+    pub(super) block: String,
 }
 
 impl Planted {
@@ -54,6 +58,13 @@ impl Planted {
             && said.start_line <= *self.lines.end()
             && said.end_line >= *self.lines.start()
             && quoted.is_some_and(|quote| self.faulty.iter().any(|line| line.contains(quote)))
+    }
+
+    /// Returns the line that a claim about its fault names, with its text: the longest, which says most.
+    pub(super) fn claimed_line(&self) -> (u64, &str) {
+        let lines = self.lines.clone().zip(&self.faulty);
+        let longest = lines.max_by_key(|(_, line)| line.len());
+        longest.map_or((1, ""), |(number, line)| (number, line.trim()))
     }
 }
 
@@ -123,7 +134,7 @@ fn numbers(seed: &Sha256Hex) -> [usize; 4] {
         .map(|at| usize::from_str_radix(&seed.as_str()[at..at + 4], 16).expect("a digest is hexadecimal"))
 }
 
-fn planted(canaries: &'static [Canary], seed: &Sha256Hex, is_taken: Taken<'_>) -> Option<Planted> {
+pub(super) fn planted(canaries: &'static [Canary], seed: &Sha256Hex, is_taken: Taken<'_>) -> Option<Planted> {
     let [which, first, _, second] = numbers(seed);
     let canary = canaries.get(which % canaries.len().max(1))?;
     let (first, second) = (WORDS[first % WORDS.len()], WORDS[second % WORDS.len()]);
@@ -142,7 +153,8 @@ fn planted(canaries: &'static [Canary], seed: &Sha256Hex, is_taken: Taken<'_>) -
     }
     let faulty = (1..).zip(text).filter(|(number, _)| canary.faulty.contains(number));
     let faulty = faulty.map(|(_, line)| line).collect();
-    Some(Planted { path, lines: canary.faulty.clone(), faulty, block })
+    let Canary { rule, claim, .. } = *canary;
+    Some(Planted { path, rule, claim, lines: canary.faulty.clone(), faulty, block })
 }
 
 #[cfg(test)]

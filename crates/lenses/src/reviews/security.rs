@@ -75,6 +75,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "    rows = connection.execute(statement).fetchall()",
                 "    return [{\"id\": row[0], \"name\": row[1]} for row in rows]",
             ],
+            claim: "The city that the request names becomes part of the statement.",
             faulty: 3..=5,
         },
         Canary {
@@ -94,6 +95,7 @@ pub(super) static SPEC: ReviewSpec = ReviewSpec {
                 "",
                 "module.exports = {}Download;",
             ],
+            claim: "The name in the request may lead out of the directory of reports.",
             faulty: 8..=9,
         },
     ],
