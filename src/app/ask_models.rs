@@ -17,7 +17,7 @@ use qa_core::plan;
 use qa_core::usage::{micro_usd, usd};
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
-use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector};
+use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector, UsageBound};
 
 /// Time limit of all model requests of a run together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
@@ -54,7 +54,7 @@ pub(crate) fn collect_replies(
         let budget = models.pull_request.zip(policy.max_pull_request_cost_micro_usd);
         let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
         if !no_model && mode != RepliesMode::Replay {
-            write_stderr(&maximum_usage(&requesting));
+            write_stderr(&maximum_usage(&requesting, reviews.confirmation_bound(&plans, &refusals)));
         }
         let root = artifact_root(prepared.request, &opened.repository.root);
         if mode == RepliesMode::Replay {
@@ -114,12 +114,17 @@ fn replies_refused(reason: &str) -> Failure {
     Failure::usage(message, "pass --out with a directory that is not committed")
 }
 
-/// Describes the most that plans may use.
-fn maximum_usage(plans: &[&LensPlan]) -> String {
+/// Describes the most that plans and the confirmation of their findings may use.
+fn maximum_usage(plans: &[&LensPlan], confirmations: Option<UsageBound>) -> String {
+    let confirmations = confirmations.unwrap_or(UsageBound::NONE);
     let requests: u64 = plans.iter().filter_map(|plan| Some(plan.review.as_ref()?.samples)).sum();
+    let requests = requests + confirmations.requests;
     let input: u64 = plans.iter().map(|plan| plan.max_input_tokens).sum();
+    let input = input.saturating_add(confirmations.input_tokens);
     let output: u64 = plans.iter().map(|plan| plan.max_output_tokens).sum();
+    let output = output.saturating_add(confirmations.output_tokens);
     let costs: Option<u64> = plans.iter().map(|plan| plan.max_cost_usd.map(micro_usd)).sum();
+    let costs = costs.zip(confirmations.cost_micro_usd).map(|(plans, rounds)| plans + rounds);
     let cost = match costs {
         Some(cost) => format!("at most {} USD", usd(cost)),
         None => "at an unknown price".to_owned(),

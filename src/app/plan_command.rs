@@ -10,13 +10,15 @@ use super::skill_input::skill_input;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{LensPlan, LensPlanList};
 use qa_core::escape::visible;
+use qa_core::plan::Refusal;
 use qa_core::policy::Policy;
 use qa_core::usage::{micro_usd, usd};
 use qa_core::{canonical, plan};
 use qa_formats::counted;
 use qa_run::keys::key;
-use qa_run::plans::plans;
+use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
+use qa_run::reviews::UsageBound;
 
 /// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,12 +57,18 @@ pub(crate) fn plan_opened(
     if let Shown::Matrix(shards) = shown {
         return matrix(&inputs.change_set.files, shards);
     }
+    if shown == Shown::Cost {
+        let text = prepared.with_planning_ports(cancellation, progress, |ports| {
+            let (plans, policy) = (plans(inputs, ports), &inputs.in_force.policy);
+            let refusals = plan::reserve(&plans, policy);
+            let confirmations = reviews(inputs, ports).confirmation_bound(&plans, &refusals);
+            cost(&plans, &refusals, policy, confirmations)
+        });
+        return Ok(text.into_bytes());
+    }
     let (plans, keyed) = prepared
         .with_planning_ports(cancellation, progress, |ports| (plans(inputs, ports), key(inputs, ports)));
     let execution_key = &keyed.key;
-    if shown == Shown::Cost {
-        return Ok(cost(&plans, &inputs.in_force.policy).into_bytes());
-    }
     if shown == Shown::Json {
         return Ok(document(&LensPlanList { schema_version: Default::default(), lens_plans: plans }));
     }
@@ -94,9 +102,13 @@ fn document(artifact: &impl Serialize) -> Vec<u8> {
 }
 
 /// Describes the maximum usage of each review, and whether the budget allows it. Stored replies cost nothing.
-fn cost(plans: &[LensPlan], policy: &Policy) -> String {
-    let refusals = plan::reserve(plans, policy);
-    let rows = plans.iter().zip(&refusals).filter(|(plan, _)| plan.review.is_some());
+fn cost(
+    plans: &[LensPlan],
+    refusals: &[Option<Refusal>],
+    policy: &Policy,
+    confirmations: Option<UsageBound>,
+) -> String {
+    let rows = plans.iter().zip(refusals).filter(|(plan, _)| plan.review.is_some());
     let mut text = format!(
         "{:<34} {:<12} {:>7} {:>10} {:>10} {:>10}  {}\n",
         "review", "model", "answers", "tokens in", "out", "USD", "budget"
@@ -129,6 +141,15 @@ fn cost(plans: &[LensPlan], policy: &Policy) -> String {
         if refusal.is_none() {
             sum = sum.zip(plan.max_cost_usd.map(micro_usd)).map(|(sum, cost)| sum + cost);
         }
+    }
+    if let Some(bound) = confirmations {
+        let UsageBound { requests, input_tokens, output_tokens, cost_micro_usd } = bound;
+        let price = cost_micro_usd.map_or("unknown".to_owned(), |cost| usd(cost).to_string());
+        text.push_str(&format!(
+            "{:<34} {:<12} {requests:>7} {input_tokens:>10} {output_tokens:>10} {price:>10}  of what is left\n",
+            "confirmation of findings", ""
+        ));
+        sum = sum.zip(cost_micro_usd).map(|(sum, cost)| sum + cost);
     }
     let sum = match sum {
         Some(sum) => format!("{} of {} USD", usd(sum), usd(policy.max_cost_micro_usd)),

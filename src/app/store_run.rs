@@ -16,8 +16,8 @@ use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::limits::RECORDING_CHUNK_BYTES;
 use qa_contracts::v1::{
     ChangeSet, FileText, Hashes, LensPlanList, LensResult, LensResultList, MachineCounters, Metrics,
-    RecordedInputs, Recording, RecordingTag, RunPhase, SkillInput, SkillResult, Statement, Trace, TraceEvent,
-    TraceMachine,
+    RecordedInputs, Recording, RecordingTag, ReviewRecord, RunPhase, SkillInput, SkillResult, Statement,
+    Trace, TraceEvent, TraceMachine,
 };
 use qa_core::attestation::{Judgement, statement};
 use qa_core::findings::{all_places, places};
@@ -403,12 +403,18 @@ fn metrics(record: &RunRecord<'_>) -> Metrics {
         schema_version: Default::default(),
         conclusion: outcome.verdict.conclusion,
         usage_by_plan: asked.iter().map(|(result, _)| (plan_name(result), result.usage.clone())).collect(),
-        turns: asked.iter().map(|(_, review)| review.samples.len() as u64).sum(),
+        turns: asked.iter().map(|(_, review)| answers_of(review)).sum(),
         findings_by_severity,
         plans_by_status,
         aggregate_usage: outcome.verdict.aggregate_usage.clone(),
         machine: record.machine.clone(),
     }
+}
+
+/// Counts the answers of models to a plan and about its findings.
+fn answers_of(review: &ReviewRecord) -> u64 {
+    let rounds = review.confirmations.iter().map(|confirmation| confirmation.rounds.len());
+    (review.samples.len() + rounds.sum::<usize>()) as u64
 }
 
 /// Names the plan of a result: its lens, and the part of it where there are several.

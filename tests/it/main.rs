@@ -76,6 +76,7 @@ mod rehearse;
 mod release;
 mod replay;
 mod reviews;
+mod reviews_confirm;
 mod reviews_live;
 mod route_command;
 #[cfg(target_os = "linux")]

@@ -178,7 +178,10 @@ codes! {
         ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
         ReviewNotAgreed = "REVIEW_NOT_AGREED", Notice, "too few of the model's answers say it, so it does not block";
         ReviewNotAsked = "REVIEW_NOT_ASKED", Degradation, "the run was told to ask no model; leave out `--no-model`";
+        ReviewNotConfirmed = "REVIEW_NOT_CONFIRMED", Degradation, "a finding was to be confirmed by another model and no valid answer came, so it blocks as it would without one; run again, or look at the reason beside it";
+        ReviewRejected = "REVIEW_REJECTED", Notice, "the confirming model and the review's own both reject the finding, so it does not block";
         ReviewTextCleaned = "REVIEW_TEXT_CLEANED", Notice, "hidden characters, comments or alternative texts of the change were kept from the model; look for what they say";
+        ReviewUnstable = "REVIEW_UNSTABLE", Degradation, "the confirming model rejects the finding and the review's own model upholds it, so no two answers in a row agree and it does not block; a person should look at it";
         RubricNotFrozen = "RUBRIC_NOT_FROZEN", UserRecoverable, "the policy names a rubric that is not frozen at the base: missing, of another version or changed afterwards; mine and approve one with `consistency-init` and `consistency-approve`, commit it, and name its version under [consistency]";
         RubricFallen = "RUBRIC_FALLEN", Notice, "conventions in force are no longer kept by the code itself; run `consistency-init`, look at the difference, and approve a new version";
         RubricOld = "RUBRIC_OLD", Notice, "the rubric was mined many merged changes ago and conventions move; run `consistency-init` again, look at the difference, and approve a new version";

@@ -420,8 +420,29 @@ fn reviews_answered(subject: &Subject<'_>) -> CrossCheckItem {
             }
             _ => false,
         };
-        (!is_answered).then(|| format!("{} is complete without all of its answers", plan.lens_id))
+        if !is_answered {
+            return Some(format!("{} is complete without all of its answers", plan.lens_id));
+        }
+        let unproven = result.findings.iter().find(|finding| !has_proven_rejection(finding, result))?;
+        Some(format!("{} does not block, and no two models reject it", rule_at_place(unproven)))
     })
+}
+
+/// Returns whether a finding that models keep from blocking has the answers for that in its result.
+fn has_proven_rejection(finding: &Finding, result: &LensResult) -> bool {
+    let expected = match finding.codes.as_slice() {
+        codes if codes.contains(&Code::ReviewRejected) => [Some(false), Some(false)],
+        codes if codes.contains(&Code::ReviewUnstable) => [Some(false), Some(true)],
+        _ => return true,
+    };
+    let subject = report_subject(finding);
+    let rule = if subject.is_empty() { finding.rule_id.as_str() } else { subject };
+    let confirmations = result.review.iter().flat_map(|review| &review.confirmations);
+    let mut about = confirmations.filter(|confirmation| {
+        (confirmation.rule_id.as_str(), &confirmation.file, confirmation.line)
+            == (rule, &finding.file, finding.start_line)
+    });
+    about.any(|confirmation| confirmation.rounds.iter().map(|round| round.upheld).eq(expected))
 }
 
 #[cfg(test)]

@@ -109,13 +109,14 @@ impl Execution<'_> {
             gate_looks: BTreeMap::new(),
             durations: BTreeMap::new(),
         };
+        let mut reviewed = self.replies.judge_replies(plans, &refusals)?;
         let mut by_plan: BTreeMap<usize, (LensSweep, MovedCounts)> =
             positions.into_iter().zip(swept.into_iter().zip(moved)).collect();
         for (index, plan) in plans.iter().enumerate() {
             let refusal = refusals[index];
             let report = match PlanKind::from_lens_id(&plan.lens_id) {
                 PlanKind::Gate(gate) => self.report_gate(gate, plan, &mut executed),
-                PlanKind::Review => self.report_review(plan, refusal)?,
+                PlanKind::Review => self.report_review(plan, reviewed.remove(&index)),
                 PlanKind::Lens => {
                     let (swept, moved) = by_plan.remove(&index).unwrap_or_default();
                     self.report_lens(plan, swept, moved, &mut executed)?
@@ -212,16 +213,10 @@ impl Execution<'_> {
         }
     }
 
-    /// Reports the findings in the replies to a review.
-    fn report_review(
-        &self,
-        plan: &LensPlan,
-        refusal: Option<plan::Refusal>,
-    ) -> Result<PlanReport, PortError> {
-        let outcome = match refusal {
-            None => self.replies.judge_replies(plan)?,
-            Some(_) => reviews::ReviewOutcome::default(),
-        };
+    /// Reports the findings in the replies to a review; a refused one has no outcome.
+    fn report_review(&self, plan: &LensPlan, outcome: Option<reviews::ReviewOutcome>) -> PlanReport {
+        let is_admitted = outcome.is_some();
+        let outcome = outcome.unwrap_or_default();
         let response_hash = outcome.response_hash();
         let Completeness { mut status, mut errors } = self.completeness(plan);
         if outcome.is_doubtful {
@@ -234,14 +229,14 @@ impl Execution<'_> {
         errors.extend(outcome.errors);
         let mut warnings = outcome.warnings;
         warnings.extend(planning_warnings(plan));
-        let inspected = match refusal {
-            None if status != LensStatus::Failed => self.included(plan),
-            _ => self.nothing_inspected(),
+        let inspected = match is_admitted && status != LensStatus::Failed {
+            true => self.included(plan),
+            false => self.nothing_inspected(),
         };
         let mut summary = outcome.summary;
         summary.push(inspection_summary(plan, &inspected));
-        Ok(PlanReport {
-            statements: outcome.statements,
+        PlanReport {
+            statements: outcome.statements.into_iter().map(|reviewed| reviewed.statement).collect(),
             moved: MovedCounts::default(),
             inspected,
             status,
@@ -252,7 +247,7 @@ impl Execution<'_> {
             audit: None,
             response_hash,
             review: outcome.record,
-        })
+        }
     }
 
     /// Reports the drafts of a lens, each with its evidence checked, and surveys the base where a rule is a ratchet.

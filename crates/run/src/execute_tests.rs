@@ -241,7 +241,7 @@ fn run(lens: &'static dyn Lens, policy: &str, adjust: impl Fn(&mut LensPlan)) ->
             key: &qa_core::canonical::sha256(b"").into(),
         },
         replies: crate::reviews::Evidence {
-            reviews: crate::reviews::Reviews::new(&policy, &change_set, &texts, None),
+            reviews: crate::reviews::Reviews::new(&policy, &[], &change_set, &texts, None),
             replies: &RecordedReplies::default(),
         },
         lens: &|_| Some(lens),

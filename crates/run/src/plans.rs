@@ -42,7 +42,13 @@ fn any_lens_needs_whole_file(has_rubric: bool, file: &ChangedFile, hunks: &FileT
 /// Returns the reviews of a run, each with its model.
 pub fn reviews<'a>(inputs: &'a Inputs, ports: &Ports<'a>) -> Reviews<'a> {
     let in_force = &inputs.in_force;
-    Reviews::new(&in_force.policy, &inputs.change_set, ports.texts, in_force.rubric.as_ref())
+    Reviews::new(
+        &in_force.policy,
+        &in_force.waivers,
+        &inputs.change_set,
+        ports.texts,
+        in_force.rubric.as_ref(),
+    )
 }
 
 /// Returns the plans in queue order.

@@ -24,7 +24,9 @@ use qa_run::inputs::{Inputs, Ports, effective_policy};
 use qa_run::keys::key;
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
-use qa_run::reviews::{NoStore, RepliesMode, ReplyCollector, SampleFindings, findings_by_sample};
+use qa_run::reviews::{
+    NoStore, RepliesMode, ReplyCollector, SampleFindings, findings_by_sample, requested_replies,
+};
 
 /// Time limit of all requests of a drift check together.
 const BUDGET: Duration = Duration::from_secs(2 * 3600);
@@ -77,8 +79,8 @@ impl Live {
     fn compare_recorded(&self, inputs: &Inputs, ports: &Ports<'_>) -> Result<Vec<ModelDrift>, Failure> {
         let reviews = reviews(inputs, ports);
         let all = plans(inputs, ports);
-        let refusals = plan::reserve(&all, &inputs.in_force.policy);
-        let admitted = all.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+        let recorded_refusals = plan::reserve(&all, &inputs.in_force.policy);
+        let admitted = all.iter().zip(&recorded_refusals).filter(|(_, refusal)| refusal.is_none());
         let requesting: Vec<&LensPlan> = admitted
             .map(|(plan, _)| plan)
             .filter(|plan| plan.review.is_some() && !plan.changed_files.is_empty())
@@ -113,7 +115,9 @@ impl Live {
         };
         let live = collector.collect()?;
         let recorded = conclusion(inputs, ports)?;
+        // Other findings call for other confirmations: a finding whose request was not recorded blocks.
         let replies = replace_replies(&live, &inputs.replies);
+        let replies = requested_replies(&reviews, &all, &recorded_refusals, &replies)?;
         let live_conclusion = conclusion(&Inputs { replies, ..inputs.clone() }, ports)?;
         let conclusions = Conclusions { recorded, live: live_conclusion };
         let mut drifts = Vec::new();
@@ -153,7 +157,12 @@ fn samples_of(plan: &LensPlan) -> u64 {
 fn with_samples(plan: &LensPlan, samples: u64) -> LensPlan {
     let before = samples_of(plan);
     LensPlan {
-        review: plan.review.clone().map(|review| PlannedReview { samples, ..review }),
+        // Requests to confirm findings are not sent again.
+        review: plan.review.clone().map(|review| PlannedReview {
+            samples,
+            confirm_binding_id: None,
+            ..review
+        }),
         max_input_tokens: scale(plan.max_input_tokens, before, samples),
         max_output_tokens: scale(plan.max_output_tokens, before, samples),
         max_cost_usd: plan.max_cost_usd.map(|cost| usd(scale(micro_usd(cost), before, samples))),

@@ -2,6 +2,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod canaries;
+pub(crate) mod confirming;
 pub(crate) mod fake_github;
 #[cfg(target_os = "linux")]
 pub(crate) mod fence;

@@ -123,6 +123,8 @@ pub struct PlannedReview {
     pub agree: u64,
     /// True if the request contains an invented defect that every valid reply must report.
     pub canary: bool,
+    /// Binding of the model that is asked to confirm findings that would block; null where none is.
+    pub confirm_binding_id: Option<String>,
 }
 
 /// All plans of a run in queue order.

@@ -368,6 +368,9 @@ pub struct PolicyLens {
     pub agree: Option<u64>,
     /// True if a review's request contains an invented defect, without which no reply is valid; false when absent.
     pub canary: Option<bool>,
+    /// Another model, by its name in `models`, that is asked to confirm findings of a review that would block; none when
+    /// absent.
+    pub confirm_model: Option<String>,
     /// The most tokens a review reads for one answer, all its parts together; 70,000 when absent.
     #[cfg_attr(test, schemars(range(min = 1000, max = 10000000)))]
     pub max_input_tokens: Option<u64>,

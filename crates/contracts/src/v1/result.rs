@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Conclusion, ExecutionAudit, FindingOrigin, LensPlan, LensStatus, Scope, Severity, Strength,
-    UsageUnavailableReason, VerdictStatus,
+    Conclusion, ConfirmationOutcome, ExecutionAudit, FindingOrigin, LensPlan, LensStatus, Scope, Severity,
+    Strength, UsageUnavailableReason, VerdictStatus,
 };
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
@@ -189,6 +189,47 @@ pub struct ReviewRecord {
     pub unverified: u64,
     /// True if every reply reports the invented defect; null where the request had none.
     pub canary_found: Option<bool>,
+    /// Findings that models were asked to confirm, the worst first.
+    pub confirmations: Vec<Confirmation>,
+}
+
+/// Finding that would block and that models were asked to confirm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Confirmation {
+    /// Id of the rule, or of the convention.
+    pub rule_id: String,
+    /// File of the finding.
+    pub file: RepoPath,
+    /// Line of the finding, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub line: u64,
+    /// Result of the rounds.
+    pub outcome: ConfirmationOutcome,
+    /// Requests in order: to the confirming model, then to the review's own.
+    pub rounds: Vec<ConfirmationRound>,
+}
+
+/// One request to confirm a finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ConfirmationRound {
+    /// Binding of the model.
+    pub binding_id: String,
+    /// The request; `recordings/replies.json` has what came of it.
+    pub request_hash: Sha256Hex,
+    /// Reason why there is no valid answer; null for a valid one.
+    pub code: Option<Code>,
+    /// True if the model upholds the finding, false if it rejects it; null without a valid answer.
+    pub upheld: Option<bool>,
+    /// The model's reason; null without a valid answer.
+    pub reason: Option<String>,
+    /// Settings that the provider reports with the reply.
+    pub effective: EffectiveModel,
+    /// Tokens and cost of the reply.
+    pub usage: ReviewUsage,
 }
 
 /// One answer of a model.

@@ -422,6 +422,17 @@ words! {
         /// Side of head.
         Head = "head",
     }
+    /// Result of the requests to confirm a finding.
+    ConfirmationOutcome {
+        /// The confirming model upholds it, so it blocks.
+        Upheld = "upheld",
+        /// The confirming model and the review's own reject it, so it advises.
+        Rejected = "rejected",
+        /// The confirming model rejects it and the review's own upholds it, so it advises.
+        Unstable = "unstable",
+        /// A valid answer is missing, so it blocks.
+        Unanswered = "unanswered",
+    }
     /// Origin of a finding.
     FindingOrigin {
         /// This change brings it in.

@@ -34,11 +34,49 @@ impl Refusal {
     }
 }
 
+/// Budget of a run that plans leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remaining {
+    pub tokens: u64,
+    pub cost_micro_usd: u64,
+}
+
+impl Remaining {
+    fn whole(policy: &Policy) -> Self {
+        Self { tokens: policy.max_tokens, cost_micro_usd: policy.max_cost_micro_usd }
+    }
+
+    /// Returns what the reservations of admitted plans leave: nothing, if they were admitted under a larger budget.
+    pub fn after(plans: &[LensPlan], refusals: &[Option<Refusal>], policy: &Policy) -> Self {
+        let mut remaining = Self::whole(policy);
+        for (plan, _) in plans.iter().zip(refusals).filter(|(_, refusal)| refusal.is_none()) {
+            if !remaining.take_plan(plan) {
+                return Self { tokens: 0, cost_micro_usd: 0 };
+            }
+        }
+        remaining
+    }
+
+    /// Reserves a usage. Reserves nothing and returns false if it does not fit.
+    pub fn take(&mut self, tokens: u64, cost_micro_usd: u64) -> bool {
+        let fits = tokens <= self.tokens && cost_micro_usd <= self.cost_micro_usd;
+        if fits {
+            self.tokens -= tokens;
+            self.cost_micro_usd -= cost_micro_usd;
+        }
+        fits
+    }
+
+    fn take_plan(&mut self, plan: &LensPlan) -> bool {
+        let tokens = plan.max_input_tokens.saturating_add(plan.max_output_tokens);
+        self.take(tokens, plan.max_cost_usd.map(micro_usd).unwrap_or(0))
+    }
+}
+
 /// Walks plans in queue order and reserves the maximum usage of each that is not deferred; the actual usage changes nothing later. Returns
 /// one entry per plan, `None` where it is admitted.
 pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
-    let mut tokens_left = policy.max_tokens;
-    let mut cost_left = policy.max_cost_micro_usd;
+    let mut remaining = Remaining::whole(policy);
     let mut read: BTreeMap<&str, u64> = BTreeMap::new();
     plans
         .iter()
@@ -58,11 +96,7 @@ pub fn reserve(plans: &[LensPlan], policy: &Policy) -> Vec<Option<Refusal>> {
                     return Some(Refusal::over_budget(plan, Code::BudgetLensExceeded));
                 }
             }
-            let tokens = plan.max_input_tokens.saturating_add(plan.max_output_tokens);
-            let cost = plan.max_cost_usd.map(micro_usd).unwrap_or(0);
-            if tokens <= tokens_left && cost <= cost_left {
-                tokens_left -= tokens;
-                cost_left -= cost;
+            if remaining.take_plan(plan) {
                 return None;
             }
             Some(Refusal::over_budget(plan, Code::BudgetRunExceeded))

@@ -19,7 +19,7 @@ use qa_contracts::v1::{
 };
 
 pub(crate) use bounds::HardBounds;
-pub use budget::{Refusal, reserve};
+pub use budget::{Refusal, Remaining, reserve};
 pub use parts::Asking;
 
 /// The kind of a plan, by what makes its findings.

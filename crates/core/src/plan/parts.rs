@@ -168,6 +168,7 @@ fn part_plan(review: &Review<'_>, sub_lens_id: Option<String>, part: &Part) -> L
             samples,
             agree: settings.agree,
             canary: settings.canary,
+            confirm_binding_id: settings.confirm_model.clone(),
         }),
         ..whole.clone()
     }

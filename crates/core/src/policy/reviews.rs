@@ -31,6 +31,9 @@ pub struct ReviewPolicy {
     pub(crate) agree: u64,
     pub(crate) canary: bool,
     pub(crate) max_input_tokens: u64,
+    /// Name of the model that confirms findings. Absent without one, as in keys from before there was such a setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm_model: Option<String>,
 }
 
 impl ReviewPolicy {
@@ -43,6 +46,7 @@ impl ReviewPolicy {
             agree: lens.agree.unwrap_or(samples / 2 + 1),
             canary: lens.canary.unwrap_or(false),
             max_input_tokens: lens.max_input_tokens.unwrap_or(MAX_INPUT_TOKENS),
+            confirm_model: lens.confirm_model.clone(),
         })
     }
 }
@@ -65,6 +69,7 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         ("agree", lens.agree.is_some()),
         ("canary", lens.canary.is_some()),
         ("max-input-tokens", lens.max_input_tokens.is_some()),
+        ("confirm-model", lens.confirm_model.is_some()),
     ];
     if !is_review(id) {
         let stated = stated.into_iter().chain([("overflow", lens.overflow.is_some())]);
@@ -79,12 +84,23 @@ fn fault(id: &str, lens: &PolicyLens, file: &PolicyFile) -> Option<(String, Opti
         let more = stated.iter().any(|(_, is_stated)| *is_stated);
         return (needs || more).then(|| (format!("`{id}` names no `model`, so it could not run"), None));
     };
-    if !file.models.contains_key(model) {
-        let shown = crate::masking::sanitize_cut(model, 80);
-        let names = file.models.keys().map(String::as_str);
+    for name in [Some(model), lens.confirm_model.as_ref()].into_iter().flatten() {
+        if !file.models.contains_key(name) {
+            let shown = crate::masking::sanitize_cut(name, 80);
+            let names = file.models.keys().map(String::as_str);
+            return Some((
+                format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),
+                nearest(name, names).map(str::to_owned),
+            ));
+        }
+    }
+    if let Some(confirming) = &lens.confirm_model
+        && file.models[confirming] == file.models[model]
+    {
+        let shown = crate::masking::sanitize_cut(confirming, 80);
         return Some((
-            format!("`{id}` asks `{shown}`, and there is no [models.{shown}]"),
-            nearest(model, names).map(str::to_owned),
+            format!("`confirm-model` of `{id}` is `{shown}`, the model that it asks already"),
+            None,
         ));
     }
     if id == CONSISTENCY && file.consistency.rubric.is_none() {
@@ -115,7 +131,7 @@ fn overflow_fault(lens: &PolicyLens, mode: Option<RunMode>) -> Option<&'static s
 }
 
 /// Estimates the tokens of a text from its size, rounded up.
-pub(crate) fn estimated_tokens(estimator: TokenEstimator, bytes: u64) -> u64 {
+pub fn estimated_tokens(estimator: TokenEstimator, bytes: u64) -> u64 {
     match estimator {
         TokenEstimator::OpenaiBytes => bytes.div_ceil(3),
         TokenEstimator::AnthropicBytes => bytes.saturating_mul(10).div_ceil(22),
@@ -135,8 +151,14 @@ mod tests {
             agree: 1,
             canary: false,
             max_input_tokens: 70_000,
+            confirm_model: None,
         };
-        assert_eq!(ReviewPolicy::from_file(&lens), Some(expected));
+        let policy = ReviewPolicy::from_file(&lens).unwrap();
+        assert_eq!(policy, expected);
+        // A setting that is not used is not part of any key.
+        let digested = serde_json::to_string(&policy).unwrap();
+        let before = r#"{"model":"m","samples":1,"agree":1,"canary":false,"maxInputTokens":70000}"#;
+        assert_eq!(digested, before);
     }
 
     #[test]

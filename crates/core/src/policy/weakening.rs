@@ -99,9 +99,13 @@ pub fn reviews_changed(base: &Policy, head: &Policy) -> Vec<WeakenedSetting> {
 
 fn describe_review(review: Option<&ReviewPolicy>) -> String {
     match review {
-        Some(ReviewPolicy { model, samples, agree, canary, max_input_tokens }) => {
+        Some(ReviewPolicy { model, samples, agree, canary, max_input_tokens, confirm_model }) => {
             let canary = if *canary { "with a canary" } else { "without a canary" };
-            format!("{model}, {agree} of {samples} answers, {canary}, {max_input_tokens} tokens")
+            let confirmed = match confirm_model {
+                Some(name) => format!(", confirmed by {name}"),
+                None => String::new(),
+            };
+            format!("{model}, {agree} of {samples} answers, {canary}, {max_input_tokens} tokens{confirmed}")
         }
         None => "none".to_owned(),
     }
@@ -270,6 +274,12 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
             OverflowPolicy::Skip | OverflowPolicy::Escalate => 0,
         };
         ranks.add(&format!("lenses.{id}.overflow"), lens.overflow, overflow);
+        // A model that is asked to confirm findings may keep one from blocking, and can add none.
+        if let Some(review) = &lens.review {
+            let confirming = review.confirm_model.as_deref().unwrap_or("none");
+            let rank = review.confirm_model.is_none().into();
+            ranks.add(&format!("lenses.{id}.confirm-model"), confirming, rank);
+        }
     }
     for (id, strengths) in &policy.rules {
         for &scope in Scope::ALL {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::confirm::Round;
+use super::confirm_bound::ROUNDS;
 use super::earlier::{self, StoredHunk};
 use super::judge::Judging;
 use super::request::{Question, SentRequest};
@@ -156,14 +158,8 @@ impl ReplyCollector<'_> {
     /// replies cost nothing; a model without a known price is over any budget.
     fn plans_over_budget(&self, jobs: &[Job<'_>]) -> Result<BTreeSet<u64>, PortError> {
         let mut over = BTreeSet::new();
-        let Some(budget) = self.budget else { return Ok(over) };
-        if self.refused.is_some() || self.mode == RepliesMode::Replay {
-            return Ok(over);
-        }
-        let variables: BTreeSet<&str> =
-            self.reviews.models().into_values().map(|model| model.key_variable()).collect();
-        let keys = variables.iter().filter_map(|variable| (self.key)(variable));
-        let mut used: u64 = keys.map(|key| self.store.spent(budget.pull_request, &key)).sum();
+        let Some(budget) = self.budget.filter(|_| self.sends()) else { return Ok(over) };
+        let mut used = self.spent(budget);
         for Job { plan, .. } in jobs.iter().filter(|job| job.sample == 1) {
             let Some(review) = &plan.review else { continue };
             let Some(request) = self.reviews.request(plan)? else { continue };
@@ -189,15 +185,14 @@ impl ReplyCollector<'_> {
             let Some(review) = &plan.review else { continue };
             jobs.extend((1..=review.samples).map(|sample| Job { plan, sample }));
         }
-        let over_budget = self.plans_over_budget(&jobs)?;
+        let plans_over_budget = self.plans_over_budget(&jobs)?;
         let done = AtomicUsize::new(0);
         let replies = workers::each(jobs.len(), self.concurrency, |position| {
             self.cancellation.check()?;
             let Job { plan, sample } = jobs[position];
             let reply = match self.reviews.request(plan)? {
-                Some(request) if over_budget.contains(&plan.plan_ordinal) => {
-                    let problem = "the cost limit of this pull request's reviews is reached";
-                    Some(record::refused(&request.sent, sample, Code::BudgetPullRequestExceeded, problem))
+                Some(request) if plans_over_budget.contains(&plan.plan_ordinal) => {
+                    Some(over_budget(&request.sent, sample))
                 }
                 Some(request) => {
                     let samples = plan.review.as_ref().map_or(1, |review| review.samples.max(1));
@@ -215,16 +210,83 @@ impl ReplyCollector<'_> {
             Ok(reply)
         })?;
         let mut replies: Vec<RecordedReply> = replies.into_iter().flatten().collect();
-        replies.sort_by(|left, right| {
-            (&left.request_hash, left.sample).cmp(&(&right.request_hash, right.sample))
-        });
+        sort_replies(&mut replies);
         let mut seen = BTreeSet::new();
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
         let mut replies =
             RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
         replies.earlier = self.earlier_findings(&jobs, &replies)?;
+        self.collect_confirmations(&mut replies)?;
         self.save_hunks(&jobs, &replies)?;
         Ok(replies)
+    }
+
+    /// Adds the replies to requests to confirm findings, one round of all findings after another.
+    fn collect_confirmations(&self, replies: &mut RecordedReplies) -> Result<(), PortError> {
+        if self.reviews.confirming.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..ROUNDS {
+            let judging = Judging { reviews: self.reviews, replies };
+            let outcomes = judging.judge_plans(self.plans, self.refusals)?;
+            let confirmations = judging.confirmations(self.plans, self.refusals, &outcomes)?;
+            let missing = confirmations.missing();
+            if missing.is_empty() {
+                break;
+            }
+            let is_affordable = self.affordable_rounds(&missing);
+            let done = AtomicUsize::new(0);
+            let new = workers::each(missing.len(), self.concurrency, |position| {
+                self.cancellation.check()?;
+                let round = missing[position];
+                let reply = match is_affordable[position] {
+                    true => self.reply(&Ask {
+                        question: &round.request,
+                        sample: 1,
+                        required: round.required,
+                        cost_bound: round.cost_bound.unwrap_or(0),
+                    })?,
+                    false => over_budget(&round.request.sent, 1),
+                };
+                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+                self.progress.step("confirming findings", done, missing.len());
+                Ok(reply)
+            })?;
+            replies.replies.extend(new);
+            sort_replies(&mut replies.replies);
+        }
+        Ok(())
+    }
+
+    /// Returns for each round whether the budget of the pull request allows it, in order.
+    fn affordable_rounds(&self, rounds: &[&Round<'_>]) -> Vec<bool> {
+        let Some(budget) = self.budget.filter(|_| self.sends()) else { return vec![true; rounds.len()] };
+        let mut used = self.spent(budget);
+        let mut affordable = Vec::with_capacity(rounds.len());
+        for round in rounds {
+            let key = (self.key)(round.request.sent.model.key_variable());
+            let is_free = key.as_ref().is_none_or(|key| self.stored_reply(&round.request, 1, key).is_some());
+            let sum = used.checked_add(round.cost_bound.unwrap_or(u64::MAX));
+            let sum = sum.filter(|sum| *sum <= budget.max_micro_usd);
+            affordable.push(is_free || sum.is_some());
+            if !is_free {
+                used = sum.unwrap_or(used);
+            }
+        }
+        affordable
+    }
+
+    /// Returns whether requests may be sent.
+    fn sends(&self) -> bool {
+        self.refused.is_none() && self.mode != RepliesMode::Replay
+    }
+
+    /// Returns the cost of a pull request so far, in millionths of a US dollar.
+    fn spent(&self, budget: PullRequestBudget) -> u64 {
+        let variables: BTreeSet<&str> =
+            self.reviews.models().into_values().map(|model| model.key_variable()).collect();
+        let keys = variables.iter().filter_map(|variable| (self.key)(variable));
+        keys.map(|key| self.store.spent(budget.pull_request, &key)).sum()
     }
 
     /// Returns the stored findings of the hunks of all plans. Those that equal the new ones are left out: they change
@@ -354,6 +416,18 @@ impl ReplyCollector<'_> {
         let stored = self.store.reply(&request.encoded.request_hash, sample, Some(key))?;
         question.accepts(&stored).then_some(stored)
     }
+}
+
+/// Sorts replies by request hash and sample.
+fn sort_replies(replies: &mut [RecordedReply]) {
+    replies
+        .sort_by(|left, right| (&left.request_hash, left.sample).cmp(&(&right.request_hash, right.sample)));
+}
+
+/// Records a request that the budget of the pull request does not allow.
+fn over_budget(request: &SentRequest<'_>, sample: u64) -> RecordedReply {
+    let problem = "the cost limit of this pull request's reviews is reached";
+    record::refused(request, sample, Code::BudgetPullRequestExceeded, problem)
 }
 
 /// Returns whether a seal with a key proves who stored a reply. The token of a job is readable in every step and differs

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::earlier::{PlannedHunk, findings_by_hunk, merge_earlier};
-use super::outcome::{ReplyError, ReviewOutcome, SENTENCE};
+use super::outcome::{ReplyError, ReviewOutcome, ReviewStatement, SENTENCE};
 use super::request::{self, Question, SentRequest};
 use super::{Evidence, Request, Reviews};
 use crate::ports::PortError;
@@ -16,7 +16,7 @@ use qa_contracts::v1::{
 use qa_core::calendar::day;
 use qa_core::findings::Statement;
 use qa_core::packet::Packet;
-use qa_core::plan::included_hunks;
+use qa_core::plan::{PlanKind, Refusal, included_hunks};
 use qa_core::policy::reviews::CONSISTENCY;
 use qa_lenses::reviews::answer::{ModelFinding, locate, parse_answer};
 use qa_lenses::reviews::packet::shown_path;
@@ -89,10 +89,37 @@ struct MergedReplies {
 }
 
 impl Evidence<'_> {
-    /// Judges the replies to a plan.
-    pub(crate) fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
-        Judging { reviews: &self.reviews, replies: self.replies }.judge_replies(plan)
+    /// Judges the replies to all admitted reviews, by the position of their plans.
+    pub(crate) fn judge_replies(
+        &self,
+        plans: &[LensPlan],
+        refusals: &[Option<Refusal>],
+    ) -> Result<BTreeMap<usize, ReviewOutcome>, PortError> {
+        let judging = Judging { reviews: &self.reviews, replies: self.replies };
+        let mut outcomes = judging.judge_plans(plans, refusals)?;
+        judging.confirmations(plans, refusals, &outcomes)?.apply(&mut outcomes);
+        Ok(outcomes)
     }
+}
+
+/// Returns the replies that admitted plans and the confirmation of their findings request.
+pub fn requested_replies(
+    reviews: &Reviews<'_>,
+    plans: &[LensPlan],
+    refusals: &[Option<Refusal>],
+    replies: &RecordedReplies,
+) -> Result<RecordedReplies, PortError> {
+    let judging = Judging { reviews, replies };
+    let outcomes = judging.judge_plans(plans, refusals)?;
+    let confirmations = judging.confirmations(plans, refusals, &outcomes)?;
+    let mut requested: BTreeSet<(&Sha256Hex, u64)> =
+        confirmations.request_hashes().map(|hash| (hash, 1)).collect();
+    for record in outcomes.values().filter_map(|outcome| outcome.record.as_ref()) {
+        requested.extend((1..=record.samples.len() as u64).map(|sample| (&record.request_hash, sample)));
+    }
+    let kept =
+        replies.replies.iter().filter(|reply| requested.contains(&(&reply.request_hash, reply.sample)));
+    Ok(RecordedReplies { replies: kept.cloned().collect(), ..replies.clone() })
 }
 
 /// Findings of one reply, for comparison with another.
@@ -145,6 +172,21 @@ pub(super) struct Judging<'j, 'a> {
 }
 
 impl Judging<'_, '_> {
+    /// Judges the replies to all admitted reviews, before any finding is confirmed.
+    pub(super) fn judge_plans(
+        &self,
+        plans: &[LensPlan],
+        refusals: &[Option<Refusal>],
+    ) -> Result<BTreeMap<usize, ReviewOutcome>, PortError> {
+        let mut outcomes = BTreeMap::new();
+        for (index, (plan, refusal)) in plans.iter().zip(refusals).enumerate() {
+            if refusal.is_none() && PlanKind::from_lens_id(&plan.lens_id) == PlanKind::Review {
+                outcomes.insert(index, self.judge_replies(plan)?);
+            }
+        }
+        Ok(outcomes)
+    }
+
     fn judge_replies(&self, plan: &LensPlan) -> Result<ReviewOutcome, PortError> {
         let Some(request) = self.reviews.request(plan)? else {
             let mut outcome = ReviewOutcome::default();
@@ -156,7 +198,7 @@ impl Judging<'_, '_> {
         let hunks = self.reviews.hunks(plan)?;
         let MergedReplies { mut outcome, merged, samples, findings, unverified, canary_found } =
             self.merge_replies(plan, &request, &hunks)?;
-        let merged = merge_earlier(&self.replies.earlier, &hunks, &plan.lens_id, merged);
+        let merged = merge_earlier(&self.replies.earlier, &hunks, plan, merged);
         let quorum = Quorum { samples: review.samples, agree: review.agree };
         let statements = merged.into_iter().map(|finding| statement(&request, finding, quorum));
         outcome.statements.extend(statements);
@@ -164,10 +206,12 @@ impl Judging<'_, '_> {
         if unverified > 0 {
             outcome.warnings.insert(Code::EvidenceUnverified);
         }
-        if outcome.statements.iter().any(|statement| statement.doubt == Some(Code::ReviewLate)) {
+        if outcome.statements.iter().any(|reviewed| reviewed.statement.doubt == Some(Code::ReviewLate)) {
             outcome.warnings.insert(Code::ReviewLate);
         }
-        if request.sent.model.retires_by(&day(self.reviews.change_set.base_time + SOON_SECONDS)) {
+        let confirming = self.reviews.round_models(plan).map(|[confirming, _]| &confirming.model);
+        let soon = day(self.reviews.change_set.base_time + SOON_SECONDS);
+        if [Some(request.sent.model), confirming].into_iter().flatten().any(|model| model.retires_by(&soon)) {
             outcome.warnings.insert(Code::ModelRetiring);
         }
         if !request.cleaned.is_nothing() {
@@ -180,6 +224,7 @@ impl Judging<'_, '_> {
             samples,
             unverified,
             canary_found: request.planted.is_some().then_some(canary_found),
+            confirmations: Vec::new(),
         });
         Ok(outcome)
     }
@@ -195,7 +240,7 @@ impl Judging<'_, '_> {
         if !outcome.errors.is_empty() {
             return Ok(Vec::new());
         }
-        let merged = merge_earlier(&self.replies.earlier, &hunks, &plan.lens_id, merged);
+        let merged = merge_earlier(&self.replies.earlier, &hunks, plan, merged);
         Ok(findings_by_hunk(&hunks, &merged, &plan.lens_id, unverified == 0))
     }
 
@@ -219,10 +264,7 @@ impl Judging<'_, '_> {
             let recorded = recorded.filter(|recorded| request.sent.matches(recorded));
             let parsed = match recorded {
                 Some(recorded) => request.parse_reply(recorded),
-                None => Err(ReplyError {
-                    code: Code::ReplayRecordingMissing,
-                    problem: "it is not in the recording".to_owned(),
-                }),
+                None => Err(ReplyError::not_recorded()),
             };
             match parsed {
                 Ok(parsed) => self.add_reply(plan, request, sample, parsed, hunks, &mut replies)?,
@@ -298,7 +340,7 @@ impl Judging<'_, '_> {
 
     /// Returns a non-blocking statement for a finding whose quote could not be located, or `None` if the change does not
     /// have its file.
-    fn unverified(&self, request: &Request<'_>, finding: &ModelFinding) -> Option<Statement> {
+    fn unverified(&self, request: &Request<'_>, finding: &ModelFinding) -> Option<ReviewStatement> {
         let files = &self.reviews.change_set.files;
         let file = files.iter().find(|file| shown_path(&file.path) == finding.file)?;
         let merged = MergedFinding {
@@ -311,12 +353,14 @@ impl Judging<'_, '_> {
             answers: 1,
             is_late: false,
         };
-        let statement = statement(request, merged, Quorum { samples: 1, agree: 1 });
-        Some(Statement { doubt: Some(Code::EvidenceUnverified), end_line: finding.end_line, ..statement })
+        let mut reviewed = statement(request, merged, Quorum { samples: 1, agree: 1 });
+        reviewed.statement.doubt = Some(Code::EvidenceUnverified);
+        reviewed.statement.end_line = finding.end_line;
+        Some(reviewed)
     }
 }
 
-fn find_reply<'r>(
+pub(super) fn find_reply<'r>(
     replies: &'r RecordedReplies,
     request: &Sha256Hex,
     sample: u64,
@@ -377,14 +421,15 @@ struct Quorum {
     agree: u64,
 }
 
-fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> Statement {
+fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> ReviewStatement {
     let MergedFinding { finding, path, line, quote, answers, is_late, samples: _, hunk: _ } = merged;
     // One line may break several conventions, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
         true => (request.spec.rules.first(), finding.rule_id.clone()),
         false => (request.spec.rules.iter().find(|rule| rule.id == finding.rule_id), String::new()),
     };
-    let mut summary = plain(&finding.summary, SENTENCE);
+    let claim = plain(&finding.summary, SENTENCE);
+    let mut summary = claim.clone();
     if quorum.samples > 1 {
         summary.push_str(&format!(" ({answers} of {} answers)", quorum.samples));
     }
@@ -393,7 +438,7 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> St
         Some(rule) => (rule.id.to_owned(), rule.fix),
         None => (finding.rule_id, ""),
     };
-    Statement {
+    let statement = Statement {
         rule_id,
         severity: finding.severity,
         fix: suggested.filter(|text| !text.is_empty()).unwrap_or_else(|| fix.to_owned()),
@@ -415,7 +460,8 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> St
             (false, true) => Some(Code::ReviewNotAgreed),
             (false, false) => None,
         },
-    }
+    };
+    ReviewStatement { statement, claim }
 }
 
 /// Lists the kinds of text that were removed from the packet.

@@ -1,18 +1,22 @@
 //! Reviews: the requests that models get about a change, and the judgement of their recorded replies.
 
 mod ask;
+mod confirm;
+mod confirm_bound;
 mod earlier;
 mod judge;
 mod outcome;
 mod record;
 mod request;
+mod rounds;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub use ask::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStore};
+pub use confirm_bound::UsageBound;
 pub use earlier::StoredHunk;
-pub use judge::{SampleFindings, findings_by_sample};
+pub use judge::{SampleFindings, findings_by_sample, requested_replies};
 pub use outcome::ReviewOutcome;
 
 use request::SentRequest;
@@ -23,12 +27,13 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
     ChangeSet, ChangedFile, EarlierHunk, LensPlan, LensResult, RecordedReplies, RecordedReply, Rubric,
-    Strength,
+    Strength, Waiver,
 };
 use qa_core::findings::with_strictest_scope;
 use qa_core::packet::Packet;
 use qa_core::plan::{self, Need, included_hunks};
 use qa_core::policy::Policy;
+use qa_core::policy::reviews::ReviewPolicy;
 use qa_lenses::contract::RuleSpec;
 use qa_lenses::reviews::answer;
 use qa_lenses::reviews::clean::Cleaned;
@@ -44,11 +49,15 @@ const FENCE_BYTES: u64 = 2048;
 
 /// Reviews that a policy has models for, over one change.
 pub struct Reviews<'a> {
+    policy: &'a Policy,
+    waivers: &'a [Waiver],
     change_set: &'a ChangeSet,
     texts: &'a dyn Texts,
     rubric: Option<&'a Rubric>,
     /// Model of each review, by lens.
     models: BTreeMap<&'static str, NamedModel<'a>>,
+    /// Model that confirms findings of a review, by lens.
+    confirming: BTreeMap<&'static str, NamedModel<'a>>,
     /// Size of each file's block in bytes, computed when it is needed.
     block_bytes: Vec<OnceLock<u64>>,
 }
@@ -73,22 +82,26 @@ impl<'a> Reviews<'a> {
     /// Selects the enabled reviews that the policy has a model for.
     pub fn new(
         policy: &'a Policy,
+        waivers: &'a [Waiver],
         change_set: &'a ChangeSet,
         texts: &'a dyn Texts,
         rubric: Option<&'a Rubric>,
     ) -> Self {
-        let mut models = BTreeMap::new();
+        let (mut models, mut confirming) = (BTreeMap::new(), BTreeMap::new());
         for spec in reviews::ALL {
-            models.extend(named_model(policy, spec).map(|model| (spec.id, model)));
+            let Some(settings) = review_settings(policy, spec) else { continue };
+            models.insert(spec.id, named_model(policy, &settings.model));
+            let name = settings.confirm_model.as_deref();
+            confirming.extend(name.map(|name| (spec.id, named_model(policy, name))));
         }
         let count = if models.is_empty() { 0 } else { change_set.files.len() };
         let block_bytes = (0..count).map(|_| OnceLock::new()).collect();
-        Self { change_set, texts, rubric, models, block_bytes }
+        Self { policy, waivers, change_set, texts, rubric, models, confirming, block_bytes }
     }
 
     /// Returns the models of all reviews, by their names in the policy.
     pub fn models(&self) -> BTreeMap<&'a str, &Model> {
-        self.models.values().map(|named| (named.name, &named.model)).collect()
+        self.models.values().chain(self.confirming.values()).map(|named| (named.name, &named.model)).collect()
     }
 
     /// Returns the content that a review needs of a file: its hunks if it has changed lines, or may have some and was not
@@ -175,11 +188,14 @@ impl<'a> Reviews<'a> {
     }
 }
 
-fn named_model<'a>(policy: &'a Policy, spec: &ReviewSpec) -> Option<NamedModel<'a>> {
-    let settings = policy.lenses.get(spec.id).filter(|lens| lens.enabled)?;
-    let name = settings.review.as_ref()?.model.as_str();
+/// Returns the settings of a review that is enabled and has a model.
+fn review_settings<'a>(policy: &'a Policy, spec: &ReviewSpec) -> Option<&'a ReviewPolicy> {
+    policy.lenses.get(spec.id).filter(|lens| lens.enabled)?.review.as_ref()
+}
+
+fn named_model<'a>(policy: &'a Policy, name: &'a str) -> NamedModel<'a> {
     let model = policy.models.get(name).and_then(|model| Model::new(name, model).ok());
-    Some(NamedModel { name, model: model.expect("reading the policy has resolved every model") })
+    NamedModel { name, model: model.expect("reading the policy has resolved every model") }
 }
 
 fn is_rule_on(policy: &Policy, rule: &RuleSpec, file: &ChangedFile) -> bool {
@@ -205,6 +221,8 @@ impl Evidence<'_> {
         let mut requested = BTreeSet::new();
         for review in results.iter().filter_map(|result| result.review.as_ref()) {
             requested.extend((1..=review.samples.len() as u64).map(|sample| (&review.request_hash, sample)));
+            let rounds = review.confirmations.iter().flat_map(|confirmation| &confirmation.rounds);
+            requested.extend(rounds.map(|round| (&round.request_hash, 1)));
         }
         let replies = &self.replies.replies;
         let in_order = replies.windows(2).all(|pair| reply_key(&pair[0]) < reply_key(&pair[1]));
