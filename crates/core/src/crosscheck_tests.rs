@@ -303,6 +303,64 @@ fn each_item_fails_on_its_own_contradiction() {
     }
 }
 
+/// A run whose only finding of a review does not block, for a reason, with the verdicts of models on it.
+fn confirmed(code: Code, upheld: &[Option<bool>], line: u64) -> Run {
+    let mut run = good();
+    let review = PlannedReview {
+        prompt_template_hash: digest("prompt"),
+        token_estimator: TokenEstimator::OpenaiBytes,
+        samples: 1,
+        agree: 1,
+        canary: false,
+        confirm_binding_id: Some("second".to_owned()),
+    };
+    run.plans[0].review = Some(review);
+    run.plans_again = run.plans.clone();
+    let (effective, usage) = (EffectiveModel::default(), ReviewUsage::default());
+    let sample = ReviewSample { code: None, findings: 1, effective: effective.clone(), usage: usage.clone() };
+    let rounds = upheld.iter().map(|upheld| ConfirmationRound {
+        binding_id: "second".to_owned(),
+        request_hash: digest("request"),
+        code: None,
+        upheld: *upheld,
+        reason: None,
+        effective: effective.clone(),
+        usage: usage.clone(),
+    });
+    let confirmation = Confirmation {
+        rule_id: "lens/rule".to_owned(),
+        file: path("a.rs"),
+        line,
+        outcome: ConfirmationOutcome::Rejected,
+        rounds: rounds.collect(),
+    };
+    run.results[0].review = Some(ReviewRecord {
+        request_hash: digest("review"),
+        samples: vec![sample],
+        unverified: 0,
+        canary_found: None,
+        confirmations: vec![confirmation],
+    });
+    run.results[0].findings[0].blocking = false;
+    run.results[0].findings[0].codes = vec![code];
+    run
+}
+
+#[test]
+fn a_finding_is_rejected_by_the_answers_of_two_models_and_by_nothing_less() {
+    let (no, yes) = (Some(false), Some(true));
+    for (code, upheld) in [(Code::ReviewRejected, [no, no]), (Code::ReviewUnstable, [no, yes])] {
+        assert!(failed(&confirmed(code, &upheld, 2)).is_empty());
+        // About another line.
+        assert_eq!(failed(&confirmed(code, &upheld, 3)), ["reviews-answered"]);
+        for wrong in [&[][..], &[no], &[yes], &[yes, no], &[no, None], &[no, no, no]] {
+            assert_eq!(failed(&confirmed(code, wrong, 2)), ["reviews-answered"], "{wrong:?}");
+        }
+    }
+    assert_eq!(failed(&confirmed(Code::ReviewRejected, &[no, yes], 2)), ["reviews-answered"]);
+    assert!(failed(&confirmed(Code::ReviewLate, &[], 2)).is_empty());
+}
+
 #[test]
 fn a_mask_stands_for_any_character_and_nothing_else_does() {
     assert!(stands_in("AK**", "xAKIA"));
