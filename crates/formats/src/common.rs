@@ -168,8 +168,8 @@ pub(crate) fn why(finding: &Finding) -> String {
     }
     let because = if let Some(waiver) = &finding.waiver {
         format!("waived by {} until {}: {}", waiver.owner, waiver.expires, waiver.reason)
-    } else if finding.codes.contains(&Code::EvidenceUnverified) {
-        "the quoted text was not found at that location, so it cannot block".to_owned()
+    } else if let Some(reason) = crate::doubt::reason(&finding.codes) {
+        reason.to_owned()
     } else if finding.origin == FindingOrigin::PreExisting {
         "pre-existing, the base has the same text".to_owned()
     } else {

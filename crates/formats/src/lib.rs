@@ -4,6 +4,7 @@ pub mod answers;
 pub mod check_run;
 mod common;
 pub mod contract;
+mod doubt;
 mod excerpt;
 mod gaps;
 mod github;
