@@ -248,7 +248,7 @@ fn a_policy_is_weaker_where_more_waits_or_more_modes_pass() {
     let required = on("ledger = \"required\"");
     for without in [on("ledger = \"optional\""), on(""), off.to_owned()] {
         assert_eq!(names(&required, &without), ["observer.ledger"]);
-        assert_eq!(names(&without, &required).contains(&"observer.ledger".to_owned()), false);
+        assert!(!names(&without, &required).contains(&"observer.ledger".to_owned()));
     }
     assert_eq!(names(&strict, off), ["observer.pass"]);
     assert_eq!(names(&on(""), &strict), nothing);
