@@ -488,27 +488,42 @@ fn from_push_to_push_a_finding_is_asked_about_by_its_file() {
         }
     }
     assert_eq!(models.asked(), ["review", "second", "own"], "and asks nothing");
-    // Another file changes and the model uses other words: it is the finding of before, and so is the answer.
+    // Another file changes and the model uses other words: it may be another flaw of the same line.
     let mut reworded = finding();
     reworded["summary"] = "Quoting is missing.".into();
     *models.finds.lock().unwrap() = vec![reworded];
     push(&repo, &policy, &[("app.py", FAULT), ("b.py", "b = 1\n")]);
     judge().expect(0);
     assert_eq!(newest(&repo), rejected);
-    assert_eq!(models.asked()[3..], ["review"]);
+    assert_eq!(models.asked()[3..], ["review", "second", "own"]);
     // Nor does it come back by not being said.
     models.finds.lock().unwrap().clear();
     push(&repo, &policy, &[("app.py", FAULT), ("b.py", "b = 2\n")]);
     judge().expect(0);
     assert_eq!(newest(&repo), rejected);
-    assert_eq!(models.asked()[4..], ["review"]);
+    assert_eq!(models.asked()[6..], ["review"]);
     // Its file changes elsewhere: it is asked about anew, and this time it is upheld.
     let far = format!("# A line above.\n{FAULT}");
     models.words.lock().unwrap().second = "upheld".to_owned();
     push(&repo, &policy, &[("app.py", &far), ("b.py", "b = 2\n")]);
     judge().expect(1);
     assert_eq!(newest(&repo), (json!(true), json!([])));
-    assert_eq!(models.asked()[5..], ["review", "second"]);
+    assert_eq!(models.asked()[7..], ["review", "second"]);
+}
+
+#[test]
+fn several_flaws_that_one_answer_could_excuse_block_unasked() {
+    let mut other = finding();
+    other["summary"] = "Another flaw of the line.".into();
+    let models = Models::new("rejected", "rejected");
+    *models.finds.lock().unwrap() = vec![finding(), other];
+    let repo = models.faulty(REQUIRED);
+    run(&repo).run().expect(1);
+    assert_eq!(models.asked(), ["review"]);
+    let result = result(&only(&repo));
+    let summary = result["findings"][0]["summary"].as_str().unwrap();
+    assert!(summary.contains("not confirmed: the replies may mean several flaws"), "{summary}");
+    verified(&repo, &only(&repo));
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Run {
         let numbered = || (0..).zip(lenses);
         let mut results: Vec<Value> = numbered().map(|(ordinal, lens)| result(ordinal, lens)).collect();
         results[2]["review"] = json!({
-            "requestHash": digest("request"), "unverified": 0, "canaryFound": null,
+            "requestHash": digest("request"), "unverified": 0, "confirmations": [], "canaryFound": null,
             "samples": [{
                 "code": null, "findings": 0, "effective": EffectiveModel::default(), "usage": ReviewUsage::default()
             }]

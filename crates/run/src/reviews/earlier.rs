@@ -135,16 +135,14 @@ fn findings_of(hunk: &PlannedHunk, merged: &[MergedFinding]) -> BTreeSet<Earlier
     findings
 }
 
-/// Merges findings with those of earlier reviews: marks late ones, and adds earlier ones that were not found again. Where
-/// findings are confirmed, one that is found again keeps its first wording and place, so that the question about it and
-/// its answer stay the same.
+/// Merges findings with those of earlier reviews: marks late ones, and adds earlier ones that were not found again. A finding
+/// that is found again has its new words: it may be another one at the same place.
 pub(super) fn merge_earlier(
     earlier: &[EarlierHunk],
     hunks: &[PlannedHunk],
     plan: &LensPlan,
     mut merged: Vec<MergedFinding>,
 ) -> Vec<MergedFinding> {
-    let keeps_wording = plan.review.as_ref().is_some_and(|review| review.confirm_binding_id.is_some());
     let mut not_found_again = Vec::new();
     for hunk in hunks {
         let recorded = earlier.iter().find(|each| each.lens_id == plan.lens_id && each.hunk == hunk.digest);
@@ -159,9 +157,6 @@ pub(super) fn merge_earlier(
                     let finding = open.remove(index);
                     each.answers = each.answers.max(finding.answers);
                     each.finding.severity = each.finding.severity.min(finding.severity);
-                    if keeps_wording && let Some(first) = restore_finding(hunk, finding) {
-                        each.restore_wording(first);
-                    }
                 }
                 None => each.is_late = is_file_unchanged,
             }
@@ -170,13 +165,6 @@ pub(super) fn merge_earlier(
     }
     merged.extend(not_found_again);
     merged
-}
-
-impl MergedFinding {
-    fn restore_wording(&mut self, first: Self) {
-        self.finding = ModelFinding { severity: self.finding.severity, ..first.finding };
-        (self.line, self.quote) = (first.line, first.quote);
-    }
 }
 
 /// Returns the index of the nearest finding of a rule that is close enough to be merged.
@@ -210,5 +198,6 @@ fn restore_finding(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<Merge
         samples: BTreeSet::new(),
         answers: finding.answers,
         is_late: false,
+        differs: false,
     })
 }

@@ -41,6 +41,8 @@ pub(super) struct MergedFinding {
     pub(super) answers: u64,
     /// True if an earlier review of the same lines did not report it.
     pub(super) is_late: bool,
+    /// True if samples name other lines or use other words.
+    pub(super) differs: bool,
 }
 
 /// Reply that could be parsed, with its findings.
@@ -352,6 +354,7 @@ impl Judging<'_, '_> {
             samples: BTreeSet::new(),
             answers: 1,
             is_late: false,
+            differs: false,
         };
         let mut reviewed = statement(request, merged, Quorum { samples: 1, agree: 1 });
         reviewed.statement.doubt = Some(Code::EvidenceUnverified);
@@ -404,12 +407,23 @@ fn merge_finding(
         Some(merged) => {
             merged.samples.insert(sample);
             merged.answers += 1;
+            merged.differs |= merged.line != line || merged.finding.summary != finding.summary;
             // Severities are declared worst first.
             merged.finding.severity = merged.finding.severity.min(finding.severity);
         }
         None => {
             let samples = BTreeSet::from([sample]);
-            all.push(MergedFinding { finding, path, line, quote, hunk, samples, answers: 1, is_late: false });
+            all.push(MergedFinding {
+                finding,
+                path,
+                line,
+                quote,
+                hunk,
+                samples,
+                answers: 1,
+                is_late: false,
+                differs: false,
+            });
         }
     }
 }
@@ -422,7 +436,7 @@ struct Quorum {
 }
 
 fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> ReviewStatement {
-    let MergedFinding { finding, path, line, quote, answers, is_late, samples: _, hunk: _ } = merged;
+    let MergedFinding { finding, path, line, quote, answers, is_late, differs, samples: _, hunk: _ } = merged;
     // One line may break several conventions, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
         true => (request.spec.rules.first(), finding.rule_id.clone()),
@@ -461,7 +475,7 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> Re
             (false, false) => None,
         },
     };
-    ReviewStatement { statement, claim }
+    ReviewStatement { statement, claim, differs }
 }
 
 /// Lists the kinds of text that were removed from the packet.

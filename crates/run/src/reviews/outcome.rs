@@ -28,6 +28,8 @@ pub(crate) struct ReviewStatement {
     pub(crate) statement: Statement,
     /// The model's sentence alone, which another model may be asked to confirm.
     pub(crate) claim: String,
+    /// True if the samples that have it name other lines or use other words, so that they may mean several flaws.
+    pub(crate) differs: bool,
 }
 
 /// Outcome of a review: its findings, and the errors that make it incomplete.

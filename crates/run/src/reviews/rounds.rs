@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::confirm::{Asked, ConfirmRequest, Confirmations, NotAsked, ParsedVerdict, Place, Round};
 use super::confirm_bound::{MOST_CONFIRMED, UsageBound};
 use super::judge::{Judging, find_reply};
-use super::outcome::{ReplyError, ReviewOutcome};
+use super::outcome::{ReplyError, ReviewOutcome, ReviewStatement};
 use super::request::{self, SentRequest};
 use super::{NamedModel, Reviews, is_taken};
 use crate::ports::PortError;
@@ -53,7 +53,7 @@ impl<'j> Judging<'j, '_> {
                 let is_over = confirmations.asked.len() as u64 >= MOST_CONFIRMED;
                 let reason = match &subject {
                     _ if is_over => format!("at most {MOST_CONFIRMED} findings of a run are asked about"),
-                    Some(subject) if take(&mut remaining, models, subject) => {
+                    Ok(subject) if take(&mut remaining, models, subject) => {
                         let rounds = self.rounds(subject, models)?;
                         if !rounds.is_empty() {
                             confirmations.asked.push(Asked { plan: *index, place, rounds });
@@ -61,8 +61,8 @@ impl<'j> Judging<'j, '_> {
                         }
                         Code::InternalError.to_string()
                     }
-                    Some(_) => Code::BudgetRunExceeded.to_string(),
-                    None => Code::InternalError.to_string(),
+                    Ok(_) => Code::BudgetRunExceeded.to_string(),
+                    Err(reason) => (*reason).to_owned(),
                 };
                 let reason = format!("not confirmed: {reason}");
                 confirmations.not_asked.push(NotAsked { plan: *index, place, reason });
@@ -87,13 +87,31 @@ impl<'j> Judging<'j, '_> {
         findings.iter().filter(|finding| finding.blocking).map(Place::new).collect()
     }
 
-    fn subject<'s>(&self, plan: &'s LensPlan, outcome: &ReviewOutcome, place: &Place) -> Option<Subject<'s>> {
+    /// Returns what another model is asked about a finding, or the reason why it is not asked. An answer about one of
+    /// several flaws would excuse the others.
+    fn subject<'s>(
+        &self,
+        plan: &'s LensPlan,
+        outcome: &ReviewOutcome,
+        place: &Place,
+    ) -> Result<Subject<'s>, &'static str> {
+        let mut about = outcome.statements.iter().filter(|reviewed| place.holds(reviewed));
+        let reviewed = match (about.next(), about.next()) {
+            (Some(reviewed), None) if !reviewed.differs => reviewed,
+            _ => return Err("the replies may mean several flaws at this place"),
+        };
+        self.subject_of(plan, place, reviewed).ok_or(Code::InternalError.as_str())
+    }
+
+    fn subject_of<'s>(
+        &self,
+        plan: &'s LensPlan,
+        place: &Place,
+        reviewed: &ReviewStatement,
+    ) -> Option<Subject<'s>> {
         let spec = reviews::find(&plan.lens_id)?;
         let files = &self.reviews.change_set.files;
         let position = files.binary_search_by(|file| file.path.cmp(&place.file)).ok()?;
-        // Of several statements about a place, the most severe one is the finding.
-        let about = outcome.statements.iter().filter(|reviewed| place.holds(reviewed));
-        let reviewed = about.min_by_key(|reviewed| reviewed.statement.severity)?;
         let rule_id = place.named_rule();
         let rubric = self.reviews.rubric.into_iter().flat_map(|rubric| &rubric.conventions);
         let convention = rubric.filter(|convention| convention.id == rule_id).map(|it| it.statement.as_str());
