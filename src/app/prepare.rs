@@ -63,7 +63,7 @@ pub(crate) fn prepare_by<'a>(
     let observer = request.observer.decide(&in_force.policy)?;
     let inputs = Inputs {
         observer,
-        repo_id: repo_id(opened, &in_force),
+        repo_id: repo_id(opened, &in_force.policy),
         overrides: request.overrides.clone(),
         registry,
         in_force,
@@ -260,7 +260,7 @@ pub(crate) fn gather<'a>(
 
 /// Returns the policy's `repo-id`, else the one that the origin remote names, else `local`. It is never a path, so every
 /// clone has the same.
-fn repo_id(opened: &Opened, in_force: &PolicyInForce) -> String {
-    let repo_id = in_force.policy.repo_id.clone();
+pub(super) fn repo_id(opened: &Opened, policy: &Policy) -> String {
+    let repo_id = policy.repo_id.clone();
     repo_id.or_else(|| opened.repository.origin_repo_id()).unwrap_or_else(|| "local".to_owned())
 }

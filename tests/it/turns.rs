@@ -367,7 +367,11 @@ fn the_ledger_of_another_pull_request_is_not_continued() {
     pull.world.origin.merge_ref = "refs/pull/8/merge".to_owned();
     pull.push(&clean().with("notes.md", "more\n"));
     let turn = pull.judge("synchronize", true);
-    assert!(turn.outcome.text().contains("is that of another pull request"), "{}", turn.outcome.text());
+    assert!(
+        turn.outcome.text().contains("ledger is that of another pull request"),
+        "{}",
+        turn.outcome.text()
+    );
     assert_eq!((turn.mode.as_str(), &turn.ledger()["pullRequest"]), ("bootstrap", &json!(8)));
 }
 

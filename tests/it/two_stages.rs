@@ -330,7 +330,7 @@ fn what_changed_before_the_second_stage_could_not_complete() {
 }
 
 #[test]
-fn a_run_that_is_not_what_the_event_says_is_about_no_head() {
+fn a_run_that_is_not_what_the_event_says_leaves_no_pass_on_the_head() {
     let cases: [(&str, EditStep, &str); 6] = [
         (
             "another head",
@@ -364,7 +364,15 @@ fn a_run_that_is_not_what_the_event_says_is_about_no_head() {
         let mut step = scene.step();
         edit(&scene, &mut step);
         scene.program(&step).run().expect_code(3, code);
-        assert!(scene.github.state().checks.is_empty() && scene.model.requests().is_empty(), "{name}");
+        assert!(scene.model.requests().is_empty(), "{name}");
+        let named = step.event["workflow_run"]["head_sha"].clone();
+        let state = scene.github.state();
+        let check = state.checks.last().unwrap();
+        assert_eq!(
+            (json!(check.head_sha), check.conclusion.as_deref()),
+            (named, Some("action_required")),
+            "{name}"
+        );
     }
     for event in ["push", "schedule", "pull_request_target"] {
         let scene = Scene::new(Vec::new());

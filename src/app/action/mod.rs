@@ -37,6 +37,7 @@ use super::finished::Finished;
 use super::inputs::{HeadTrust, ModelUse, Opened, Request, open_in, read_policy, submit_goal};
 use super::observer::ObserverRequest;
 use super::plan_command::{Shown, plan_opened};
+use super::prepare::repo_id;
 use super::progress::TerminalProgress;
 use super::pull_request::{pull_request_refs, pull_request_setting};
 use super::shard::run_shard;
@@ -138,14 +139,19 @@ fn perform(
     }
     match task(environment)? {
         Task::Check(change) => check_change(environment, runner, change, None, cancellation),
-        Task::Reviews(named) => match second_stage::finished_run(environment, &named, cancellation)? {
-            RunTask::Nothing(reason) => nothing_to_judge(runner, reason),
-            RunTask::Judge(run) => {
-                publication::conclude_without_check(environment, &run.head, cancellation);
-                let change = second_stage::change(environment, &run, cancellation)?;
-                check_change(environment, runner, change, Some(&run), cancellation)
+        Task::Reviews(named) => {
+            second_stage::check_inputs(&environment.inputs)?;
+            // A failure leaves a check run without a verdict on the head that the event names: an earlier pass of that head
+            // may be one against another base.
+            publication::conclude_without_check(environment, &named.head, cancellation);
+            match second_stage::finished_run(environment, &named, cancellation)? {
+                RunTask::Nothing(reason) => nothing_to_judge(runner, reason),
+                RunTask::Judge(run) => {
+                    let change = second_stage::change(environment, &run, cancellation)?;
+                    check_change(environment, runner, change, Some(&run), cancellation)
+                }
             }
-        },
+        }
         Task::Drift => {
             cancellation.set_deadline(Some(LONG_DEADLINE));
             drift::drift(environment, runner, cancellation)
@@ -219,7 +225,7 @@ fn check_change(
     if let Some(Observed { policy, settings }) = Observed::new(&request, &opened) {
         // The artifact of the turn before is that of a run of the first stage, which the second does not use.
         if change.pull_request.is_some() && run.is_none() {
-            let found = turn_before::find(environment, &change, cancellation)?;
+            let found = turn_before::find(environment, &change, &repo_id(&opened, &policy), cancellation)?;
             request.observer.ledger = Some(found.state);
             before = found.before;
             request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));

@@ -25,14 +25,13 @@ pub(super) fn finished_run(
     named: &NamedRun,
     cancellation: &Arc<Cancellation>,
 ) -> Result<RunTask, Failure> {
-    check_inputs(&environment.inputs)?;
     let answer = github(environment, BUDGET, cancellation)?.workflow_run(named.id)?;
     let answer = answer.ok_or(RunError::Unknown(named.id))?;
     Ok(FinishedRun::from_answer(named, &environment.context.repository, &answer)?)
 }
 
 /// Fails if an input chooses another change than that of the run, or a check run that the first stage has.
-fn check_inputs(inputs: &Inputs) -> Result<(), Failure> {
+pub(super) fn check_inputs(inputs: &Inputs) -> Result<(), Failure> {
     let chosen = [("base", &inputs.base), ("head", &inputs.head)];
     if let Some((name, _)) = chosen.iter().find(|(_, value)| value.is_some()) {
         let message =

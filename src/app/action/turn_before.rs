@@ -50,10 +50,16 @@ pub(crate) struct Found {
 pub(crate) fn find(
     environment: &ActionEnvironment,
     change: &Change,
+    repo_id: &str,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Found, Failure> {
     let occasion = change.occasion_in(&environment.context.run_attempt);
-    let found = look_up(environment, change, occasion, cancellation);
+    let found = look_up(environment, change, occasion, cancellation).and_then(|found| match found {
+        Some(before) if !ledger::is_about(&before.ledger, repo_id, change.pull_request) => {
+            Err("its ledger is that of another pull request".to_owned())
+        }
+        found => Ok(found),
+    });
     cancellation.check()?;
     // Who may start a job again may begin the ledger anew.
     let begins = change.opens || occasion != change.occasion;
@@ -92,9 +98,6 @@ fn look_up(
     };
     for head in [&change.head].into_iter().chain(&change.head_before) {
         let Some((stored, ledger)) = turns.newest(head)? else { continue };
-        if ledger.pull_request != change.pull_request {
-            return Err(format!("the ledger of {} is that of another pull request", head.short()));
-        }
         if matches!(occasion, Occasion::Final(_)) {
             follows(&stored, head)?;
             turns.sample(&ledger, &change.head)?;
@@ -127,37 +130,37 @@ impl Turns<'_> {
         runs.map_err(|error| error.to_string())
     }
 
-    /// Returns the newest turn of a head, and its ledger. Another run of the head has to be in that ledger.
+    /// Returns the newest turn of a head, and its ledger. The run of the head before it has to be in that ledger.
     fn newest(&self, head: &CommitId) -> Result<Option<(StoredRun, ObserverLedger)>, String> {
         let runs = self.runs(head)?;
-        let Some((stored, ledger, of)) = self.newest_among(head, &runs)? else { return Ok(None) };
-        let rest = runs.iter().position(|run| run.id == of).map_or(&[][..], |at| &runs[at + 1..]);
-        // A run without a usable ledger continued none.
-        match self.newest_among(head, rest) {
-            Ok(Some((_, earlier, _))) if !ledger::continues(&ledger, &earlier) => {
+        let turn = match self.newest_among(head, &runs)? {
+            Turn::Missing => return Ok(None),
+            Turn::Refused(reason) => return Err(reason),
+            Turn::Judged(turn) => *turn,
+        };
+        let rest = runs.iter().position(|each| each.id == turn.run).map_or(&[][..], |at| &runs[at + 1..]);
+        match self.newest_among(head, rest)? {
+            Turn::Judged(earlier) if !ledger::continues(&turn.ledger, &earlier.ledger) => {
                 Err(format!("two runs of {} continued the ledger apart from each other", head.short()))
             }
-            Ok(_) | Err(_) => Ok(Some((stored, ledger))),
+            // A run without a usable ledger continued none.
+            Turn::Judged(_) | Turn::Missing | Turn::Refused(_) => Ok(Some((turn.stored, turn.ledger))),
         }
     }
 
-    fn newest_among(
-        &self,
-        head: &CommitId,
-        runs: &[WorkflowRun],
-    ) -> Result<Option<(StoredRun, ObserverLedger, u64)>, String> {
+    fn newest_among(&self, head: &CommitId, runs: &[WorkflowRun]) -> Result<Turn, String> {
         let (stored, run) = self.artifacts.newest(head, runs, self.cancellation).map_err(message)?;
-        let stored = match stored {
-            Stored::Missing => return Ok(None),
-            Stored::Refused(code) => {
-                return Err(format!("the run of {} is not usable: {code}", head.short()));
+        let (stored, run) = match (stored, run) {
+            (Stored::Judged(stored), Some(run)) => (*stored, run.id),
+            (Stored::Refused(code), _) => {
+                return Ok(Turn::Refused(format!("the run of {} is not usable: {code}", head.short())));
             }
-            Stored::Judged(stored) => *stored,
+            (Stored::Judged(_) | Stored::Missing, _) => return Ok(Turn::Missing),
         };
-        match stored.ledger() {
-            Ok(ledger) => Ok(run.map(|run| (stored, ledger, run.id))),
-            Err(code) => Err(format!("the ledger of {} is not usable: {code}", head.short())),
-        }
+        Ok(match stored.ledger() {
+            Ok(ledger) => Turn::Judged(Box::new(StoredTurn { stored, ledger, run })),
+            Err(code) => Turn::Refused(format!("the ledger of {} is not usable: {code}", head.short())),
+        })
     }
 
     /// Derives one of the listed turns again, drawn by the head that is judged. An artifact that expired shows nothing.
@@ -166,15 +169,33 @@ impl Turns<'_> {
         let drawn = judged.as_str().bytes().fold(0, |sum, digit| sum + usize::from(digit));
         let Some(entry) = earlier.get(drawn % earlier.len().max(1)) else { return Ok(()) };
         let head = &entry.turn.head_sha;
-        match self.artifacts.newest(head, &self.runs(head)?, self.cancellation).map_err(message)?.0 {
-            Stored::Judged(stored) if !ledger.entries.iter().any(|entry| stored.run.is_turn(&entry.turn)) => {
+        match self.newest_among(head, &self.runs(head)?)? {
+            Turn::Judged(turn)
+                if !ledger.entries.iter().any(|entry| turn.stored.run.is_turn(&entry.turn)) =>
+            {
                 Err(format!("the run of {} is not that of the ledger", head.short()))
             }
-            Stored::Judged(stored) => follows(&stored, head),
-            Stored::Refused(code) => Err(format!("the run of {} is not usable: {code}", head.short())),
-            Stored::Missing => Ok(()),
+            Turn::Judged(turn) => follows(&turn.stored, head),
+            Turn::Refused(reason) => Err(reason),
+            Turn::Missing => Ok(()),
         }
     }
+}
+
+/// The newest turn among runs of a head.
+enum Turn {
+    Judged(Box<StoredTurn>),
+    /// Its run or its ledger is not usable.
+    Refused(String),
+    Missing,
+}
+
+/// A stored run with the ledger that ends with it.
+struct StoredTurn {
+    stored: StoredRun,
+    ledger: ObserverLedger,
+    /// Id of the workflow run.
+    run: u64,
 }
 
 impl TurnBefore {
