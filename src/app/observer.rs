@@ -11,7 +11,7 @@ pub(crate) struct ObserverRequest {
     pub(crate) occasion: Occasion,
     /// Turns of the pull request before this one, where they are known.
     pub(crate) earlier: Option<EarlierTurns>,
-    /// Where the ledger of the pull request stands; `None` where none is judged.
+    /// State of the pull request's ledger; `None` where none is judged.
     pub(crate) ledger: Option<LedgerState>,
     pub(crate) pace: Pace,
 }

@@ -213,7 +213,7 @@ struct Killed {
     /// The request from the start of the job, counted from 1, and whether it had its effect.
     request: usize,
     acts: bool,
-    /// How long the job goes on after the request failed; `None` kills it in the request.
+    /// Time that the job goes on after the request failed; `None` kills it in the request.
     delay: Option<Duration>,
     /// Attempt of the second run: a runner may start a job anew, or a person.
     attempt: &'static str,

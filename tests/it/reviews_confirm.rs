@@ -531,7 +531,7 @@ fn stored_answers_are_replayed_and_a_failure_is_not_stored() {
     let models = Models::new("rejected", "unsure");
     let repo = models.faulty(REQUIRED);
     run(&repo).run().expect(1);
-    // What was no answer is asked for again, and nothing else is.
+    // Only a request without a valid answer is sent again.
     models.words.lock().unwrap().own = "rejected".to_owned();
     run(&repo).run().expect(0);
     assert_eq!(models.asked(), ["review", "second", "own", "own"]);

@@ -426,7 +426,7 @@ fn without_its_check_run_the_stage_asks_no_model_and_annotates_nothing() {
         assert!(scene.model.requests().is_empty(), "{name}");
         scene.has_no_pass(name);
     }
-    // One that GitHub refuses at the end is no pass either.
+    // A check run that GitHub refuses at the end is no pass either.
     let scene = Scene::new(Vec::new());
     scene.meanwhile(|github| github.deny(Route::UpdateCheck));
     scene.run().expect_code(3, "PUBLISH_FORBIDDEN");

@@ -1,4 +1,4 @@
-//! What GitHub answers about a finished run, and which change that is.
+//! Tests of the change that a finished run is about, and of runs that are refused.
 
 use serde_json::json;
 

@@ -39,7 +39,7 @@ pub(crate) struct TurnBefore {
     change_set: ChangeSet,
 }
 
-/// What is known of the turns before a head.
+/// Result of looking for the turns before a head.
 pub(crate) struct Found {
     pub(crate) before: Option<TurnBefore>,
     pub(crate) state: LedgerState,
@@ -61,7 +61,7 @@ pub(crate) fn find(
         found => Ok(found),
     });
     cancellation.check()?;
-    // Who may start a job again may begin the ledger anew.
+    // Starting a job again takes the right to begin the ledger anew.
     let begins = change.opens || occasion != change.occasion;
     let without = if begins { LedgerState::Begun } else { LedgerState::Lost };
     Ok(match found {

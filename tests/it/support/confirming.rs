@@ -73,7 +73,7 @@ pub(crate) fn answered(request: &Request, verdicts: &[Value]) -> Response {
     Response::json(200, &answer(surface(request), &text))
 }
 
-/// What both models say next of a finding.
+/// Next answers of both models about a finding.
 pub(crate) struct Words {
     pub(crate) second: String,
     pub(crate) own: String,
@@ -107,7 +107,7 @@ impl Models {
         repository(&confirming(&self.server.url(), settings), &[("app.py", FAULT)])
     }
 
-    /// What was asked so far: `review` for findings, `second` and `own` for a confirmation.
+    /// Questions so far: `review` for findings, `second` and `own` for a confirmation.
     pub(crate) fn asked(&self) -> Vec<&'static str> {
         let requests = self.server.requests();
         let kind = |request: &Request| match (claims(request).is_empty(), surface(request)) {

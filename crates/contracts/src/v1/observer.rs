@@ -23,7 +23,7 @@ pub struct PolicyObserver {
     pub execute: Option<Vec<ObserverMode>>,
     /// Modes in which a run that deferred nothing may pass; all of them when absent.
     pub pass: Option<Vec<ObserverMode>>,
-    /// Whether a run of a pull request needs the turns before it; `optional` when absent.
+    /// Need of a run of a pull request for the turns before it; `optional` when absent.
     pub ledger: Option<LedgerNeed>,
 }
 
@@ -36,7 +36,7 @@ pub struct RecordedObserver {
     pub mode: ObserverMode,
     /// Names of the plans that wait for a later turn, sorted: `gate:unit_tests`, `review-security`.
     pub deferred: Vec<String>,
-    /// Where the ledger stands, in a run of a pull request whose policy requires one.
+    /// State of the ledger, in a run of a pull request whose policy requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(extend("x-optional" = true)))]
     pub ledger: Option<LedgerState>,

@@ -49,12 +49,12 @@ words! {
     }
     /// Need of a run for the ledger of its pull request.
     LedgerNeed {
-        /// One that is lost begins anew.
+        /// A lost ledger begins anew.
         Optional = "optional",
         /// Without the turns before it a run does not pass.
         Required = "required",
     }
-    /// Where the ledger of a pull request stands before a turn.
+    /// State of a pull request's ledger before a turn.
     LedgerState {
         /// The pull request was opened, or a person started the job again without the turns before it.
         Begun = "begun",

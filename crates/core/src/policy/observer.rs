@@ -27,7 +27,7 @@ pub struct ObserverPolicy {
     pub(crate) execute: BTreeSet<ObserverMode>,
     /// Modes in which a run may pass: the condition under which its result is accepted.
     pub pass: BTreeSet<ObserverMode>,
-    /// Whether a run of a pull request passes without the turns before it.
+    /// Need of a run of a pull request for the turns before it.
     #[serde(skip_serializing_if = "is_optional")]
     pub ledger: LedgerNeed,
 }

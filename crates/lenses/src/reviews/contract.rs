@@ -29,7 +29,7 @@ pub(crate) struct Canary {
     pub(crate) extension: &'static str,
     /// Its lines. `{}` stands for a word that differs from change to change.
     pub(crate) lines: &'static [&'static str],
-    /// What is wrong with them, in one sentence.
+    /// Fault of these lines, in one sentence.
     pub(crate) claim: &'static str,
     /// The faulty lines, counted from 1.
     pub(crate) faulty: std::ops::RangeInclusive<u64>,
