@@ -7,7 +7,7 @@ use super::judged_run::JudgedRun;
 use crate::store::RunDirectory;
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{RecordedBaseline, RecordedGates};
+use qa_contracts::v1::{RecordedBaseline, RecordedExecution, RecordedGates};
 use qa_core::masking::sanitize;
 use qa_run::gates::Baseline;
 
@@ -16,7 +16,7 @@ pub(crate) fn open_named(directory: &Path) -> Result<Baseline, Failure> {
     open(directory).map_err(|failure| {
         let path = sanitize(&directory.display().to_string());
         let message = format!("failed to take {path} as the baseline: {}", failure.message);
-        let hint = "name the directory of a run whose head is the base commit, such as .qa-skill/runs/<key>, whose gates read reports";
+        let hint = "name the directory of a run whose head is the base commit, such as .qa-skill/runs/<key>, whose gates read reports or ran commands";
         Failure { message, hint: hint.to_owned(), ..failure }
     })
 }
@@ -24,8 +24,8 @@ pub(crate) fn open_named(directory: &Path) -> Result<Baseline, Failure> {
 /// Opens a run directory, checks it, and returns the reports of its gates.
 pub(crate) fn open(directory: &Path) -> Result<Baseline, Failure> {
     let run = RunDirectory::open(directory)?;
-    if !run.has(RecordedGates::FILE) {
-        let message = "the stored run read no report of a gate";
+    if !run.has(RecordedGates::FILE) && !run.has(RecordedExecution::FILE) {
+        let message = "the stored run read no report of a gate and ran no command of one";
         return Err(Failure::with_code(Code::RecordingMissing, message));
     }
     let (judged, policy) = JudgedRun::check(&run)?;
@@ -34,5 +34,11 @@ pub(crate) fn open(directory: &Path) -> Result<Baseline, Failure> {
         execution_key: run.hashes.execution_key.clone(),
         run_digest: run.hashes.run_digest.clone(),
     };
-    Ok(Baseline { identity, gates: policy.gates, recorded: run.artifact()? })
+    Ok(Baseline {
+        identity,
+        policy,
+        recorded: run.artifact_or_default()?,
+        execution: run.artifact_or_default()?,
+        change_set: judged.into_change_set(),
+    })
 }

@@ -21,7 +21,7 @@ use qa_core::calendar;
 use qa_core::phases::RunEvent;
 use qa_run::control::Journal;
 use qa_run::derive::{derive, gate_evidence};
-use qa_run::gates::{CommandRunner, has_commands, record_idle_tests};
+use qa_run::gates::{Baseline, CommandRunner, has_commands, record_idle_tests};
 use qa_run::http::pause_unless_cancelled;
 use qa_run::inputs::{Inputs, Ports};
 use qa_run::keys::key;
@@ -63,7 +63,8 @@ pub(crate) fn check_opened(
     keyed(&key.key)?;
     journal.take(RunEvent::PlanSubmitted)?;
     journal.take(RunEvent::Approved)?;
-    execute(&mut prepared.inputs, &opened, cancellation, progress)?;
+    let baseline = request.baseline_of(&prepared.inputs.change_set);
+    execute(&mut prepared.inputs, &opened, baseline, cancellation, progress)?;
     prepared.inputs.execution.idle_tests = read_idle_tests(&prepared.inputs, &opened, &key.key)?;
     prepared.inputs.replies = collect_replies(&prepared, &opened, cancellation, progress)?;
     let joined = parts.as_ref().map(|parts| parts as &dyn ShardResults);
@@ -128,6 +129,7 @@ fn log_step(journal: &Journal, started: Instant, step: &str, result: &str) {
 fn execute(
     inputs: &mut Inputs,
     opened: &Opened,
+    baseline: Option<&Baseline>,
     cancellation: &Arc<Cancellation>,
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
@@ -143,6 +145,7 @@ fn execute(
         change_set: &inputs.change_set,
         observer: inputs.observer.as_ref(),
         command_sandbox: &command_sandbox,
+        baseline,
         cancellation,
         progress,
     };
@@ -151,7 +154,13 @@ fn execute(
 
 /// Records that commands are denied on platforms without a sandbox.
 #[cfg(not(target_os = "linux"))]
-fn execute(inputs: &mut Inputs, _: &Opened, _: &Arc<Cancellation>, _: &dyn Progress) -> Result<(), Failure> {
+fn execute(
+    inputs: &mut Inputs,
+    _: &Opened,
+    _: Option<&Baseline>,
+    _: &Arc<Cancellation>,
+    _: &dyn Progress,
+) -> Result<(), Failure> {
     if has_commands(&inputs.in_force.policy) {
         inputs.execution.denied = Some("commands run on Linux only".to_owned());
     }

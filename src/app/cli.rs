@@ -144,7 +144,8 @@ struct PlanningArgs {
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
-    /// Run directory of the base commit, whose reports stand for those of the base where the policy names none
+    /// Run directory of the base commit, whose reports stand for those of the base where the policy names none, and whose
+    /// commands need not run on the base again
     #[arg(long, value_name = "RUN")]
     baseline: Option<PathBuf>,
     /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for

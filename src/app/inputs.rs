@@ -12,7 +12,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{RecordedInputs, Registry, SettingOrigin, SkillInput};
+use qa_contracts::v1::{ChangeSet, RecordedInputs, Registry, SettingOrigin, SkillInput};
 use qa_core::phases::{ForbiddenMove, RunEvent};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
@@ -93,6 +93,11 @@ impl Request {
             settings: Vec::new(),
             document: None,
         }
+    }
+
+    /// Returns the stored run of the base of a change, if it is about that base.
+    pub(crate) fn baseline_of(&self, change_set: &ChangeSet) -> Option<&Baseline> {
+        self.baseline.as_deref().filter(|baseline| baseline.fits(change_set))
     }
 }
 

@@ -119,7 +119,7 @@ fn read_reports(
         now: seconds_since_1970(crate::config::now()),
         root: root_path.trim_end_matches('/'),
     };
-    let baseline = request.baseline.as_deref().filter(|baseline| baseline.fits(change_set));
+    let baseline = request.baseline_of(change_set);
     if let (Some(unfit), None) = (&request.baseline, baseline) {
         let message = format!(
             "{}: the stored run is about {}, and the base is {}\n",

@@ -119,10 +119,6 @@ struct RecordedRun {
 
 impl RecordedRun {
     fn open(run: &RunDirectory) -> Result<Self, Failure> {
-        /// Reads an artifact, or returns the default if the run does not have it.
-        fn or_default<T: Artifact + Default>(run: &RunDirectory) -> Result<T, Failure> {
-            Ok(if run.has(T::FILE) { run.artifact()? } else { T::default() })
-        }
         let skill_input: SkillInput = run.artifact()?;
         let change_set: ChangeSet = run.artifact()?;
         let registry = qa_lenses::registry();
@@ -139,16 +135,16 @@ impl RecordedRun {
             // The policy's id takes precedence over the recorded one.
             repo_id: in_force.policy.repo_id.as_ref().unwrap_or(&skill_input.repo_id).clone(),
             sensitivity: change_sensitivity(&change_set, &texts),
-            gates: or_default(run)?,
-            execution: or_default(run)?,
-            replies: or_default(run)?,
+            gates: run.artifact_or_default()?,
+            execution: run.artifact_or_default()?,
+            replies: run.artifact_or_default()?,
             observer,
             overrides,
             registry,
             in_force,
             change_set,
         };
-        Ok(Self { skill_input, inputs, texts, lookups: or_default(run)? })
+        Ok(Self { skill_input, inputs, texts, lookups: run.artifact_or_default()? })
     }
 
     /// Calls `then` with ports that answer from this recording.

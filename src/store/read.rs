@@ -279,6 +279,11 @@ impl RunDirectory {
         self.artifact_at(T::FILE)
     }
 
+    /// Reads an artifact at its usual path, or returns the default if the run does not have it.
+    pub(crate) fn artifact_or_default<T: Artifact + Default>(&self) -> Result<T, StoreError> {
+        if self.has(T::FILE) { self.artifact() } else { Ok(T::default()) }
+    }
+
     /// Reads an artifact and compares its deterministic digest with the manifest's.
     pub(crate) fn artifact_at<T: Artifact>(&self, name: &str) -> Result<T, StoreError> {
         let bytes = self.bytes(name)?;

@@ -51,7 +51,7 @@ pub(crate) fn leaves(files: &[(&str, &str)], status: i32) -> String {
     format!("{says}exit {status}\n")
 }
 
-fn files(policy: &str, says: &str, more: &str) -> Files {
+pub(crate) fn files(policy: &str, says: &str, more: &str) -> Files {
     Files::from_texts(&[
         (POLICY, policy),
         (".gitignore", "/stubs\n/target\n/.qa-skill/runs\n"),

@@ -17,6 +17,7 @@ mod action_publish;
 mod architecture;
 mod attestation;
 mod baseline;
+mod baseline_commands;
 #[cfg(target_os = "linux")]
 mod bombs;
 #[cfg(target_os = "linux")]

@@ -20,6 +20,8 @@ const SOURCES: &[&str] = &[
     "action::a_head_that_moved_meanwhile_gets_no_result_of_the_old_one",
     "baseline::a_step_takes_the_run_of_the_push_and_of_nothing_else",
     "baseline::only_what_the_base_does_not_report_blocks",
+    "baseline_commands::a_stored_command_excuses_no_more_than_one_that_runs",
+    "baseline_commands::what_a_command_said_about_the_base_is_taken_from_its_stored_run",
     "calibrate::the_policy_is_the_one_in_force_now_and_its_gates_are_left_out",
     "callers::a_missing_member_that_the_base_used_as_well_is_not_new",
     "callers::callers_in_untouched_files_are_found_and_replayed_without_the_repository",

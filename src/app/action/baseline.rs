@@ -21,21 +21,27 @@ use qa_run::ports::Cancellation;
 /// Time limit of all requests together.
 const BUDGET: Duration = Duration::from_secs(60);
 
-/// Finds the baseline for a policy that imports a report without one of the base. The reason why there is none is a notice.
+/// Finds the baseline for a policy that imports a report without one of the base, or runs commands on the base. The reason
+/// why there is none is a notice where findings count as new by it; commands then run on the base themselves.
 pub(super) fn find(
     environment: &ActionEnvironment,
     policy: &Policy,
     commit: &CommitId,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Option<Arc<Baseline>>, Failure> {
-    let reports = policy.gates.values().flat_map(|gate| &gate.reports);
-    if !reports.into_iter().any(|report| report.base.is_none()) {
+    let gates = policy.gates.values();
+    let imports = gates.clone().flat_map(|gate| &gate.reports).any(|report| report.base.is_none());
+    if !imports && !gates.into_iter().any(|gate| gate.has_commands() && gate.run_base) {
         return Ok(None);
     }
     let found = look_up(environment, commit, cancellation);
     cancellation.check()?;
     Ok(match found {
         Ok(baseline) => Some(Arc::new(baseline)),
+        Err(reason) if !imports => {
+            tracing::info!("commands run on the base, because it has no stored run: {reason}");
+            None
+        }
         Err(reason) => {
             let code = Code::ObserverBaselineUnavailable;
             let short = commit.short();

@@ -103,7 +103,9 @@ pub(crate) fn follow_differences(run: &RunDir, code: &str) {
             Ok(value) if value == code => return,
             Ok(value) => *member = value,
             // A list of another length: of codes there is one, and the next difference says which.
-            Err(_) if pointer.ends_with("/errorCodes") => *member = serde_json::json!(["NOTHING_TO_JUDGE"]),
+            Err(_) if ["/errorCodes", "/warningCodes"].iter().any(|end| pointer.ends_with(end)) => {
+                *member = serde_json::json!(["NOTHING_TO_JUDGE"]);
+            }
             Err(_) => panic!("{difference}"),
         }
         write_json(run, path, &file);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ExecutionLayers, GateName, RecordedPicture};
+use super::{ExecutionLayers, GateName, RecordedBaseline, RecordedPicture};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{RepoPath, Sha256Hex};
@@ -100,6 +100,10 @@ pub struct RecordedCommand {
     pub problem: Option<String>,
     /// The pictures that its tests left, those of faulty tests first; of head alone.
     pub pictures: Vec<RecordedPicture>,
+    /// The stored run that made this attempt, at a command of the base; absent when this run made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub baseline: Option<RecordedBaseline>,
 }
 
 /// A report file that a command wrote.

@@ -1,19 +1,34 @@
-//! Reports about the base, from a stored run of that commit.
+//! Reports and results of commands about the base, from a stored run of that commit.
 
-use std::collections::BTreeMap;
-
+use super::GateError;
+use super::calls;
+use super::judge_commands::{commands_of, has_passed, judge_recorded};
+use qa_contracts::codes::Code;
 use qa_contracts::v1::{
-    ChangeSet, GateName, PolicyReport, RecordedBaseline, RecordedGates, RecordedReport, Side,
+    ChangeSet, GateName, PolicyReport, RecordedBaseline, RecordedCommand, RecordedExecution, RecordedGates,
+    RecordedReport, Side,
 };
-use qa_core::policy::GatePolicy;
+use qa_core::policy::Policy;
+use qa_gates::selection::SelectedCommand;
 
-/// Reports that the gates of a stored run read about its head.
+/// A stored run: what its gates read about its head, and what their commands said there.
 #[derive(Debug, Clone)]
 pub struct Baseline {
     pub identity: RecordedBaseline,
-    /// Gates of the policy that the run was judged by.
-    pub gates: BTreeMap<GateName, GatePolicy>,
+    /// Policy that the run was judged by.
+    pub policy: Policy,
+    pub change_set: ChangeSet,
     pub recorded: RecordedGates,
+    pub execution: RecordedExecution,
+}
+
+/// Run that needs the result of a command of its base.
+#[derive(Clone, Copy)]
+pub(super) struct Wanting<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) change_set: &'a ChangeSet,
+    /// What it recorded so far, the command of head that belongs to the one of the base at the end.
+    pub(super) execution: &'a RecordedExecution,
 }
 
 impl Baseline {
@@ -24,7 +39,7 @@ impl Baseline {
 
     /// Returns a report of the run as one about the base, if the run read it as the policy in force does.
     pub(super) fn report(&self, gate: GateName, declared: &PolicyReport) -> Option<RecordedReport> {
-        self.gates.get(&gate)?.reports.iter().find(|own| is_read_alike(own, declared))?;
+        self.policy.gates.get(&gate)?.reports.iter().find(|own| is_read_alike(own, declared))?;
         let report = super::find_report(&self.recorded.reports, gate, &declared.path, Side::Head)?;
         (!report.files.is_empty()).then(|| RecordedReport {
             side: Side::Base,
@@ -32,6 +47,65 @@ impl Baseline {
             ..report.clone()
         })
     }
+
+    /// Returns the attempts of the run at a command of the base, if they are what this machine would see: of the same
+    /// commit, command, bounds and isolation, with a result, and by the version of the tool that judged head.
+    pub(super) fn attempts(
+        &self,
+        gate: GateName,
+        ordinal: u64,
+        command: &SelectedCommand,
+        wanting: Wanting<'_>,
+    ) -> Option<Vec<RecordedCommand>> {
+        let Wanting { policy, change_set, execution } = wanting;
+        let is_same_place = self.identity.commit == *change_set.measured_from()
+            && self.policy.execution == policy.execution
+            && self.execution.layers == execution.layers;
+        let version = execution.commands.last()?.tool_version.as_ref()?;
+        if !is_same_place {
+            return None;
+        }
+        let selection = calls::selected_commands(gate, &self.policy, &self.change_set, &self.execution);
+        let position = selection.commands.iter().position(|own| is_run_alike(own, command))? as u64;
+        let mut attempts: Vec<RecordedCommand> =
+            commands_of(gate, &self.execution).filter(|own| own.ordinal == position).cloned().collect();
+        // A second run that holds a pass against itself is one of head alone.
+        if attempts.first().is_some_and(|first| has_passed(gate, command, first)) {
+            attempts.truncate(1);
+        }
+        for attempt in &mut attempts {
+            attempt.ordinal = ordinal;
+            attempt.pictures.clear();
+            attempt.baseline = Some(self.identity.clone());
+        }
+        let is_same_tool = attempts.iter().all(|attempt| attempt.tool_version.as_ref() == Some(version));
+        (is_same_tool && judge_recorded(gate, command, &attempts).is_ok()).then_some(attempts)
+    }
+}
+
+/// Returns whether the command of head of one run is the command of the base of another.
+fn is_run_alike(head: &SelectedCommand, base: &SelectedCommand) -> bool {
+    head.side == Side::Head
+        && base.side == Side::Base
+        && head.tool.spec().id == base.tool.spec().id
+        && head.name == base.name
+        && head.template == base.template
+}
+
+/// Refuses attempts of a stored run where they cannot be: at head, and at a commit that the change is not measured from.
+pub(super) fn check_attempts(
+    side: Side,
+    attempts: &[&RecordedCommand],
+    change_set: &ChangeSet,
+) -> Result<(), GateError> {
+    for run in attempts.iter().filter_map(|attempt| attempt.baseline.as_ref()) {
+        if side == Side::Head || run.commit != *change_set.measured_from() {
+            let problem =
+                format!("its result is that of a stored run of another commit, {}", run.commit.short());
+            return Err(GateError::new(Code::ExecutionAuditUnavailable, problem));
+        }
+    }
+    Ok(())
 }
 
 /// Returns whether a run is about the base of a change. A merge base is not enough: its commit is any that the author of a
@@ -59,4 +133,9 @@ pub(super) fn has_report(
 ) -> bool {
     recorded.baseline.as_ref().is_some_and(|run| is_about_base(run, change_set))
         && super::find_report(&recorded.reports, gate, path, Side::Base).is_some()
+}
+
+/// Describes what a stored run stands for, for the summary of a gate.
+pub(super) fn compared(compared: &str, run: &RecordedBaseline) -> String {
+    format!("{compared} is compared with that of {}, by its stored run", run.commit.short())
 }

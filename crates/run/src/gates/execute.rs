@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::baseline::{Baseline, Wanting};
 use super::calls;
 use super::judge_commands::{has_passed, is_confirmed, is_retryable, judge_recorded, judge_single};
 use super::pictures::Album;
@@ -44,6 +45,8 @@ pub struct CommandRunner<'a> {
     /// Decision of the observer, which may defer commands.
     pub observer: Option<&'a RecordedObserver>,
     pub command_sandbox: &'a dyn CommandSandbox,
+    /// Stored run of the base, which may have run the commands of the base before.
+    pub baseline: Option<&'a Baseline>,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
 }
@@ -88,6 +91,10 @@ impl CommandRunner<'_> {
                     continue;
                 }
                 let command = Command { gate: *gate, ordinal: ordinal as u64, selected };
+                if let Some(stored) = self.stored_attempts(&command, recorded, &mut budget) {
+                    recorded.commands.extend(stored);
+                    continue;
+                }
                 let attempts = match self.attempts(&command, &mut budget) {
                     Ok(attempts) => attempts,
                     Err(AttemptsError::Run(error)) => return Err(error),
@@ -175,6 +182,22 @@ impl CommandRunner<'_> {
             }
         }
         Ok(attempts)
+    }
+
+    /// Returns the attempts of the baseline at a command of the base, if there is room for their outputs.
+    fn stored_attempts(
+        &self,
+        command: &Command<'_>,
+        recorded: &RecordedExecution,
+        budget: &mut RecordingBudget,
+    ) -> Option<Vec<RecordedCommand>> {
+        let Command { gate, ordinal, selected } = *command;
+        let Self { policy, change_set, .. } = *self;
+        let wanting = Wanting { policy, change_set, execution: recorded };
+        let attempts = self.baseline?.attempts(gate, ordinal, selected, wanting)?;
+        let bytes: usize = attempts.iter().map(recorded_bytes).sum();
+        budget.text_bytes = budget.text_bytes.checked_sub(bytes)?;
+        Some(attempts)
     }
 
     fn attempt(
@@ -335,6 +358,7 @@ impl Command<'_> {
             code: None,
             problem: None,
             pictures: Vec::new(),
+            baseline: None,
         }
     }
 
@@ -364,6 +388,12 @@ impl Command<'_> {
             ..self.empty_record(attempt)
         }
     }
+}
+
+/// Returns the size of the recorded outputs of an attempt, in bytes.
+fn recorded_bytes(attempt: &RecordedCommand) -> usize {
+    let reports = attempt.reports.iter().map(|report| &report.output);
+    [&attempt.stdout, &attempt.stderr].into_iter().chain(reports).map(|output| output.text.len()).sum()
 }
 
 fn empty_output() -> RecordedOutput {

@@ -1,5 +1,6 @@
 //! Judges the commands of gates from their record alone.
 
+use super::baseline::{check_attempts, compared};
 use super::calls;
 use super::{Evidence, GateError, GateOutcome, GateReport, Origin, ReportScope, command_code};
 use crate::commands::Stop;
@@ -56,7 +57,7 @@ impl GateOutcome {
         }
         let all = self.judge_selection(gate, &selection, evidence);
         self.audit = audit(gate, plan_ordinal, &selection, evidence);
-        let durations = commands_of(gate, execution).map(|command| command.duration_ms);
+        let durations = executed_commands(gate, execution).map(|command| command.duration_ms);
         self.duration_ms = Some(durations.sum());
         all
     }
@@ -89,7 +90,8 @@ impl GateOutcome {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
                     excusable = None;
                     let earlier = self.statements.len();
-                    let judged = self.judge_head_command(gate, command, &attempts, evidence);
+                    let judged = check_attempts(Side::Head, &attempts, evidence.change_set)
+                        .and_then(|()| self.judge_head_command(gate, command, &attempts, evidence));
                     let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
                     match judged {
                         Ok(judged) => {
@@ -113,8 +115,13 @@ impl GateOutcome {
                 // The base matters only if head has findings that it may excuse.
                 Side::Base => {
                     let Some(head_statuses) = &excusable else { continue };
-                    match judge_command(gate, command, &attempts) {
+                    let judged = check_attempts(Side::Base, &attempts, evidence.change_set)
+                        .and_then(|()| judge_command(gate, command, &attempts));
+                    match judged {
                         Ok(base) => {
+                            if let Some(run) = attempts.iter().find_map(|attempt| attempt.baseline.as_ref()) {
+                                self.summary.push(compared(&origin.tool, run));
+                            }
                             self.add_base_report(gate, &origin, head_statuses, &base, evidence.change_set);
                         }
                         Err(error) => self.warn_without_base(error),
@@ -181,8 +188,19 @@ fn has_refused_socket(attempts: &[&RecordedCommand]) -> bool {
 }
 
 /// Returns the recorded attempts at all commands of a gate.
-fn commands_of(gate: GateName, execution: &RecordedExecution) -> impl Iterator<Item = &RecordedCommand> {
+pub(super) fn commands_of(
+    gate: GateName,
+    execution: &RecordedExecution,
+) -> impl Iterator<Item = &RecordedCommand> {
     execution.commands.iter().filter(move |command| command.gate == gate)
+}
+
+/// Returns the attempts that the run made itself.
+fn executed_commands(
+    gate: GateName,
+    execution: &RecordedExecution,
+) -> impl Iterator<Item = &RecordedCommand> {
+    commands_of(gate, execution).filter(|command| command.baseline.is_none())
 }
 
 /// Returns whether another attempt may succeed: tests failed, and nothing else did.
@@ -334,7 +352,7 @@ fn audit(
         schema_version: Default::default(),
         permission_profile_id: evidence.policy.execution.profile,
         worktree_path: Some(worktree_path(evidence.key, plan_ordinal)),
-        commands: commands_of(gate, evidence.execution)
+        commands: executed_commands(gate, evidence.execution)
             .filter_map(|recorded| command_audit(selection, recorded))
             .collect(),
         layers: evidence.execution.layers.clone()?,

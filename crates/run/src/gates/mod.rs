@@ -390,11 +390,7 @@ impl GateOutcome {
             match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
                 Ok(base_report) => {
                     if let (None, Some(run)) = (&declared.base, &evidence.reports.baseline) {
-                        let short = run.commit.short();
-                        self.summary.push(format!(
-                            "{} is compared with that of {short}, by its stored run",
-                            declared.path
-                        ));
+                        self.summary.push(baseline::compared(&declared.path, run));
                     }
                     self.add_base_report(gate, &origin, &head_statuses, &base_report, change_set);
                 }
