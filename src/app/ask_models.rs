@@ -73,6 +73,7 @@ pub(crate) fn collect_replies(
             )?,
             key: &|variable| models.key(variable),
             secrets: &secrets,
+            earlier: &models.earlier,
             refused: no_model.then_some("`no-model` is set, so no request was sent"),
             pull_request: models.pull_request,
             budget: budget

@@ -302,7 +302,7 @@ impl VerdictArgs {
                 replies: self.replies,
                 no_model: self.no_model,
                 pull_request: self.pull_request,
-                token: None,
+                ..ModelUse::default()
             },
             ..self.planning.into_request()?
         };

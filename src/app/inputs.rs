@@ -22,7 +22,7 @@ use qa_run::control::Journal;
 use qa_run::gates::Baseline;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
-use qa_run::reviews::RepliesMode;
+use qa_run::reviews::{RepliesMode, StoredHunk};
 
 /// Trust level of the head commit's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +112,8 @@ pub(crate) struct ModelUse {
     pub(crate) pull_request: Option<u64>,
     /// The job's own token, which is the key of GitHub's models.
     pub(crate) token: Option<Secret>,
+    /// Findings of the pull request's last reviewed turn, by hunk.
+    pub(crate) earlier: Vec<StoredHunk>,
 }
 
 impl ModelUse {

@@ -96,6 +96,7 @@ mod support;
 mod torture;
 mod turns;
 mod turns_lost;
+mod turns_reviews;
 mod two_stages;
 mod unread;
 mod verdict;

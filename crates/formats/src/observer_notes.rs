@@ -161,7 +161,8 @@ impl Page {
                     let fix = cut(&finding.fix);
                     let attempts = attempts.describe(finding).map(|attempts| format!(" ({attempts})"));
                     let subject = subject(finding);
-                    self.item(&format!("{subject}{}. Fix: {fix}", attempts.unwrap_or_default()));
+                    let subject = format!("{subject}{}", attempts.unwrap_or_default());
+                    self.item(&format!("{}. Fix: {fix}", subject.trim_end_matches('.')));
                 }
                 Item::Code(code) => self.item(&format!("{code}: {}", code.hint())),
             }

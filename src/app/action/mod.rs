@@ -4,6 +4,7 @@ mod artifact;
 mod baseline;
 mod commits;
 mod drift;
+mod earlier_reviews;
 mod features;
 mod fingerprints;
 mod last_line;
@@ -234,7 +235,12 @@ fn check_change(
         if environment.inputs.command != ActionCommand::Plan {
             request.baseline = baseline::find(environment, &policy, &opened.resolved.base, cancellation)?;
         }
-        mode = Some(decide(request.observer.occasion, request.observer.earlier, &settings).mode);
+        let decision = decide(request.observer.occasion, request.observer.earlier, &settings);
+        if let Some(before) = &before {
+            request.models.earlier =
+                earlier_reviews::find(environment, before, &policy, &decision.deferred, cancellation)?;
+        }
+        mode = Some(decision.mode);
     }
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);
@@ -518,6 +524,7 @@ fn open_change(
             no_model: inputs.no_model,
             pull_request: number,
             token: inputs.token.clone(),
+            earlier: Vec::new(),
         },
         label_features: change.label_features.clone(),
         baseline: None,

@@ -9,7 +9,7 @@ use crate::app::drift_check::{other_engine, runs_below, temporary_archive};
 use crate::app::exit::Failure;
 use crate::app::judged_run::JudgedRun;
 use crate::app::progress::TerminalProgress;
-use crate::app::verify::{Source, replay};
+use crate::app::verify::{Source, replay, with_recording};
 use crate::config::ActionEnvironment;
 use crate::publish::WorkflowRun;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
@@ -21,7 +21,9 @@ use qa_contracts::v1::ObserverLedger;
 use qa_core::ledger::last_turn;
 use qa_run::gates::Baseline;
 use qa_run::http::Http;
+use qa_run::plans::{plans, reviews};
 use qa_run::ports::Cancellation;
+use qa_run::reviews::StoredHunk;
 
 /// Name of the directory that holds a ledger in an artifact, beside the run directory.
 pub(crate) const LEDGER_DIRECTORY: &str = "observer";
@@ -70,6 +72,21 @@ impl StoredRun {
             Ok(_) => Err(Code::DeterminismDriftDetected),
             Err(failure) => Err(failure.code.unwrap_or(Code::InternalError)),
         }
+    }
+
+    /// Returns what the run's reviews found, by hunk.
+    pub(crate) fn reviewed_hunks(
+        &self,
+        pull_request: Option<u64>,
+        cancellation: &Cancellation,
+    ) -> Result<Vec<StoredHunk>, Failure> {
+        let run = RunDirectory::open(&self.path)?;
+        let progress = TerminalProgress::new(true);
+        let hunks = with_recording(&run, cancellation, &progress, |inputs, ports| {
+            let plans = plans(inputs, ports);
+            reviews(inputs, ports).reviewed_hunks(&plans, &inputs.replies, pull_request)
+        })?;
+        Ok(hunks?)
     }
 
     /// Reads the reports of the run's gates.

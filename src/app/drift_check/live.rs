@@ -106,6 +106,7 @@ impl Live {
                 provider_key(variable).or_else(|| token.clone().filter(|_| variable == "GITHUB_TOKEN"))
             },
             secrets: &provider_keys().into_iter().chain(self.token.clone()).collect::<Vec<_>>(),
+            earlier: &[],
             refused: None,
             pull_request: None,
             budget: None,

@@ -117,6 +117,8 @@ pub struct ReplyCollector<'a> {
     pub key: &'a (dyn Fn(&str) -> Option<Secret> + Sync),
     /// Secrets that are masked in records.
     pub secrets: &'a [Secret],
+    /// Findings of the pull request's last reviewed turn, from its record.
+    pub earlier: &'a [StoredHunk],
     /// Reason why no request is sent, if there is one.
     pub refused: Option<&'a str>,
     /// The reviewed pull request.
@@ -297,20 +299,14 @@ impl ReplyCollector<'_> {
         replies: &RecordedReplies,
     ) -> Result<Vec<EarlierHunk>, PortError> {
         let mut all = BTreeSet::new();
-        if self.mode == RepliesMode::Off {
+        if self.mode == RepliesMode::Off && self.earlier.is_empty() {
             return Ok(Vec::new());
         }
         for (plan, request) in self.requests(jobs)? {
-            let key = self.sealing_key(&request);
-            let seal = key.as_ref().filter(|_| self.mode != RepliesMode::Replay);
-            if seal.is_none() && self.mode != RepliesMode::Replay {
-                continue;
-            }
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
             let new = (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?;
             for hunk in self.reviews.hunks(plan)? {
-                let Some(stored) = self.store.hunk(&context, &hunk.digest, seal) else { continue };
-                let earlier = stored.findings;
+                let Some(earlier) = self.earlier_hunk(&request, &context, &hunk.digest) else { continue };
                 let is_repeated =
                     new.iter().any(|new| new.hunk == earlier.hunk && new.findings == earlier.findings);
                 if !is_repeated && hunk.allows(&earlier, &request.rule_ids) {
@@ -319,6 +315,36 @@ impl ReplyCollector<'_> {
             }
         }
         Ok(all.into_iter().collect())
+    }
+
+    /// Returns what earlier reviews found in a hunk: those whose findings are stored, and the last reviewed turn.
+    fn earlier_hunk(
+        &self,
+        request: &Request<'_>,
+        context: &Sha256Hex,
+        hunk: &Sha256Hex,
+    ) -> Option<EarlierHunk> {
+        let stored = self.stored_hunk(request, context, hunk);
+        let mut recorded = self.earlier.iter();
+        let recorded = recorded.find(|each| each.context == *context && each.findings.hunk == *hunk);
+        match (stored, recorded.map(|recorded| &recorded.findings)) {
+            (Some(stored), Some(recorded)) => Some(earlier::with_findings(stored, recorded)),
+            (stored, recorded) => stored.or_else(|| recorded.cloned()),
+        }
+    }
+
+    fn stored_hunk(
+        &self,
+        request: &Request<'_>,
+        context: &Sha256Hex,
+        hunk: &Sha256Hex,
+    ) -> Option<EarlierHunk> {
+        let key = match self.mode {
+            RepliesMode::Off => return None,
+            RepliesMode::Replay => None,
+            RepliesMode::Record | RepliesMode::ReplayOrRecord => Some(self.sealing_key(request)?),
+        };
+        Some(self.store.hunk(context, hunk, key.as_ref())?.findings)
     }
 
     /// Stores the findings of each hunk. Outside a pull request the earlier surroundings of a hunk are unknown, so no

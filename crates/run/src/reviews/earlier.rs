@@ -167,6 +167,14 @@ pub(super) fn merge_earlier(
     merged
 }
 
+/// Adds the findings of another record of the same hunk that have no counterpart.
+pub(super) fn with_findings(earlier: EarlierHunk, more: &EarlierHunk) -> EarlierHunk {
+    let known: Vec<&EarlierFinding> = earlier.findings.iter().collect();
+    let missing = more.findings.iter().filter(|more| nearest(&known, &more.rule_id, more.offset).is_none());
+    let findings: BTreeSet<EarlierFinding> = earlier.findings.iter().chain(missing).cloned().collect();
+    EarlierHunk { findings: findings.into_iter().collect(), ..earlier }
+}
+
 /// Returns the index of the nearest finding of a rule that is close enough to be merged.
 fn nearest(findings: &[&EarlierFinding], rule_id: &str, offset: u64) -> Option<usize> {
     findings

@@ -246,6 +246,22 @@ impl Judging<'_, '_> {
         Ok(findings_by_hunk(&hunks, &merged, &plan.lens_id, unverified == 0))
     }
 
+    /// Returns the findings of each hunk of a plan, or the recorded ones of earlier reviews if a reply cannot be used.
+    pub(super) fn known_findings(
+        &self,
+        plan: &LensPlan,
+        request: &Request<'_>,
+    ) -> Result<Vec<EarlierHunk>, PortError> {
+        let hunks = self.reviews.hunks(plan)?;
+        let MergedReplies { outcome, .. } = self.merge_replies(plan, request, &hunks)?;
+        if outcome.errors.is_empty() {
+            return self.findings_by_hunk(plan, request);
+        }
+        let own = self.replies.earlier.iter().filter(|recorded| recorded.lens_id == plan.lens_id);
+        let own = own.filter(|recorded| hunks.iter().any(|hunk| hunk.digest == recorded.hunk));
+        Ok(own.cloned().collect())
+    }
+
     fn merge_replies(
         &self,
         plan: &LensPlan,
