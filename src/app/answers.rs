@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::explain::rule_page;
 use qa_core::calendar;
 use qa_core::commands::Query;
-use qa_formats::answers::{self, HELP, Judged, WaiverTerms};
+use qa_formats::answers::{self, HELP, Judged};
+use qa_formats::waive::WaiverTerms;
 
 /// Days that a proposed waiver holds.
 const WAIVER_DAYS: u64 = 90;

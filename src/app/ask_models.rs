@@ -47,7 +47,8 @@ pub(crate) fn collect_replies(
             .map(|(plan, _)| plan)
             .collect();
         if requesting.is_empty() {
-            return Ok(RecordedReplies::default());
+            let known = prepared.request.models.earlier.clone();
+            return Ok(RecordedReplies { known, ..RecordedReplies::default() });
         }
         let ModelUse { replies: mode, no_model, .. } = prepared.request.models;
         let models = &prepared.request.models;

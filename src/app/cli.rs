@@ -30,7 +30,6 @@ use qa_contracts::v1::{ObserverMode, Preset, RunMode, RunStage};
 use qa_core::escape::visible;
 use qa_core::phases::RunEvent;
 use qa_core::policy::Overrides;
-use qa_core::secrets;
 use qa_core::shard::Shard;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
 use qa_run::reviews::RepliesMode;
@@ -118,7 +117,7 @@ struct BaseArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master. For an ambiguous name write
+    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or local main or master without an origin. For an ambiguous name write
     /// refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
     #[arg(long, value_name = "REV")]
     base: Option<String>,
@@ -341,12 +340,13 @@ pub fn main_with(
     // A step of GitHub Actions has no arguments; its environment selects the command.
     if arguments.len() <= 1 && crate::config::in_actions() {
         cancellation.set_deadline(Some(DEFAULT_DEADLINE));
-        return conclude(&cancellation, || super::action::step(&cancellation));
+        return conclude(&cancellation, false, || super::action::step(&cancellation));
     }
+    let json = console::wants_json(&arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            if let Err(failure) = print_clap(&error) {
+            if let Err(failure) = console::print_clap(&error, json) {
                 console::print_failure(&failure);
                 return failure.exit.into();
             }
@@ -354,23 +354,7 @@ pub fn main_with(
         }
     };
     cancellation.set_deadline(Some(deadline(&cli.command)));
-    conclude(&cancellation, || dispatch(cli.command, &cancellation))
-}
-
-/// Prints clap's help, or its error with secrets in quoted arguments masked.
-fn print_clap(error: &clap::Error) -> Result<(), Failure> {
-    let text = error.render().to_string();
-    let masked = secrets::masked(text.clone());
-    if masked != text {
-        console::write_stderr(&masked);
-        return Ok(());
-    }
-    match error.print() {
-        Err(failed) if !error.use_stderr() && failed.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(console::write_failure("standard output", &failed))
-        }
-        _ => Ok(()),
-    }
+    conclude(&cancellation, json, || dispatch(cli.command, &cancellation))
 }
 
 /// Returns the time limit of a command. Any command may block in the kernel, for example on a pipe that the repository's
@@ -404,7 +388,11 @@ fn deadline(command: &Command) -> Duration {
 
 /// Runs a command and returns its exit code, also after a panic. If the command fails, a check run that waits for a verdict
 /// is completed without one.
-fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, Failure>) -> ExitCode {
+fn conclude(
+    cancellation: &Cancellation,
+    json: bool,
+    command: impl FnOnce() -> Result<Exit, Failure>,
+) -> ExitCode {
     let failure = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(command)) {
         Ok(Ok(exit)) => match crate::faults::unmet() {
             Some(message) => Failure::usage(message, ""),
@@ -417,6 +405,9 @@ fn conclude(cancellation: &Cancellation, command: impl FnOnce() -> Result<Exit, 
     if let CloseStep::Pending(close) = cancellation.take_close_step() {
         let code = failure.code.unwrap_or(Code::InternalError);
         close(NoVerdict { code, message: &failure.message, hint: &failure.hint });
+    }
+    if json {
+        console::print_failure_as_json(&failure);
     }
     console::print_failure(&failure);
     failure.exit.into()
@@ -449,10 +440,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::ConsistencyCheck(arguments) => {
             super::consistency_check::print_standing(&arguments, cancellation)
         }
-        Command::Explain(arguments) => {
-            console::write_stdout(&explain::explain(&arguments.subject, arguments.out.as_deref())?)
-                .map(|()| Exit::Pass)
-        }
+        Command::Explain(arguments) => explain::print(&arguments.subject, arguments.out.as_deref()),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;

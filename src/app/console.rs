@@ -1,13 +1,18 @@
 //! Console: results go to files and standard output, messages to standard error.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::exit::{Exit, Failure};
 use super::finished::Finished;
 use crate::config::Environment;
 use crate::paths::refuse_links;
+use qa_contracts::v1::CommandError;
+use qa_core::canonical;
 use qa_core::escape::visible;
+use qa_core::secrets;
 use qa_formats::contract::{BaseChoice, Format, Report, TerminalStyle};
 
 /// Use of colour.
@@ -126,7 +131,7 @@ pub(crate) fn print(
     color: Color,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let directory = finished.stored.path.display().to_string();
+    let directory = from_here(&finished.stored.path).display().to_string();
     let mut report = report(finished, &directory, environment);
     report.terminal.color = use_color(color, environment);
     let fallback = [parse_output("terminal").map_err(|message| Failure::usage(message, ""))?];
@@ -141,14 +146,26 @@ pub(crate) fn print(
     Ok(Exit::from(report.result.final_verdict.conclusion))
 }
 
+/// Returns a path from the current directory where it is below it, which is shorter to read and to copy.
+fn from_here(path: &Path) -> &Path {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok())
+        .filter(|inside| inside.components().next().is_some())
+        .unwrap_or(path)
+}
+
 /// Writes a document to a file. Links in the checkout are refused.
 pub(crate) fn write_document(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = refuse_links(path).and_then(|()| std::fs::write(path, bytes));
     written.map_err(|error| write_failure(&path.display().to_string(), &error))
 }
 
+/// True once something was written to standard output, which holds one document.
+static HAS_DOCUMENT: AtomicBool = AtomicBool::new(false);
+
 /// Writes a document to standard output. A closed pipe is no error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    HAS_DOCUMENT.store(true, Ordering::Relaxed);
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -185,6 +202,52 @@ pub(crate) fn print_failure(failure: &Failure) {
         text.push_str(&format!("  help: {}\n", failure.hint));
     }
     write_stderr(&text);
+}
+
+/// Prints clap's help, or its error with secrets in quoted arguments masked.
+pub(crate) fn print_clap(error: &clap::Error, json: bool) -> Result<(), Failure> {
+    let text = error.render().to_string();
+    let masked = secrets::masked(text.clone());
+    if json && error.use_stderr() {
+        let message = masked.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        print_failure_as_json(&Failure::usage(message, "`--help` lists options and values"));
+    }
+    if masked != text {
+        write_stderr(&masked);
+        return Ok(());
+    }
+    match error.print() {
+        Err(failed) if !error.use_stderr() && failed.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(write_failure("standard output", &failed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a command line asks for its result as JSON on standard output.
+pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
+    let options: Vec<&str> =
+        arguments.iter().map_while(|word| word.to_str().filter(|word| *word != "--")).collect();
+    let values = options.windows(2).filter(|pair| pair[0] == "--format").map(|pair| pair[1]);
+    let joined = options.iter().filter_map(|word| word.strip_prefix("--format="));
+    values.chain(joined).any(|value| value == "json")
+}
+
+/// Prints a failure in place of the result, for programs. Errors are ignored: the failure is on standard error as well.
+pub(crate) fn print_failure_as_json(failure: &Failure) {
+    if HAS_DOCUMENT.load(Ordering::Relaxed) {
+        return;
+    }
+    let error = CommandError {
+        schema_version: Default::default(),
+        code: failure.code,
+        exit_code: failure.exit as u8,
+        message: failure.message.clone(),
+        hint: failure.hint.clone(),
+    };
+    let mut bytes = canonical::to_vec(&error).expect("texts have a canonical form");
+    bytes.push(b'\n');
+    let _nobody_reads = write_stdout(&bytes);
 }
 
 /// Writes to standard error. Errors are ignored: there is no other place to report them.

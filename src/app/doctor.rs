@@ -41,7 +41,8 @@ pub(super) struct DoctorArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The commit whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master
+    /// The commit whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or
+    /// local main or master without an origin
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// An uncommitted policy file, instead of the policy of the base

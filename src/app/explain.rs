@@ -2,26 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use super::exit::Failure;
+use super::console::{Color, use_color, write_stdout};
+use super::exit::{Exit, Failure};
+use crate::config::Environment;
 use crate::git::OpenRepository;
 use crate::store::RunDirectory;
+use qa_contracts::codes::{Code, CodeClass};
 use qa_contracts::v1::{Finding, SkillResult};
 use qa_core::gates;
 use qa_core::masking::{sanitize, sanitize_cut};
 use qa_core::nearest::nearest;
+use qa_formats::contract::TerminalStyle;
+use qa_formats::page::terminal_page;
+use qa_formats::waive::{OPEN_TERMS, waiver_entry};
 use qa_lenses::reviews;
 
-/// Explains a rule or a lens by its id, or a finding by the first six or more digits of its id.
-pub(crate) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    if let Some(text) = rule_page(subject) {
-        return Ok(text.into_bytes());
+/// Prints the explanation of a subject, wrapped for a person.
+pub(crate) fn print(subject: &str, artifact_root: Option<&Path>) -> Result<Exit, Failure> {
+    let environment = Environment::from_process();
+    let color = use_color(Color::Auto, &environment);
+    let text = explain(subject, artifact_root)?;
+    let page = terminal_page(&text, TerminalStyle { color, width: environment.width() });
+    write_stdout(page.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Explains a rule, a lens or a code by its id, or a finding by the first six or more digits of its id.
+fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<String, Failure> {
+    if let Some(text) = rule_page(subject).or_else(|| code_page(subject)) {
+        return Ok(text);
     }
     let is_id = subject.len() >= 6 && subject.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_id {
         return finding(&subject.to_lowercase(), &artifact_root.map_or_else(default_root, Path::to_owned));
     }
     let shown = sanitize_cut(subject, 80);
-    Err(Failure::usage(format!("there is no rule, lens or finding `{shown}`"), suggestion(subject)))
+    Err(Failure::usage(format!("there is no rule, lens, code or finding `{shown}`"), suggestion(subject)))
 }
 
 /// Returns the artifact root of runs without `--out`, from anywhere inside the checkout.
@@ -37,7 +52,7 @@ fn suggestion(subject: &str) -> String {
     let lenses = registry.lenses.iter().map(|lens| lens.lens_id.as_str());
     let near = match subject.contains('/') {
         true => nearest(subject, rules),
-        false => nearest(subject, lenses),
+        false => nearest(subject, lenses.chain(Code::ALL.iter().map(|code| code.as_str()))),
     };
     if let Some(near) = near {
         return format!("did you mean `{near}`?");
@@ -72,6 +87,25 @@ pub(crate) fn rule_page(subject: &str) -> Option<String> {
     let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
     let body = section.strip_prefix(subject)?;
     Some(prose(&format!("{heading}{body}")))
+}
+
+/// Returns the page of a code: its kind of trouble and the way out.
+fn code_page(subject: &str) -> Option<String> {
+    let code = Code::ALL.iter().find(|code| code.as_str() == subject)?;
+    let kind = match code.class() {
+        CodeClass::Notice => "A notice, which changes nothing",
+        CodeClass::Degradation => "Part of the run was narrowed, replaced or left out",
+        CodeClass::Transient => "May succeed when it is tried again unchanged",
+        CodeClass::UserRecoverable => {
+            "A person has to change something: a setting, the policy or the command line"
+        }
+        CodeClass::Terminal => "The run cannot give a verdict as things stand",
+    };
+    let ends = match Exit::without_verdict(*code) {
+        Exit::CouldNotComplete => String::new(),
+        exit => format!(" A command that ends with it has the exit code {}.", exit as u8),
+    };
+    Some(format!("# {code}\n\n{kind}.{ends}\n\n{}\n", code.hint()))
 }
 
 /// Returns the section of a review or of its rule; all reviews share a page.
@@ -127,7 +161,7 @@ fn prose(page: &str) -> String {
     format!("{}\n", text.trim_end())
 }
 
-fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
+fn finding(id: &str, artifact_root: &Path) -> Result<String, Failure> {
     let runs = artifact_root.join("runs");
     let mut directories: Vec<_> = std::fs::read_dir(&runs)
         .into_iter()
@@ -144,7 +178,7 @@ fn finding(id: &str, artifact_root: &Path) -> Result<Vec<u8>, Failure> {
         };
         let mut findings = result.lens_results.iter().flat_map(|result| &result.findings);
         if let Some(finding) = findings.find(|finding| finding.finding_id.as_str().starts_with(id)) {
-            return Ok(describe(finding, &directory).into_bytes());
+            return Ok(describe(finding, &directory));
         }
     }
     let root = sanitize(&runs.display().to_string());
@@ -176,6 +210,12 @@ fn describe(finding: &Finding, directory: &Path) -> String {
     ];
     for (name, value) in rows {
         text.push_str(&format!("  {name:<14} {value}\n"));
+    }
+    if finding.blocking {
+        let entry = waiver_entry(finding, &OPEN_TERMS);
+        text.push_str(&format!(
+            "\n## Waiver\n\nFor `.qa-skill/waivers.toml` on the base branch:\n\n```\n{entry}```\n"
+        ));
     }
     if let Some(page) = rule_page(&finding.rule_id) {
         text.push('\n');

@@ -12,7 +12,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{ChangeSet, RecordedInputs, Registry, SettingOrigin, SkillInput};
+use qa_contracts::v1::{ChangeSet, RecordedInputs, Registry, ReviewedHunk, SettingOrigin, SkillInput};
 use qa_core::phases::{ForbiddenMove, RunEvent};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
@@ -22,7 +22,7 @@ use qa_run::control::Journal;
 use qa_run::gates::Baseline;
 use qa_run::inputs::{PolicyInForce, effective_policy};
 use qa_run::ports::{BlobRead, Objects};
-use qa_run::reviews::{RepliesMode, StoredHunk};
+use qa_run::reviews::RepliesMode;
 
 /// Trust level of the head commit's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,8 +112,8 @@ pub(crate) struct ModelUse {
     pub(crate) pull_request: Option<u64>,
     /// The job's own token, which is the key of GitHub's models.
     pub(crate) token: Option<Secret>,
-    /// Findings of the pull request's last reviewed turn, by hunk.
-    pub(crate) earlier: Vec<StoredHunk>,
+    /// Findings that the pull request's turn before knew.
+    pub(crate) earlier: Vec<ReviewedHunk>,
 }
 
 impl ModelUse {

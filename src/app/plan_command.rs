@@ -87,7 +87,7 @@ pub(crate) fn plan_opened(
         opened.resolved.base_choice(),
     );
     text.push_str(&format!(
-        "{:<3} {:<18} {:<13} {:<9} {:>6} {:>8}  {}\n",
+        "{:<3} {:<21} {:<13} {:<9} {:>6} {:>8}  {}\n",
         "#", "lens", "class", "required", "files", "omitted", "notes"
     ));
     plans.iter().for_each(|plan| text.push_str(&row(plan)));
@@ -176,7 +176,7 @@ fn commands(plans: &[LensPlan]) -> String {
 fn row(plan: &LensPlan) -> String {
     let notes: Vec<&str> = plan.planning_codes.iter().map(|code| Code::as_str(*code)).collect();
     format!(
-        "{:<3} {:<18} {:<13} {:<9} {:>6} {:>8}  {}\n",
+        "{:<3} {:<21} {:<13} {:<9} {:>6} {:>8}  {}\n",
         plan.plan_ordinal,
         plan.lens_id,
         plan.lens_class.as_str(),

@@ -8,6 +8,7 @@ mod provider_keys;
 mod reports;
 
 use serde::Deserialize;
+use terminal_size::terminal_size_of;
 
 pub(crate) use action::{ActionEnvironment, Context, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
@@ -36,7 +37,9 @@ impl Environment {
 
     /// Width of the terminal in columns, 100 by default.
     pub(crate) fn width(&self) -> usize {
-        let columns = self.columns.as_ref().and_then(|columns| columns.parse::<usize>().ok()).unwrap_or(100);
+        let columns = self.columns.as_ref().and_then(|columns| columns.parse::<usize>().ok());
+        let columns = columns.or_else(|| Some(usize::from(terminal_size_of(std::io::stdout())?.0.0)));
+        let columns = columns.unwrap_or(100);
         columns.clamp(*WIDTHS.start(), *WIDTHS.end())
     }
 

@@ -131,6 +131,9 @@ impl Trigger {
 pub(crate) struct WorkflowRun {
     pub(crate) id: u64,
     head_sha: String,
+    /// Branch or tag that was pushed, or that a pull request comes from.
+    #[serde(default)]
+    pub(crate) head_branch: Option<String>,
     #[serde(default)]
     event: String,
     #[serde(default)]

@@ -13,10 +13,10 @@ use super::StoreError;
 use super::root::{ignored_directory, own_directory};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::RecordedReply;
+use qa_contracts::v1::{RecordedReply, ReviewedHunk};
 use qa_core::canonical;
 use qa_core::seal::seal;
-use qa_run::reviews::{ReplyStore, StoredHunk};
+use qa_run::reviews::ReplyStore;
 
 /// Size limit of a stored file, in bytes; a larger one is ignored.
 const MOST_BYTES: u64 = 8 << 20;
@@ -109,8 +109,8 @@ impl ReplyStore for Replies {
         let _requested_again_next_time = self.write(&path, reply, key);
     }
 
-    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk> {
-        let stored: StoredHunk = Self::read_sealed(&self.path_of_hunk(context, hunk), key)?;
+    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<ReviewedHunk> {
+        let stored: ReviewedHunk = Self::read_sealed(&self.path_of_hunk(context, hunk), key)?;
         (stored.context == *context && stored.findings.hunk == *hunk).then_some(stored)
     }
 
@@ -130,7 +130,7 @@ impl ReplyStore for Replies {
         }
     }
 
-    fn save_hunk(&self, stored: &StoredHunk, key: &Secret) {
+    fn save_hunk(&self, stored: &ReviewedHunk, key: &Secret) {
         let path = self.path_of_hunk(&stored.context, &stored.findings.hunk);
         let _found_again_next_time = self.write(&path, stored, key);
     }

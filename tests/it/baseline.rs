@@ -210,10 +210,12 @@ fn a_step_takes_the_run_of_the_push_and_of_nothing_else() {
         event: Some("push"),
         status: "completed".to_owned(),
         head_repository_id: 7,
+        branch: Some("main".to_owned()),
         ..Run::default()
     };
     for (name, run, exit) in [
         ("push", pushed.clone(), 0),
+        ("branch", Run { branch: Some("again".to_owned()), ..pushed.clone() }, 1),
         ("pull-request", Run { event: None, ..pushed.clone() }, 1),
         ("fork", Run { head_repository_id: 8, ..pushed.clone() }, 1),
         ("other", Run { head_sha: fork_point, ..pushed }, 1),

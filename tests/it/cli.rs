@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
+use crate::support::tamper;
 use crate::support::{
     Files, Outcome, Repo, change, conflict, formats, git, qa_skill, rendered_files, runs_in, temp, token,
 };
@@ -45,7 +46,7 @@ fn a_wrong_command_line_is_exit_2_and_says_nothing_on_standard_output() {
         &["run", "--preset", "none"],
         &["run", "--format", "yaml"],
         &["run", "--format", "json="],
-        &["run", "--format", "json", "--format", "sarif"],
+        &["run", "--format", "sarif", "--format", "sarif"],
         &["run", "--color", "sometimes"],
         &["run", "extra"],
         &["plan", "--format", "sarif"],
@@ -58,6 +59,32 @@ fn a_wrong_command_line_is_exit_2_and_says_nothing_on_standard_output() {
         let outcome = qa_skill(*arguments).run().expect(2);
         assert!(outcome.stdout.is_empty() && !outcome.stderr.is_empty(), "{arguments:?}");
     }
+}
+
+/// Programs that ask for JSON get the error as JSON, beside its text for people.
+#[test]
+fn a_failure_of_a_command_that_prints_json_is_json() {
+    let stored = judged();
+    stored.judge().run().expect(1);
+    let empty = Repo::new();
+    let outside = empty.path();
+    for (arguments, code, exit) in [
+        (&["run", "--format", "json", "--format", "sarif"][..], Value::Null, 2),
+        (&["run", "--format=json", "--bse", "main"], Value::Null, 2),
+        (&["run", "--base", "nope", "--format", "json"], "BASE_REF_RESOLUTION_FAILED".into(), 3),
+        (&["plan", "--base", "nope", "--format", "json"], "BASE_REF_RESOLUTION_FAILED".into(), 3),
+        (&["drift-check", "--format", "json", "/nowhere"], Value::Null, 2),
+    ] {
+        let outcome = qa_skill(arguments).within(&outside).run().expect(exit);
+        let error = outcome.json();
+        assert_eq!((&error["code"], &error["exitCode"]), (&code, &exit.into()), "{arguments:?}: {error}");
+        assert_eq!(error["schemaVersion"], "error.v1");
+        assert!(outcome.stderr.contains(error["message"].as_str().unwrap()), "{arguments:?}: {error}");
+    }
+    // A report that was printed is the document, whatever comes after it.
+    tamper(&stored.run_dir(), "final-verdict.json", "/degraded", true.into());
+    let drift = qa_skill(["drift-check", "--format", "json"]).arg(&stored.run_dir().0).run();
+    assert!(drift.exit > 1 && drift.json()["runs"].is_array(), "{}", drift.text());
 }
 
 /// `line:column` of the finding of a rule in each output that has places.

@@ -77,6 +77,11 @@ fn a_revision_that_no_one_would_write_is_not_found_and_nothing_worse() {
 #[test]
 fn no_base_at_all_is_its_own_code_and_names_the_way_out() {
     let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
+    // Without an origin there is nothing that the local branch could be behind.
+    run_in(&repo).run().expect(0);
+    let main = repo.tip("main").to_string();
+    assert_eq!(base_of(&repo), json!(["main", [], main, main]));
+    repo.git.remote("origin", "https://example.com/a/b.git").unwrap();
     let outcome = run_in(&repo).run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
     assert!(outcome.stderr.contains("`--base main`"), "{}", outcome.stderr);
     let stranger = repo.commit(repo.tree(&Files::from_texts(&[("z", "z\n")])), &[]);

@@ -1,6 +1,6 @@
 //! The ledger of a pull request: printed in each format, refused where it was tampered with, and held against a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -245,18 +245,33 @@ const { chromium } = require(`${modules}/playwright`);
 
 #[test]
 fn the_page_has_nothing_to_scroll_sideways_on_a_narrow_screen() {
-    let modules = part("target/foreign/node/node_modules");
-    let (Some(modules), Some(program)) = (modules, part("target/foreign/browser")) else { return };
     let repo = judged();
     let run = repo.run_dir();
     for ledger in [story(&run), crowded(&run)] {
         let path = store(&repo, "ledger.json", &ledger);
         let page = repo.beside("page.html");
         std::fs::write(&page, observe(&path).args(["--format", "html"]).run().expect(0).stdout).unwrap();
-        let mut node = std::process::Command::new("node");
-        let output = node.args(["-e", MEASURE]).args([&modules, &program, &page]).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let widths: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let Some(widths) = measured(&page) else { return };
         assert_eq!(widths, serde_json::json!([[360, 0], [360, 0], [1200, 0], [1200, 0]]));
     }
+}
+
+/// Returns for each width of a window what a page takes, and how many of its tables are wider than their place. `None` where
+/// no browser is installed.
+fn measured(page: &Path) -> Option<Value> {
+    let modules = part("target/foreign/node/node_modules")?;
+    let program = part("target/foreign/browser")?;
+    let mut node = std::process::Command::new("node");
+    let output = node.args(["-e", MEASURE]).arg(&modules).arg(&program).arg(page).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn the_page_of_a_run_shows_every_lens_on_a_desk_and_never_scrolls_as_a_whole() {
+    let repo = judged();
+    let page = repo.run_dir().path("report.html");
+    let Some(widths) = measured(&page) else { return };
+    let [narrow, wide] = [&widths[0], &widths[2]].map(|pair| pair[0].as_u64().unwrap());
+    assert_eq!((narrow, wide, &widths[2][1]), (360, 1200, &Value::from(0)), "{widths}");
 }

@@ -1,8 +1,9 @@
 //! Findings of reviews from turn to turn, where no stored reply is left.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::answers::CHAT;
 use crate::support::reviews::{FAULT, KEY, finding, findings, reviewing};
@@ -29,13 +30,17 @@ impl Scene {
         let next = Arc::clone(&says);
         let model = Server::start(move |_| next.lock().unwrap().clone());
         let policy = format!("{POLICY}{}", reviewing(CHAT, &model.url(), "required = true\n"));
-        let start = topic("import db\n\n\ndef find(name):\n    pass\n", "one\n");
-        let mut pull = PullRequest::from_start(&policy, &start, &topic(FAULT, "one\n"));
-        pull.variables = vec![("OPENAI_API_KEY", KEY), ("NO_PROXY", "127.0.0.1")];
-        let mut scene = Self { pull, says, model };
+        let mut scene = Self::of(&policy, says, model);
         scene.judge("opened", false, 1);
         *scene.says.lock().unwrap() = findings(CHAT, &[]);
         scene
+    }
+
+    fn of(policy: &str, says: Arc<Mutex<Response>>, model: Server) -> Self {
+        let start = topic("import db\n\n\ndef find(name):\n    pass\n", "one\n");
+        let mut pull = PullRequest::from_start(policy, &start, &topic(FAULT, "one\n"));
+        pull.variables = vec![("OPENAI_API_KEY", KEY), ("NO_PROXY", "127.0.0.1")];
+        Self { pull, says, model }
     }
 
     fn judge(&mut self, action: &str, is_draft: bool, exit: i32) -> Turn {
@@ -64,7 +69,8 @@ fn a_finding_does_not_vanish_while_its_hunk_stays() {
     assert_eq!(scene.model.requests().len(), 3);
     let mended = FAULT.replace("run(\"select * from users where name = '\" + name + \"'\")", "find(name)");
     scene.push(&mended, "three\n", false, 0);
-    scene.push(FAULT, "three\n", false, 0);
+    // The same text again is the same hunk.
+    scene.push(FAULT, "three\n", false, 1);
 }
 
 #[test]
@@ -88,14 +94,61 @@ fn a_finding_is_kept_over_a_turn_whose_model_did_not_answer() {
     scene.push(FAULT, "three\n", false, 1);
 }
 
+/// The turn before is a run of the same head that asked nobody.
 #[test]
-fn an_expired_artifact_of_the_last_review_is_named() {
+fn a_finding_is_kept_over_a_second_turn_of_its_head() {
     let mut scene = Scene::opened();
-    scene.push(FAULT, "two\n", true, 3);
-    for artifact in &mut scene.pull.world.github.state().artifacts {
-        artifact.expired |= artifact.id == 1;
+    scene.judge("converted_to_draft", true, 3);
+    scene.push(FAULT, "two\n", false, 1);
+}
+
+#[test]
+fn a_finding_is_kept_over_more_turns_than_a_ledger_lists() {
+    let mut scene = Scene::opened();
+    for _ in 0..11 {
+        scene.judge("converted_to_draft", true, 3);
     }
-    let turn = scene.pull.judge("ready_for_review", false);
-    let text = format!("{}{}", turn.outcome.text(), turn.outcome.stderr);
-    assert!(text.contains("findings of earlier reviews are those of stored replies alone"), "{text}");
+    scene.judge("ready_for_review", false, 1);
+}
+
+/// Not all lenses of a run need to be asked for.
+#[test]
+fn a_finding_is_kept_over_a_turn_of_other_lenses() {
+    let mut scene = Scene::opened();
+    scene.pull.variables.push(("INPUT_LENSES", "secret-token"));
+    scene.push(FAULT, "two\n", false, 3);
+    scene.pull.variables.pop();
+    scene.push(FAULT, "three\n", false, 1);
+}
+
+/// A pull request whose review asks twice: the first turn gets these answers, later ones get none with a finding.
+fn asked_twice(answers: [Response; 2]) -> Scene {
+    let answers = Mutex::new(answers.into_iter().collect::<VecDeque<Response>>());
+    let model = Server::start(move |_| {
+        let next = answers.lock().unwrap().pop_front();
+        next.unwrap_or_else(|| findings(CHAT, &[]))
+    });
+    let policy =
+        format!("{POLICY}{}", reviewing(CHAT, &model.url(), "required = true\nsamples = 2\nagree = 1\n"));
+    let mut scene = Scene::of(&policy, Arc::new(Mutex::new(findings(CHAT, &[]))), model);
+    scene.judge("opened", false, 1);
+    scene
+}
+
+#[test]
+fn a_finding_of_a_review_that_got_one_of_two_answers_is_kept() {
+    let mut scene = asked_twice([findings(CHAT, &[finding()]), Response::json(404, &json!({}))]);
+    scene.push(FAULT, "two\n", false, 1);
+}
+
+/// Answers that differ about a line may be about two flaws, so no second model may excuse one of them, in later turns as well.
+#[test]
+fn a_finding_that_answers_tell_in_other_words_stays_one_of_those() {
+    let mut reworded = finding();
+    reworded["summary"] = "Other words.".into();
+    let mut scene = asked_twice([findings(CHAT, &[finding()]), findings(CHAT, &[reworded])]);
+    let turn = scene.push(FAULT, "two\n", false, 1);
+    let replies: Value =
+        serde_json::from_slice(&std::fs::read(turn.run.join("recordings/replies.json")).unwrap()).unwrap();
+    assert_eq!(replies["earlier"][0]["findings"][0]["differs"], true, "{replies}");
 }

@@ -76,6 +76,7 @@ schemas! {
     CrossCheckSchema = "cross-check.v1", "../../schemas/v1/cross-check.v1.schema.json";
     DeltaSchema = "delta.v1", "../../schemas/v1/delta.v1.schema.json";
     DriftReportSchema = "drift-report.v1", "../../schemas/v1/drift-report.v1.schema.json";
+    ErrorSchema = "error.v1", "../../schemas/v1/error.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "../../schemas/v1/execution-audit.v1.schema.json";
     FeatureListSchema = "feature-list.v1", "../../schemas/v1/feature-list.v1.schema.json";
     FinalVerdictSchema = "final-verdict.v1", "../../schemas/v1/final-verdict.v1.schema.json";
@@ -149,6 +150,7 @@ mod tests {
             "cross-check.v1" => CrossCheck,
             "delta.v1" => Delta,
             "drift-report.v1" => DriftReport,
+            "error.v1" => CommandError,
             "execution-audit.v1" => ExecutionAudit,
             "feature-list.v1" => FeatureList,
             "final-verdict.v1" => FinalVerdict,

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::common::{counted, location, plan_name, verdict_word};
+use crate::waive::{WaiverTerms, waiver_entry};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ChangeSet, Conclusion, Finding, RunPhase, SkillResult};
-use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible, visible_cut};
+use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use qa_core::findings::all_places;
 
 /// Maximum number of plans in a table.
@@ -39,14 +40,6 @@ pub struct Judged<'a> {
     pub result: &'a SkillResult,
     pub change_set: &'a ChangeSet,
     pub phase: RunPhase,
-}
-
-/// Entries of a waiver beside those of its finding.
-pub struct WaiverTerms<'a> {
-    pub owner: &'a str,
-    pub reason: &'a str,
-    /// The last day, as YYYY-MM-DD.
-    pub expires: &'a str,
 }
 
 impl<'a> Judged<'a> {
@@ -148,20 +141,9 @@ impl<'a> Judged<'a> {
 
     /// Renders the waiver of a finding and the file that it belongs in.
     pub fn waiver(&self, finding: &Finding, terms: &WaiverTerms<'_>) -> String {
-        let WaiverTerms { owner, reason, expires } = terms;
-        let mut entry = "[[waiver]]\n".to_owned();
-        for (key, value) in [
-            ("rule", finding.rule_id.as_str()),
-            ("evidence-hash", finding.evidence_hash.as_str()),
-            ("owner", owner),
-            ("reason", reason),
-            ("expires", expires),
-        ] {
-            let _infallible = writeln!(entry, "{key} = {}", toml_string(value));
-        }
         format!(
             "Commit this to `.qa-skill/waivers.toml` on the base branch. Nothing is waived until then.\n\n{}",
-            fenced("toml", entry.trim_end())
+            fenced("toml", waiver_entry(finding, terms).trim_end())
         )
     }
 }
@@ -195,15 +177,10 @@ fn code_lines(codes: &[Code]) -> String {
 }
 
 /// Returns a fenced block that none of its lines can end.
-fn fenced(language: &str, text: &str) -> String {
+pub(crate) fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat((longest + 1).max(3));
     format!("{fence}{language}\n{text}\n{fence}\n")
-}
-
-/// Returns a text as a basic string of TOML, which is one of JSON where nothing is invisible.
-fn toml_string(text: &str) -> String {
-    serde_json::Value::from(visible(text)).to_string()
 }
 
 #[cfg(test)]
@@ -250,7 +227,6 @@ mod tests {
     #[test]
     fn a_fence_is_longer_than_what_it_holds_and_a_string_ends_where_it_ends() {
         assert_eq!(fenced("text", "a\n````\nb"), "`````text\na\n````\nb\n`````\n");
-        assert_eq!(toml_string("a\"\n\\b\u{202e}"), "\"a\\\"\\\\u{a}\\\\b\\\\u{202e}\"");
     }
 
     #[test]

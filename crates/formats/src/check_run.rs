@@ -1,11 +1,12 @@
 //! Content of a check run: conclusion, page, and annotations of findings at their lines.
 
 use crate::common::{
-    Files, counted, findings_here, has_deferred_plans, is_deferred_alone, is_partial, is_warning, message,
-    reason, verdict_word,
+    Files, counted, findings_here, has_deferred_plans, is_deferred_alone, is_partial, is_warning, reason,
+    verdict_word,
 };
 use crate::contract::Report;
 use crate::markdown;
+use crate::why::message;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Conclusion, Finding};

@@ -10,9 +10,9 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, LensStatus,
-    QaGate, RegistryRule, Severity, Strength,
+    Preset, QaGate, RegistryRule, Severity,
 };
-use qa_core::escape::{visible, visible_cut};
+use qa_core::escape::visible_cut;
 use qa_core::findings::all_places;
 use qa_core::observer::is_deferred;
 use qa_core::opaque::opaque_files;
@@ -103,7 +103,11 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
         }
         Conclusion::Fail => {
             let verb = if blocking == 1 { "blocks" } else { "block" };
-            format!("{} {verb} this change.", counted(blocking, "finding"))
+            let advisory = match report.input.preset {
+                Preset::Advisory => " The preset advisory blocks nothing; [rules] of the policy does.",
+                Preset::Default | Preset::Guarded => "",
+            };
+            format!("{} {verb} this change.{advisory}", counted(blocking, "finding"))
         }
         Conclusion::CouldNotComplete if is_withheld(report) => {
             "Nothing blocks and nothing was deferred; by the policy's `pass` the cross-check gives the verdict."
@@ -116,6 +120,14 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
             "The run could not be completed, so the change was not judged.".to_owned()
         }
     }
+}
+
+/// Returns the reasons beside the headline, which has the number of blocking findings already.
+pub(crate) fn further_reasons<'a>(report: &Report<'a>) -> Vec<&'a str> {
+    let verdict = &report.result.final_verdict;
+    let number = format!("{} blocking", all_places(&verdict.blocking_findings));
+    let further = verdict.rationale.iter().filter(|line| !line.starts_with(&number));
+    further.map(String::as_str).collect()
 }
 
 /// Returns the clause of a headline that counts binary files; empty for none.
@@ -159,65 +171,6 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
     let ending = if count == 1 { "" } else { "s" };
     format!("{number} {noun}{ending}")
-}
-
-/// Returns one sentence about the reason why a finding blocks or does not.
-pub(crate) fn why(finding: &Finding) -> String {
-    if finding.blocking {
-        return format!("blocks: {}", why_blocks(finding));
-    }
-    let because = if let Some(waiver) = &finding.waiver {
-        format!("waived by {} until {}: {}", waiver.owner, waiver.expires, waiver.reason)
-    } else if let Some(reason) = crate::doubt::reason(&finding.codes) {
-        reason.to_owned()
-    } else if finding.origin == FindingOrigin::PreExisting {
-        "pre-existing, the base has the same text".to_owned()
-    } else {
-        why_advises(finding)
-    };
-    format!("does not block: {because}")
-}
-
-fn why_blocks(finding: &Finding) -> String {
-    let (rule, scope) = (&finding.rule_id, finding.scope);
-    match (finding.strength, &finding.ratchet) {
-        (Strength::Block, _) => format!("the policy sets {rule} to block in {scope} files"),
-        (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} places at the base comply, and the ratchet needs {}",
-            ratchet.complying,
-            ratchet.support,
-            percent(ratchet.theta_permille)
-        ),
-        (Strength::Ratchet | Strength::Advise | Strength::Off, _) => {
-            format!("severity {} reaches the policy's blocking threshold", finding.severity)
-        }
-    }
-}
-
-fn why_advises(finding: &Finding) -> String {
-    let scope = finding.scope;
-    match (finding.strength, &finding.ratchet) {
-        (Strength::Ratchet, Some(ratchet)) if ratchet.support < ratchet.min_support => format!(
-            "the ratchet needs {} places at the base, and there are {}",
-            ratchet.min_support, ratchet.support
-        ),
-        (Strength::Ratchet, Some(ratchet)) => format!(
-            "{} of {} places at the base comply, and the ratchet needs {}",
-            ratchet.complying,
-            ratchet.support,
-            percent(ratchet.theta_permille)
-        ),
-        (Strength::Ratchet, None) => "the base has no place for the ratchet to compare with".to_owned(),
-        (Strength::Block, _) => "below the policy's blocking threshold".to_owned(),
-        (Strength::Advise | Strength::Off, _) => format!("the rule is advisory in {scope} files"),
-    }
-}
-
-fn percent(permille: u16) -> String {
-    match permille % 10 {
-        0 => format!("{} %", permille / 10),
-        tenth => format!("{}.{tenth} %", permille / 10),
-    }
 }
 
 /// Returns the status of a finding in a word or two.
@@ -369,23 +322,6 @@ pub(crate) struct Anchor<'a> {
     pub(crate) columns: Option<(u64, u64)>,
 }
 
-/// The finding's message with what a reader needs when nothing else is shown; harmless, its lines are ours.
-pub(crate) fn message(finding: &Finding) -> String {
-    let place = match is_on_base(finding) {
-        true => format!(" (line {} of the base)", finding.start_line),
-        false => String::new(),
-    };
-    let quote = match evidence_text(finding, "quote") {
-        "" => String::new(),
-        quote => format!("\nQuote: {}", visible_cut(quote, 200)),
-    };
-    let note = note(finding).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
-    let said: String = message_lines(finding).iter().map(|line| format!("\n  | {line}")).collect();
-    let said = if said.is_empty() { said } else { format!("\nMessage:{said}") };
-    let [summary, why, fix] = [&finding.summary, &why(finding), &finding.fix].map(|text| visible(text));
-    format!("{summary}{place}.{quote}{said}{note}\nWhy: {why}.\nFix: {fix}")
-}
-
 /// Titles of rules, by id.
 pub(crate) fn rules<'a>(report: &Report<'a>) -> BTreeMap<&'a str, &'a RegistryRule> {
     let rules = report.registry.lenses.iter().flat_map(|lens| &lens.rules);
@@ -508,7 +444,6 @@ pub(crate) fn is_warning(finding: &Finding) -> bool {
 mod tests {
     use super::*;
     use crate::sample;
-    use qa_contracts::v1::RatchetEvidence;
 
     #[test]
     fn blocking_findings_come_first_and_the_worst_before_the_others() {
@@ -548,39 +483,6 @@ mod tests {
             let short = ["terminal", "github", "markdown"].contains(&format.spec().id);
             assert_eq!(shown, !short, "{}", format.spec().id);
         }
-    }
-
-    #[test]
-    fn every_way_to_block_or_not_has_its_reason() {
-        let sample = sample::fail();
-        let report = sample.report(false);
-        let plain = Finding { waiver: None, ..findings(&report)[4].clone() };
-        let ratchet = |support, complying| {
-            Some(RatchetEvidence { theta_permille: 900, min_support: 20, support, complying, holds: false })
-        };
-        let check = |change: &dyn Fn(&mut Finding), expected: &str| {
-            let mut finding = plain.clone();
-            change(&mut finding);
-            assert_eq!(why(&finding), expected);
-        };
-        check(&|_| {}, "does not block: the rule is advisory in product files");
-        check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
-        check(
-            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
-            "does not block: the ratchet needs 20 places at the base, and there are 3",
-        );
-        check(
-            &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),
-            "does not block: 20 of 30 places at the base comply, and the ratchet needs 90 %",
-        );
-        check(
-            &|one| one.codes = vec![Code::EvidenceUnverified],
-            "does not block: the quoted text was not found at that location, so it cannot block",
-        );
-        check(
-            &|one| one.origin = FindingOrigin::PreExisting,
-            "does not block: pre-existing, the base has the same text",
-        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `github`: workflow commands, so that findings stand beside the lines of a pull request without any permission.
 
-use crate::common::{Anchor, Files, counted, findings_here, is_warning, message, reason, verdict_word};
+use crate::common::{Anchor, Files, counted, findings_here, is_warning, reason, verdict_word};
 use crate::contract::{Format, FormatSpec, Report};
+use crate::why::message;
 use qa_contracts::v1::Finding;
 use qa_core::escape::{visible_cut, workflow_message, workflow_property};
 

@@ -8,7 +8,7 @@ mod sections;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::common::{counted, extent, findings, reason, verdict_word};
+use crate::common::{counted, extent, findings, further_reasons, reason, verdict_word};
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
 use qa_contracts::v1::Conclusion;
@@ -95,7 +95,8 @@ fn banner(report: &Report<'_>) -> Markup {
         Conclusion::Fail => "✖",
         Conclusion::CouldNotComplete => "◌",
     };
-    let rest = verdict.rationale.len().saturating_sub(MAX_RATIONALE);
+    let reasons = further_reasons(report);
+    let rest = reasons.len().saturating_sub(MAX_RATIONALE);
     html! {
         header.banner.(verdict.conclusion.as_str()) {
             div.page {
@@ -106,9 +107,9 @@ fn banner(report: &Report<'_>) -> Markup {
                 h1 { span aria-hidden="true" { (symbol) " " } (verdict_word(verdict.conclusion)) }
                 p.reason { (reason(report)) }
                 p.extent { (extent(report)) "." }
-                @if !verdict.rationale.is_empty() {
+                @if !reasons.is_empty() {
                     ul {
-                        @for line in verdict.rationale.iter().take(MAX_RATIONALE) { li { (visible_cut(line, 600)) } }
+                        @for line in reasons.iter().take(MAX_RATIONALE) { li { (visible_cut(line, 600)) } }
                         @if rest > 0 { li { (counted(rest, "more reason")) " in final-verdict.json" } }
                     }
                 }

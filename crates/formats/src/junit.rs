@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 
-use crate::common::{counted, is_withheld, location, message, plan_name, reason, rules};
+use crate::common::{counted, is_withheld, location, plan_name, reason, rules};
 use crate::contract::{Format, FormatSpec, Report};
+use crate::why::message;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Finding, LensPlan, LensResult, LensStatus};
 use qa_core::escape::visible;

@@ -14,6 +14,7 @@ mod junit;
 pub mod ledger;
 mod markdown;
 pub mod observer_notes;
+pub mod page;
 pub mod rubric_draft;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -21,6 +22,8 @@ pub mod sarif;
 mod terminal;
 #[cfg(test)]
 mod tests;
+pub mod waive;
+mod why;
 
 pub use common::counted;
 use contract::Format;

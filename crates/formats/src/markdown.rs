@@ -1,11 +1,15 @@
 //! `markdown`: the job summary, readable on GitHub without opening anything else.
 
+use crate::answers::fenced;
 use crate::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, gate_word, location, message_lines,
-    model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing, verdict_word, why,
+    by_rule, codes, counted, elsewhere, extent, findings_here, further_reasons, gate_word, location,
+    message_lines, model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing,
+    verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
+use crate::waive::{self, OPEN_TERMS, waiver_entry};
+use crate::why::why;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome};
 use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use qa_core::verdict::merge_bases;
@@ -14,6 +18,8 @@ use qa_core::verdict::merge_bases;
 const MAX_BYTES: usize = 900_000;
 /// The most rows of the table of findings.
 const MAX_FINDINGS: usize = 400;
+/// The most waivers that are shown to be copied.
+const MAX_ENTRIES: usize = 30;
 /// The most entries of any other list.
 const MAX_LIST: usize = 100;
 
@@ -95,7 +101,7 @@ fn heading(page: &mut Page, report: &Report<'_>) {
     };
     page.push(&format!("## {symbol} qa-skill: {}\n", verdict_word(verdict.conclusion)));
     page.push(&format!("{} {}.\n", reason(report), extent(report)));
-    page.list(&verdict.rationale, MAX_LIST, "reason", |line| format!("- {}", text(line, 400)));
+    page.list(&further_reasons(report), MAX_LIST, "reason", |line| format!("- {}", text(line, 400)));
 }
 
 /// Untrusted text, cut and harmless.
@@ -117,8 +123,9 @@ fn findings_table(page: &mut Page, report: &Report<'_>) {
     }
     let blocking = all.partition_point(|finding| finding.blocking);
     page.section(&format!("Findings: {blocking} blocking, {} not", all.len() - blocking));
-    page.push("| | Severity | Finding | Where |\n|---|---|---|---|");
+    page.push("| | Where | Finding |\n|---|---|---|");
     page.list(&all, MAX_FINDINGS, "finding", |finding| row(finding));
+    waivers(page, &waive::entries(&all));
     if all.len() > MAX_FINDINGS {
         page.push("\n| Rule | Blocking | Not blocking |\n|---|---:|---:|");
         let rules: Vec<_> = by_rule(&all).into_iter().collect();
@@ -126,6 +133,19 @@ fn findings_table(page: &mut Page, report: &Report<'_>) {
             format!("| {} | {blocking} | {other} |", cell_code(rule, 120))
         });
     }
+}
+
+/// Lists what waives the blocking findings, folded away.
+fn waivers(page: &mut Page, entries: &[&Finding]) {
+    if entries.is_empty() {
+        return;
+    }
+    page.push(&format!("\n<details><summary>Waive a finding</summary>\n\n{}\n", text(waive::ADVICE, 400)));
+    page.list(entries, MAX_ENTRIES, "entry", |finding| {
+        let entry = waiver_entry(finding, &OPEN_TERMS);
+        format!("{}\n\n{}", cell_code(&location(finding), 300), fenced("toml", entry.trim_end()))
+    });
+    page.push("</details>");
 }
 
 fn row(finding: &Finding) -> String {
@@ -139,12 +159,9 @@ fn row(finding: &Finding) -> String {
     let fix = text(&finding.fix, 300);
     let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
     let said: String = message_lines(finding).iter().map(|line| format!("<br>{}", text(line, 300))).collect();
-    let waive = match finding.blocking {
-        true => format!("<br>*Waive:* `evidence-hash = \"{}\"`", finding.evidence_hash),
-        false => String::new(),
-    };
-    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}{waive}");
-    format!("| {standing} | {} | {details} | {} |", finding.severity, cell_code(&location(finding), 300))
+    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}");
+    // The place before the long text, which a narrow screen cuts.
+    format!("| {standing}<br>{} | {} | {details} |", finding.severity, cell_code(&location(finding), 300))
 }
 
 fn not_looked_at(page: &mut Page, report: &Report<'_>) {
@@ -304,8 +321,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     page.push(
         "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding",
     );
-    page.push("explained: `qa-skill explain RULE`. To waive one, commit a `[[waiver]]` with its rule, its");
-    page.push("evidence-hash, owner, reason and expires to `.qa-skill/waivers.toml` on the base branch.");
+    page.push("explained: `qa-skill explain RULE`.");
     page.push("\n</details>");
 }
 

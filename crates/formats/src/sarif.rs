@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::common::{
-    Files, codes, counted, evidence_number, evidence_text, findings, is_on_base, is_warning, message,
-    standing, why,
+    Files, codes, counted, evidence_number, evidence_text, findings, is_on_base, is_warning, standing,
 };
 use crate::contract::{Format, FormatSpec, Report};
+use crate::why::{message, why};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Conclusion, Finding, FindingOrigin, LensClass, RegistryLens, RegistryRule, Severity};
 use qa_core::canonical;

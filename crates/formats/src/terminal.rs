@@ -3,12 +3,14 @@
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::common::{
-    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, gate_word, is_on_base,
-    location, message_lines, model_reviews, note, quality_gates, reason, verdict_word, why,
+    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons,
+    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::excerpt::{ExcerptLine, Sides, excerpt};
 use crate::gaps::{FileGap, gaps};
+use crate::waive::{self, OPEN_TERMS, waiver_entry};
+use crate::why::why;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use qa_core::escape::{visible, visible_cut};
@@ -20,6 +22,8 @@ const MANY: usize = 50;
 const MAX_WHOLE: usize = 30;
 /// The most blocking findings shown at all.
 const MAX_SHOWN: usize = 200;
+/// The most waivers that are shown to be copied.
+const MAX_ENTRIES: usize = 5;
 /// The most lines of any list below the findings.
 const MAX_LIST: usize = 20;
 
@@ -143,7 +147,7 @@ fn verdict(page: &mut Page, report: &Report<'_>) {
         Conclusion::CouldNotComplete => YELLOW,
     };
     page.item(&format!("{}  ", verdict_word(verdict.conclusion)), style, &reason(report));
-    for line in verdict.rationale.iter().take(MAX_LIST) {
+    for line in further_reasons(report).into_iter().take(MAX_LIST) {
         page.item("  ", "", &visible_cut(line, 400));
     }
 }
@@ -163,7 +167,7 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
             page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
         }
         page.left_out(MAX_SHOWN, blocking.len(), "blocking finding");
-        page.item("", "", WAIVE);
+        waivers(page, blocking);
     }
     if let Some(text) = elsewhere(before) {
         page.item("", "", &text);
@@ -184,6 +188,21 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     }
     page.left_out(MAX_LIST, rules.len(), "rule");
     page.item("  ", DIM, "counted by rule; the report lists each");
+}
+
+/// Shows what waives the blocking findings, as lines to be copied.
+fn waivers(page: &mut Page, blocking: &[&Finding]) {
+    let entries = waive::entries(blocking);
+    page.item("", "", waive::ADVICE);
+    for finding in entries.iter().take(MAX_ENTRIES) {
+        page.out.push('\n');
+        page.item("# ", DIM, &format!("{} (finding {})", location(finding), finding.finding_id.short()));
+        page.out.push_str(&waiver_entry(finding, &OPEN_TERMS));
+    }
+    if entries.len() > MAX_ENTRIES {
+        let rest = counted(entries.len() - MAX_ENTRIES, "more entry").replace("entrys", "entries");
+        page.item("\n… ", DIM, &format!("and {rest}, all in the run's summary.md"));
+    }
 }
 
 /// Wraps each line of a text by itself.
@@ -219,8 +238,8 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
     }
     let width = page.width.saturating_sub(14);
     for (name, text) in footers(finding) {
-        // A setting to be copied is not broken.
-        let lines = if name == "waive" { text } else { wrapped_lines(&text, width) };
+        // A command to be copied is not broken.
+        let lines = if name == "more" { text } else { wrapped_lines(&text, width) };
         group = group.element(Level::NOTE.with_name(name).message(lines));
     }
     let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
@@ -278,11 +297,7 @@ fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
     for code in &finding.codes {
         footers.push(("code", format!("{code}: {}", code.hint())));
     }
-    let id = finding.finding_id.short();
-    footers.push(("more", format!("qa-skill explain {} (finding {id})", visible(&finding.rule_id))));
-    if finding.blocking {
-        footers.push(("waive", format!("evidence-hash = \"{}\"", finding.evidence_hash)));
-    }
+    footers.push(("more", format!("qa-skill explain {}", visible(&finding.rule_id))));
     footers
 }
 
@@ -429,10 +444,6 @@ fn proof(page: &mut Page, report: &Report<'_>) {
         page.item("  replay  ", DIM, "an earlier run of the same key has the same result");
     }
 }
-
-/// Advice on how to waive a finding.
-const WAIVE: &str = "To waive a finding, commit a [[waiver]] with its rule, evidence-hash, owner, reason and \
-    expires to .qa-skill/waivers.toml on the base branch.";
 
 #[cfg(test)]
 mod tests {

@@ -179,6 +179,7 @@ mod tests {
     const BESIDE_RUNS: &[&str] = &[
         "delta.v1",
         "drift-report.v1",
+        "error.v1",
         "manifest.v1",
         "observer-ledger.v1",
         "rubric-decisions.v1",

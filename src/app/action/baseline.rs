@@ -21,8 +21,8 @@ use qa_run::ports::Cancellation;
 /// Time limit of all requests together.
 const BUDGET: Duration = Duration::from_secs(60);
 
-/// Finds the baseline for a policy that imports a report without one of the base, or runs commands on the base. The reason
-/// why there is none is a notice where findings count as new by it; commands then run on the base themselves.
+/// Finds the baseline for a policy that imports a report without one of the base, or runs commands on the base. Without one,
+/// findings of reports count as new, and a notice gives the reason; commands run on the base.
 pub(super) fn find(
     environment: &ActionEnvironment,
     policy: &Policy,
@@ -53,7 +53,20 @@ pub(super) fn find(
     })
 }
 
-/// Looks for runs of the same workflow, started by a push of exactly this commit to this repository.
+/// Returns the branch that the change goes into, or that was pushed.
+fn base_branch(environment: &ActionEnvironment) -> Option<&str> {
+    let context = &environment.context;
+    if !context.base_ref.is_empty() {
+        return Some(&context.base_ref);
+    }
+    let pushed = context.git_ref.strip_prefix("refs/heads/")?;
+    match pushed.strip_prefix("gh-readonly-queue/") {
+        Some(group) => group.rsplit_once("/pr-").map(|(branch, _)| branch),
+        None => Some(pushed),
+    }
+}
+
+/// Looks for runs of the same workflow, started by a push of exactly this commit to the base branch of this repository.
 fn look_up(
     environment: &ActionEnvironment,
     commit: &CommitId,
@@ -65,7 +78,11 @@ fn look_up(
     let github = github(environment, BUDGET, cancellation).map_err(|failure| failure.message)?;
     let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
     let mut runs = github.runs_of_head(workflow, commit, Trigger::Push).map_err(|error| error.to_string())?;
-    runs.retain(|run| !run.is_foreign());
+    // Whoever may push can push the commit to further branches, until its reports say what would excuse theirs.
+    let branch = base_branch(environment);
+    runs.retain(|run| {
+        !run.is_foreign() && branch.is_some_and(|branch| run.head_branch.as_deref() == Some(branch))
+    });
     let artifacts = StoredRuns::new(environment, &http).map_err(|failure| failure.message)?;
     let (stored, _) = artifacts.newest(commit, &runs, cancellation).map_err(|failure| failure.message)?;
     match stored {

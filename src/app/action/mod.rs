@@ -4,7 +4,6 @@ mod artifact;
 mod baseline;
 mod commits;
 mod drift;
-mod earlier_reviews;
 mod features;
 mod fingerprints;
 mod last_line;
@@ -229,18 +228,16 @@ fn check_change(
             let found = turn_before::find(environment, &change, &repo_id(&opened, &policy), cancellation)?;
             request.observer.ledger = Some(found.state);
             before = found.before;
+            if let Some(before) = &mut before {
+                request.models.earlier = std::mem::take(&mut before.known_hunks);
+            }
             request.observer.earlier = before.as_ref().map(|before| before.earlier_turns(&head));
         }
         // A matrix has no key.
         if environment.inputs.command != ActionCommand::Plan {
             request.baseline = baseline::find(environment, &policy, &opened.resolved.base, cancellation)?;
         }
-        let decision = decide(request.observer.occasion, request.observer.earlier, &settings);
-        if let Some(before) = &before {
-            request.models.earlier =
-                earlier_reviews::find(environment, before, &policy, &decision.deferred, cancellation)?;
-        }
-        mode = Some(decision.mode);
+        mode = Some(decide(request.observer.occasion, request.observer.earlier, &settings).mode);
     }
     let inputs = &environment.inputs;
     let progress = TerminalProgress::new(true);

@@ -9,7 +9,7 @@ use crate::app::drift_check::{other_engine, runs_below, temporary_archive};
 use crate::app::exit::Failure;
 use crate::app::judged_run::JudgedRun;
 use crate::app::progress::TerminalProgress;
-use crate::app::verify::{Source, replay, with_recording};
+use crate::app::verify::{Source, replay};
 use crate::config::ActionEnvironment;
 use crate::publish::WorkflowRun;
 use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, ListedArtifact, Repository};
@@ -17,13 +17,11 @@ use crate::store::{Caps, RunDirectory, read_ledger, unpack};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::ObserverLedger;
+use qa_contracts::v1::{ObserverLedger, RecordedReplies, ReviewedHunk};
 use qa_core::ledger::last_turn;
 use qa_run::gates::Baseline;
 use qa_run::http::Http;
-use qa_run::plans::{plans, reviews};
 use qa_run::ports::Cancellation;
-use qa_run::reviews::StoredHunk;
 
 /// Name of the directory that holds a ledger in an artifact, beside the run directory.
 pub(crate) const LEDGER_DIRECTORY: &str = "observer";
@@ -74,22 +72,13 @@ impl StoredRun {
         }
     }
 
-    /// Returns what the run's reviews found, by hunk.
-    pub(crate) fn reviewed_hunks(
-        &self,
-        pull_request: Option<u64>,
-        cancellation: &Cancellation,
-    ) -> Result<Vec<StoredHunk>, Failure> {
-        let run = RunDirectory::open(&self.path)?;
-        let progress = TerminalProgress::new(true);
-        let hunks = with_recording(&run, cancellation, &progress, |inputs, ports| {
-            let plans = plans(inputs, ports);
-            reviews(inputs, ports).reviewed_hunks(&plans, &inputs.replies, pull_request)
-        })?;
-        Ok(hunks?)
+    /// Returns the findings of reviews that the run knew.
+    pub(crate) fn known_hunks(&self) -> Result<Vec<ReviewedHunk>, Failure> {
+        let replies: RecordedReplies = RunDirectory::open(&self.path)?.artifact_or_default()?;
+        Ok(replies.known)
     }
 
-    /// Reads the reports of the run's gates.
+    /// Reads what the run's gates read and ran.
     pub(crate) fn baseline(&self) -> Result<Baseline, Failure> {
         baseline::open(&self.path)
     }

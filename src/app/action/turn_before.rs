@@ -20,7 +20,8 @@ use crate::store::{fresh_directory, write_beside};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
-    ChangeSet, Conclusion, LedgerState, ObserverLedger, ObserverMode, RecordedObserver, TurnCadence,
+    ChangeSet, Conclusion, LedgerState, ObserverLedger, ObserverMode, RecordedObserver, ReviewedHunk,
+    TurnCadence,
 };
 use qa_core::event::Change;
 use qa_core::ledger::{self, JudgedTurn, incomplete_lenses, judged_findings};
@@ -28,16 +29,17 @@ use qa_core::observer::{EarlierTurns, Occasion, Pace, Settings, deferred_plans};
 use qa_core::usage::micro_usd;
 use qa_formats::contract::Report;
 use qa_formats::observer_notes::ObserverNotes;
-use qa_run::http::Http;
 use qa_run::ports::Cancellation;
 
 /// Time limit of all requests together.
-pub(super) const BUDGET: Duration = Duration::from_secs(60);
+const BUDGET: Duration = Duration::from_secs(60);
 
 /// The turn before, with the ledger that ends with it.
 pub(crate) struct TurnBefore {
-    pub(super) ledger: ObserverLedger,
-    pub(super) stored: StoredRun,
+    ledger: ObserverLedger,
+    change_set: ChangeSet,
+    /// Findings of reviews that it knew.
+    pub(super) known_hunks: Vec<ReviewedHunk>,
 }
 
 /// Result of looking for the turns before a head.
@@ -87,15 +89,24 @@ fn look_up(
     occasion: Occasion,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Option<TurnBefore>, String> {
+    let Some(workflow) = environment.workflow() else {
+        return Err("GITHUB_WORKFLOW_REF names no workflow".to_owned());
+    };
     let http = client(BUDGET, cancellation).map_err(|error| error.to_string())?;
-    let turns = Turns::new(environment, &http, cancellation)?;
+    let turns = Turns {
+        github: github(environment, BUDGET, cancellation).map_err(message)?,
+        artifacts: StoredRuns::new(environment, &http).map_err(message)?,
+        workflow,
+        cancellation,
+    };
     for head in [&change.head].into_iter().chain(&change.head_before) {
         let Some((stored, ledger)) = turns.newest(head)? else { continue };
         if matches!(occasion, Occasion::Final(_)) {
             follows(&stored, head)?;
             turns.sample(&ledger, &change.head)?;
         }
-        return Ok(Some(TurnBefore { ledger, stored }));
+        let known_hunks = stored.known_hunks().map_err(message)?;
+        return Ok(Some(TurnBefore { ledger, change_set: stored.run.into_change_set(), known_hunks }));
     }
     match &change.head_before {
         Some(before) => Err(format!("no run of {} stored an artifact", before.short())),
@@ -110,30 +121,14 @@ fn follows(stored: &StoredRun, head: &CommitId) -> Result<(), String> {
 }
 
 /// Stored turns of a pull request.
-pub(super) struct Turns<'a> {
+struct Turns<'a> {
     github: GitHub,
     artifacts: StoredRuns<'a>,
     workflow: &'a str,
     cancellation: &'a Cancellation,
 }
 
-impl<'a> Turns<'a> {
-    pub(super) fn new(
-        environment: &'a ActionEnvironment,
-        http: &'a dyn Http,
-        cancellation: &'a Arc<Cancellation>,
-    ) -> Result<Self, String> {
-        let Some(workflow) = environment.workflow() else {
-            return Err("GITHUB_WORKFLOW_REF names no workflow".to_owned());
-        };
-        Ok(Self {
-            github: github(environment, BUDGET, cancellation).map_err(message)?,
-            artifacts: StoredRuns::new(environment, http).map_err(message)?,
-            workflow,
-            cancellation,
-        })
-    }
-
+impl Turns<'_> {
     fn runs(&self, head: &CommitId) -> Result<Vec<WorkflowRun>, String> {
         let runs = self.github.runs_of_head(self.workflow, head, Trigger::PullRequest);
         runs.map_err(|error| error.to_string())
@@ -178,27 +173,15 @@ impl<'a> Turns<'a> {
         let drawn = judged.as_str().bytes().fold(0, |sum, digit| sum + usize::from(digit));
         let Some(entry) = earlier.get(drawn % earlier.len().max(1)) else { return Ok(()) };
         let head = &entry.turn.head_sha;
-        match self.listed(ledger, head)? {
-            Some(stored) => follows(&stored, head),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the newest stored run of a head that the ledger lists; `None` if its artifact is not there any more.
-    pub(super) fn listed(
-        &self,
-        ledger: &ObserverLedger,
-        head: &CommitId,
-    ) -> Result<Option<StoredRun>, String> {
         match self.newest_among(head, &self.runs(head)?)? {
             Turn::Judged(turn)
                 if !ledger.entries.iter().any(|entry| turn.stored.run.is_turn(&entry.turn)) =>
             {
                 Err(format!("the run of {} is not that of the ledger", head.short()))
             }
-            Turn::Judged(turn) => Ok(Some(turn.stored)),
+            Turn::Judged(turn) => follows(&turn.stored, head),
             Turn::Refused(reason) => Err(reason),
-            Turn::Missing => Ok(None),
+            Turn::Missing => Ok(()),
         }
     }
 }
@@ -345,9 +328,6 @@ fn judged_turn(
 fn touched(before: Option<&TurnBefore>, now: &ChangeSet) -> BTreeSet<RepoPath> {
     let earlier: BTreeMap<&RepoPath, _> = match before {
         Some(before) => before
-            .stored
-            .run
-            .judged()
             .change_set
             .files
             .iter()

@@ -159,8 +159,8 @@ pub(crate) fn html(page: &str) -> Vec<String> {
     const USED: &[&str] = &[
         "!doctype", "a", "article", "body", "br", "caption", "code", "col", "colgroup", "dd", "details",
         "div", "dl", "dt", "fieldset", "h1", "h2", "h3", "head", "header", "html", "input", "label",
-        "legend", "li", "main", "mark", "meta", "nav", "ol", "p", "section", "small", "span", "strong",
-        "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+        "legend", "li", "main", "mark", "meta", "nav", "ol", "p", "pre", "section", "small", "span",
+        "strong", "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
     ];
     let mut all = BTreeSet::new();
     for tag in TAGS.captures_iter(page) {

@@ -417,7 +417,22 @@ pub struct Waiver {
     /// Reason why the finding may stay.
     #[cfg_attr(test, schemars(length(min = 1)))]
     pub reason: String,
-    /// The last day it holds.
-    #[cfg_attr(test, schemars(regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")))]
+    /// The last day it holds, as a string or as a date of TOML.
+    #[serde(deserialize_with = "day")]
+    #[cfg_attr(test, schemars(with = "String", regex(pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$")))]
     pub expires: String,
+}
+
+/// Reads a day that is a string or a date of TOML.
+fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a date as 2027-01-31 or \"2027-01-31\"")]
+    enum Day {
+        Text(String),
+        Date(toml_datetime::Datetime),
+    }
+    Ok(match Day::deserialize(deserializer)? {
+        Day::Text(text) => text,
+        Day::Date(date) => date.to_string(),
+    })
 }

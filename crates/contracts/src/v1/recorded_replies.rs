@@ -23,6 +23,23 @@ pub struct RecordedReplies {
     pub replies: Vec<RecordedReply>,
     /// Earlier findings in hunks of this change that were part of another request, by lens and hunk.
     pub earlier: Vec<EarlierHunk>,
+    /// Findings after this run in hunks of the pull request, of this change and of earlier ones, for the runs after it. No
+    /// verdict of this run depends on them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub known: Vec<ReviewedHunk>,
+}
+
+/// Findings of a hunk, as runs of a pull request hand them on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewedHunk {
+    /// The digest of everything else that decides how the hunk is reviewed: the review, its settings, its model, the
+    /// conventions and the number of the pull request.
+    pub context: Sha256Hex,
+    /// The hunk with its findings.
+    pub findings: EarlierHunk,
 }
 
 impl Artifact for RecordedReplies {
@@ -64,6 +81,10 @@ pub struct EarlierFinding {
     /// Number of replies with the finding.
     #[cfg_attr(test, schemars(range(min = 1, max = 9)))]
     pub answers: u64,
+    /// True if replies that were merged had other lines or words; absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, schemars(extend("x-optional" = true)))]
+    pub differs: bool,
 }
 
 /// Outcome of one request.

@@ -55,7 +55,7 @@ pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, Poli
             return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
         }
         if !calendar::is_day(&waiver.expires) {
-            let message = "expires must be a date as YYYY-MM-DD".to_owned();
+            let message = "expires must be a date, such as 2027-01-31".to_owned();
             return Err(PolicyTextError::at_line_of(text, &waiver.expires, message));
         }
     }

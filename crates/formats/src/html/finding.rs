@@ -4,10 +4,12 @@ use maud::{Markup, html};
 
 use super::sections::{columns, left_out};
 use crate::common::{
-    Files, by_rule, counted, evidence_text, is_on_base, location, message_lines, note, standing, why,
+    Files, by_rule, counted, evidence_text, is_on_base, location, message_lines, note, standing,
 };
 use crate::contract::Report;
 use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
+use crate::waive::{self, OPEN_TERMS, waiver_entry};
+use crate::why::why;
 use qa_contracts::v1::Finding;
 use qa_core::escape::{visible, visible_cut};
 
@@ -150,6 +152,10 @@ fn facts(finding: &Finding) -> Markup {
                     }
                 }
                 dt { "Explain" } dd { code { "qa-skill explain " (visible(&finding.rule_id)) } }
+            }
+            @if finding.blocking {
+                p { (waive::ADVICE) }
+                pre.said { (waiver_entry(finding, &OPEN_TERMS)) }
             }
         }
     }

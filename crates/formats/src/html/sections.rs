@@ -371,11 +371,6 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
                     }
                 }
             }
-            p {
-                "To waive a finding, commit a " code { "[[waiver]]" }
-                " with its rule, evidence-hash, owner, reason and expires to "
-                code { ".qa-skill/waivers.toml" } " on the base branch."
-            }
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::GateError;
 use super::calls;
-use super::judge_commands::{commands_of, has_passed, judge_recorded};
+use super::judge_commands::{commands_of, has_passed};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
-    ChangeSet, GateName, PolicyReport, RecordedBaseline, RecordedCommand, RecordedExecution, RecordedGates,
-    RecordedReport, Side,
+    ChangeSet, ExecutionLayers, GateName, PolicyReport, RecordedBaseline, RecordedCommand, RecordedExecution,
+    RecordedGates, RecordedReport, Side,
 };
 use qa_core::policy::Policy;
 use qa_gates::selection::SelectedCommand;
@@ -20,15 +20,6 @@ pub struct Baseline {
     pub change_set: ChangeSet,
     pub recorded: RecordedGates,
     pub execution: RecordedExecution,
-}
-
-/// Run that needs the result of a command of its base.
-#[derive(Clone, Copy)]
-pub(super) struct Wanting<'a> {
-    pub(super) policy: &'a Policy,
-    pub(super) change_set: &'a ChangeSet,
-    /// What it recorded so far, the command of head that belongs to the one of the base at the end.
-    pub(super) execution: &'a RecordedExecution,
 }
 
 impl Baseline {
@@ -48,21 +39,15 @@ impl Baseline {
         })
     }
 
-    /// Returns the attempts of the run at a command of the base, if they are what this machine would see: of the same
-    /// commit, command, bounds and isolation, with a result, and by the version of the tool that judged head.
-    pub(super) fn attempts(
-        &self,
-        gate: GateName,
-        ordinal: u64,
-        command: &SelectedCommand,
-        wanting: Wanting<'_>,
-    ) -> Option<Vec<RecordedCommand>> {
-        let Wanting { policy, change_set, execution } = wanting;
+    /// Returns the attempts of the run at a command of the base, if it ran that command on that commit by the same settings,
+    /// isolation and version of the tool, and found nothing. A finding there would excuse one of head, and nothing compares
+    /// the machines, so then the command runs on the base again.
+    pub(super) fn attempts(&self, wanted: &WantedCommand<'_>) -> Option<Vec<RecordedCommand>> {
+        let WantedCommand { gate, ordinal, command, policy, change_set, layers, tool_version } = *wanted;
         let is_same_place = self.identity.commit == *change_set.measured_from()
             && self.policy.execution == policy.execution
-            && self.execution.layers == execution.layers;
-        let version = execution.commands.last()?.tool_version.as_ref()?;
-        if !is_same_place {
+            && self.execution.layers.as_ref() == layers;
+        if !is_same_place || tool_version.is_none() {
             return None;
         }
         let selection = calls::selected_commands(gate, &self.policy, &self.change_set, &self.execution);
@@ -70,17 +55,28 @@ impl Baseline {
         let mut attempts: Vec<RecordedCommand> =
             commands_of(gate, &self.execution).filter(|own| own.ordinal == position).cloned().collect();
         // A second run that holds a pass against itself is one of head alone.
-        if attempts.first().is_some_and(|first| has_passed(gate, command, first)) {
-            attempts.truncate(1);
-        }
+        attempts.truncate(1);
         for attempt in &mut attempts {
             attempt.ordinal = ordinal;
             attempt.pictures.clear();
             attempt.baseline = Some(self.identity.clone());
         }
-        let is_same_tool = attempts.iter().all(|attempt| attempt.tool_version.as_ref() == Some(version));
-        (is_same_tool && judge_recorded(gate, command, &attempts).is_ok()).then_some(attempts)
+        let is_same_tool = attempts.iter().all(|attempt| attempt.tool_version.as_ref() == tool_version);
+        let has_passed = attempts.first().is_some_and(|first| has_passed(gate, command, first));
+        (is_same_tool && has_passed).then_some(attempts)
     }
+}
+
+/// Command of the base whose result is wanted.
+pub(super) struct WantedCommand<'a> {
+    pub(super) gate: GateName,
+    pub(super) ordinal: u64,
+    pub(super) command: &'a SelectedCommand,
+    pub(super) policy: &'a Policy,
+    pub(super) change_set: &'a ChangeSet,
+    pub(super) layers: Option<&'a ExecutionLayers>,
+    /// Version that the tool printed at head.
+    pub(super) tool_version: Option<&'a String>,
 }
 
 /// Returns whether the command of head of one run is the command of the base of another.
@@ -92,18 +88,27 @@ fn is_run_alike(head: &SelectedCommand, base: &SelectedCommand) -> bool {
         && head.template == base.template
 }
 
-/// Refuses attempts of a stored run where they cannot be: at head, and at a commit that the change is not measured from.
+/// Refuses attempts of a stored run where they cannot be: at head, of another commit than the base that the change is measured
+/// from, and with a result that would excuse something.
 pub(super) fn check_attempts(
-    side: Side,
+    gate: GateName,
+    command: &SelectedCommand,
     attempts: &[&RecordedCommand],
     change_set: &ChangeSet,
 ) -> Result<(), GateError> {
-    for run in attempts.iter().filter_map(|attempt| attempt.baseline.as_ref()) {
-        if side == Side::Head || run.commit != *change_set.measured_from() {
-            let problem =
-                format!("its result is that of a stored run of another commit, {}", run.commit.short());
-            return Err(GateError::new(Code::ExecutionAuditUnavailable, problem));
-        }
+    for attempt in attempts {
+        let Some(run) = &attempt.baseline else { continue };
+        let of_commit = run.commit.short();
+        let problem = if command.side == Side::Head {
+            format!("its result is that of a stored run, of {of_commit}")
+        } else if !is_about_base(run, change_set) || run.commit != *change_set.measured_from() {
+            format!("its result is that of a stored run of another commit, {of_commit}")
+        } else if !has_passed(gate, command, attempt) {
+            format!("its result in the stored run of {of_commit} is no pass")
+        } else {
+            continue;
+        };
+        return Err(GateError::new(Code::ExecutionAuditUnavailable, problem));
     }
     Ok(())
 }
@@ -136,6 +141,6 @@ pub(super) fn has_report(
 }
 
 /// Describes what a stored run stands for, for the summary of a gate.
-pub(super) fn compared(compared: &str, run: &RecordedBaseline) -> String {
-    format!("{compared} is compared with that of {}, by its stored run", run.commit.short())
+pub(super) fn describe_comparison(what: &str, run: &RecordedBaseline) -> String {
+    format!("{what} is compared with that of {}, by its stored run", run.commit.short())
 }

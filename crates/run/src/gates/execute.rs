@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::baseline::{Baseline, Wanting};
+use super::baseline::{Baseline, WantedCommand};
 use super::calls;
 use super::judge_commands::{has_passed, is_confirmed, is_retryable, judge_recorded, judge_single};
 use super::pictures::Album;
@@ -91,6 +91,7 @@ impl CommandRunner<'_> {
                     continue;
                 }
                 let command = Command { gate: *gate, ordinal: ordinal as u64, selected };
+                // Only a command of the base has some, and the next one is of head.
                 if let Some(stored) = self.stored_attempts(&command, recorded, &mut budget) {
                     recorded.commands.extend(stored);
                     continue;
@@ -193,8 +194,16 @@ impl CommandRunner<'_> {
     ) -> Option<Vec<RecordedCommand>> {
         let Command { gate, ordinal, selected } = *command;
         let Self { policy, change_set, .. } = *self;
-        let wanting = Wanting { policy, change_set, execution: recorded };
-        let attempts = self.baseline?.attempts(gate, ordinal, selected, wanting)?;
+        let attempts = self.baseline?.attempts(&WantedCommand {
+            gate,
+            ordinal,
+            command: selected,
+            policy,
+            change_set,
+            layers: recorded.layers.as_ref(),
+            // A command of the base follows the one of head that it is compared with.
+            tool_version: recorded.commands.last()?.tool_version.as_ref(),
+        })?;
         let bytes: usize = attempts.iter().map(recorded_bytes).sum();
         budget.text_bytes = budget.text_bytes.checked_sub(bytes)?;
         Some(attempts)

@@ -1,6 +1,6 @@
 //! Judges the commands of gates from their record alone.
 
-use super::baseline::{check_attempts, compared};
+use super::baseline::{check_attempts, describe_comparison};
 use super::calls;
 use super::{Evidence, GateError, GateOutcome, GateReport, Origin, ReportScope, command_code};
 use crate::commands::Stop;
@@ -90,7 +90,7 @@ impl GateOutcome {
                     self.digests.extend(attempts.iter().map(|it| Some(it.stdout.normalized_sha256.clone())));
                     excusable = None;
                     let earlier = self.statements.len();
-                    let judged = check_attempts(Side::Head, &attempts, evidence.change_set)
+                    let judged = check_attempts(gate, command, &attempts, evidence.change_set)
                         .and_then(|()| self.judge_head_command(gate, command, &attempts, evidence));
                     let passed = judged.as_ref().is_ok_and(|judged| judged.passed);
                     match judged {
@@ -115,12 +115,12 @@ impl GateOutcome {
                 // The base matters only if head has findings that it may excuse.
                 Side::Base => {
                     let Some(head_statuses) = &excusable else { continue };
-                    let judged = check_attempts(Side::Base, &attempts, evidence.change_set)
+                    let judged = check_attempts(gate, command, &attempts, evidence.change_set)
                         .and_then(|()| judge_command(gate, command, &attempts));
                     match judged {
                         Ok(base) => {
                             if let Some(run) = attempts.iter().find_map(|attempt| attempt.baseline.as_ref()) {
-                                self.summary.push(compared(&origin.tool, run));
+                                self.summary.push(describe_comparison(&origin.tool, run));
                             }
                             self.add_base_report(gate, &origin, head_statuses, &base, evidence.change_set);
                         }

@@ -390,7 +390,7 @@ impl GateOutcome {
             match judge_report(gate, declared, find_report(recorded, gate, base, Side::Base), &commits) {
                 Ok(base_report) => {
                     if let (None, Some(run)) = (&declared.base, &evidence.reports.baseline) {
-                        self.summary.push(baseline::compared(&declared.path, run));
+                        self.summary.push(baseline::describe_comparison(&declared.path, run));
                     }
                     self.add_base_report(gate, &origin, &head_statuses, &base_report, change_set);
                 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::confirm::Round;
 use super::confirm_bound::ROUNDS;
-use super::earlier::{self, StoredHunk};
+use super::earlier::{self, KnownHunks};
 use super::judge::Judging;
 use super::request::{Question, SentRequest};
 use super::{Request, Reviews, record};
@@ -17,7 +17,7 @@ use crate::workers;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply};
+use qa_contracts::v1::{EarlierHunk, LensPlan, RecordedReplies, RecordedReply, ReviewedHunk};
 use qa_core::plan::Refusal;
 use qa_core::usage::micro_usd;
 
@@ -70,7 +70,7 @@ pub trait ReplyStore: Sync {
     fn save_reply(&self, reply: &RecordedReply, key: &Secret);
 
     /// Returns the stored findings of a hunk in a context. With a key, only those sealed with the same key.
-    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<StoredHunk>;
+    fn hunk(&self, context: &Sha256Hex, hunk: &Sha256Hex, key: Option<&Secret>) -> Option<ReviewedHunk>;
 
     /// Returns the cost of a pull request so far with one key, in millionths of a US dollar.
     fn spent(&self, pull_request: u64, key: &Secret) -> u64;
@@ -79,7 +79,7 @@ pub trait ReplyStore: Sync {
     fn add_spent(&self, pull_request: u64, micro_usd: u64, key: &Secret);
 
     /// Stores the findings of a hunk in place of the earlier ones, which they include.
-    fn save_hunk(&self, stored: &StoredHunk, key: &Secret);
+    fn save_hunk(&self, stored: &ReviewedHunk, key: &Secret);
 }
 
 /// Store that is always empty.
@@ -92,7 +92,7 @@ impl ReplyStore for NoStore {
 
     fn save_reply(&self, _: &RecordedReply, _: &Secret) {}
 
-    fn hunk(&self, _: &Sha256Hex, _: &Sha256Hex, _: Option<&Secret>) -> Option<StoredHunk> {
+    fn hunk(&self, _: &Sha256Hex, _: &Sha256Hex, _: Option<&Secret>) -> Option<ReviewedHunk> {
         None
     }
 
@@ -102,7 +102,7 @@ impl ReplyStore for NoStore {
 
     fn add_spent(&self, _: u64, _: u64, _: &Secret) {}
 
-    fn save_hunk(&self, _: &StoredHunk, _: &Secret) {}
+    fn save_hunk(&self, _: &ReviewedHunk, _: &Secret) {}
 }
 
 /// Collects the replies that the admitted plans need.
@@ -117,8 +117,8 @@ pub struct ReplyCollector<'a> {
     pub key: &'a (dyn Fn(&str) -> Option<Secret> + Sync),
     /// Secrets that are masked in records.
     pub secrets: &'a [Secret],
-    /// Findings of the pull request's last reviewed turn, from its record.
-    pub earlier: &'a [StoredHunk],
+    /// Findings that the turn before knew, from its record.
+    pub earlier: &'a [ReviewedHunk],
     /// Reason why no request is sent, if there is one.
     pub refused: Option<&'a str>,
     /// The reviewed pull request.
@@ -215,11 +215,11 @@ impl ReplyCollector<'_> {
         sort_replies(&mut replies);
         let mut seen = BTreeSet::new();
         replies.retain(|reply| seen.insert((reply.request_hash.clone(), reply.sample)));
-        let mut replies =
-            RecordedReplies { schema_version: Default::default(), replies, earlier: Vec::new() };
+        let mut replies = RecordedReplies { replies, ..RecordedReplies::default() };
         replies.earlier = self.earlier_findings(&jobs, &replies)?;
         self.collect_confirmations(&mut replies)?;
         self.save_hunks(&jobs, &replies)?;
+        replies.known = self.known_hunks(&jobs, &replies)?;
         Ok(replies)
     }
 
@@ -302,11 +302,19 @@ impl ReplyCollector<'_> {
         if self.mode == RepliesMode::Off && self.earlier.is_empty() {
             return Ok(Vec::new());
         }
+        let known = KnownHunks::new(self.earlier);
         for (plan, request) in self.requests(jobs)? {
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
-            let new = (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?;
+            let new =
+                (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?.complete();
             for hunk in self.reviews.hunks(plan)? {
-                let Some(earlier) = self.earlier_hunk(&request, &context, &hunk.digest) else { continue };
+                let stored = self.stored_hunk(&request, &context, &hunk.digest);
+                let earlier = match (stored, known.get(&context, &hunk.digest)) {
+                    (Some(stored), Some(known)) => earlier::merge_records(stored, known),
+                    (Some(stored), None) => stored,
+                    (None, Some(known)) => known.clone(),
+                    (None, None) => continue,
+                };
                 let is_repeated =
                     new.iter().any(|new| new.hunk == earlier.hunk && new.findings == earlier.findings);
                 if !is_repeated && hunk.allows(&earlier, &request.rule_ids) {
@@ -317,22 +325,28 @@ impl ReplyCollector<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// Returns what earlier reviews found in a hunk: those whose findings are stored, and the last reviewed turn.
-    fn earlier_hunk(
+    /// Returns what the next run of the pull request has to know: the findings of this run, and those of earlier runs in hunks
+    /// that it did not ask about.
+    fn known_hunks(
         &self,
-        request: &Request<'_>,
-        context: &Sha256Hex,
-        hunk: &Sha256Hex,
-    ) -> Option<EarlierHunk> {
-        let stored = self.stored_hunk(request, context, hunk);
-        let mut recorded = self.earlier.iter();
-        let recorded = recorded.find(|each| each.context == *context && each.findings.hunk == *hunk);
-        match (stored, recorded.map(|recorded| &recorded.findings)) {
-            (Some(stored), Some(recorded)) => Some(earlier::with_findings(stored, recorded)),
-            (stored, recorded) => stored.or_else(|| recorded.cloned()),
+        jobs: &[Job<'_>],
+        replies: &RecordedReplies,
+    ) -> Result<Vec<ReviewedHunk>, PortError> {
+        if self.pull_request.is_none() {
+            return Ok(Vec::new());
         }
+        let mut known = KnownHunks::new(self.earlier);
+        for (plan, request) in self.requests(jobs)? {
+            let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
+            let found = (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?;
+            for hunk in found.hunks {
+                known.insert(&context, hunk);
+            }
+        }
+        Ok(known.into_hunks())
     }
 
+    /// Returns the stored findings of a hunk.
     fn stored_hunk(
         &self,
         request: &Request<'_>,
@@ -357,13 +371,12 @@ impl ReplyCollector<'_> {
             let key = self.sealing_key(&request);
             let Some(key) = key else { continue };
             let context = earlier::context(&request, plan, self.reviews.rubric, self.pull_request);
-            for mut findings in
-                (Judging { reviews: self.reviews, replies }).findings_by_hunk(plan, &request)?
-            {
+            let judging = Judging { reviews: self.reviews, replies };
+            for mut findings in judging.findings_by_hunk(plan, &request)?.complete() {
                 if self.pull_request.is_none() {
                     findings.shown = None;
                 }
-                self.store.save_hunk(&StoredHunk { context: context.clone(), findings }, &key);
+                self.store.save_hunk(&ReviewedHunk { context: context.clone(), findings }, &key);
             }
         }
         Ok(())

@@ -3,28 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use super::judge::{MergedFinding, NEAR_LINES};
 use super::{Request, Reviews};
 use crate::ports::PortError;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
-use qa_contracts::v1::{EarlierFinding, EarlierHunk, LensPlan, Rubric};
+use qa_contracts::v1::{EarlierFinding, EarlierHunk, LensPlan, ReviewedHunk, Rubric};
 use qa_core::canonical;
 use qa_core::packet::{HunkView, Packet};
 use qa_core::plan::included_hunks;
 use qa_lenses::reviews::answer::ModelFinding;
 use qa_lenses::reviews::packet::file_block;
 
-/// Findings of a hunk, as stored between runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StoredHunk {
-    /// Digest of everything else that decides the request, from [`context`].
-    pub context: Sha256Hex,
-    #[serde(rename = "said")]
-    pub findings: EarlierHunk,
-}
+/// Maximum number of hunks with findings that a run hands on.
+const MOST_KNOWN: usize = 2_000;
 
 /// Hunk of a plan.
 pub(super) struct PlannedHunk {
@@ -130,6 +121,7 @@ fn findings_of(hunk: &PlannedHunk, merged: &[MergedFinding]) -> BTreeSet<Earlier
             summary: each.finding.summary.clone(),
             suggestion: each.finding.suggestion.clone(),
             answers: each.answers,
+            differs: each.differs,
         });
     }
     findings
@@ -156,6 +148,7 @@ pub(super) fn merge_earlier(
                 Some(index) => {
                     let finding = open.remove(index);
                     each.answers = each.answers.max(finding.answers);
+                    each.differs |= finding.differs;
                     each.finding.severity = each.finding.severity.min(finding.severity);
                 }
                 None => each.is_late = is_file_unchanged,
@@ -167,12 +160,53 @@ pub(super) fn merge_earlier(
     merged
 }
 
-/// Adds the findings of another record of the same hunk that have no counterpart.
-pub(super) fn with_findings(earlier: EarlierHunk, more: &EarlierHunk) -> EarlierHunk {
-    let known: Vec<&EarlierFinding> = earlier.findings.iter().collect();
-    let missing = more.findings.iter().filter(|more| nearest(&known, &more.rule_id, more.offset).is_none());
-    let findings: BTreeSet<EarlierFinding> = earlier.findings.iter().chain(missing).cloned().collect();
-    EarlierHunk { findings: findings.into_iter().collect(), ..earlier }
+/// Merges two records of the same hunk. Findings that are the same in both keep the worse severity and the larger agreement.
+pub(super) fn merge_records(first: EarlierHunk, second: &EarlierHunk) -> EarlierHunk {
+    let mut open: Vec<&EarlierFinding> = second.findings.iter().collect();
+    let mut merged: BTreeSet<EarlierFinding> = BTreeSet::new();
+    for mut finding in first.findings {
+        if let Some(index) = nearest(&open, &finding.rule_id, finding.offset) {
+            let same = open.remove(index);
+            finding.severity = finding.severity.min(same.severity);
+            finding.answers = finding.answers.max(same.answers);
+            finding.differs |= same.differs || finding.summary != same.summary;
+        }
+        merged.insert(finding);
+    }
+    merged.extend(open.into_iter().cloned());
+    EarlierHunk { findings: merged.into_iter().collect(), ..first }
+}
+
+/// Hunks with findings, by context and hunk, that a run hands on to later ones.
+#[derive(Default)]
+pub(super) struct KnownHunks(BTreeMap<(Sha256Hex, Sha256Hex), EarlierHunk>);
+
+impl KnownHunks {
+    pub(super) fn new(hunks: &[ReviewedHunk]) -> Self {
+        let mut known = Self::default();
+        for hunk in hunks {
+            known.insert(&hunk.context, hunk.findings.clone());
+        }
+        known
+    }
+
+    pub(super) fn get(&self, context: &Sha256Hex, hunk: &Sha256Hex) -> Option<&EarlierHunk> {
+        self.0.get(&(context.clone(), hunk.clone()))
+    }
+
+    /// Replaces what is known of a hunk. Nothing shows who made the record, so no finding of a later run is late by it.
+    pub(super) fn insert(&mut self, context: &Sha256Hex, hunk: EarlierHunk) {
+        let key = (context.clone(), hunk.hunk.clone());
+        match hunk.findings.is_empty() {
+            true => drop(self.0.remove(&key)),
+            false => drop(self.0.insert(key, EarlierHunk { shown: None, ..hunk })),
+        }
+    }
+
+    pub(super) fn into_hunks(self) -> Vec<ReviewedHunk> {
+        let hunks = self.0.into_iter().take(MOST_KNOWN);
+        hunks.map(|((context, _), findings)| ReviewedHunk { context, findings }).collect()
+    }
 }
 
 /// Returns the index of the nearest finding of a rule that is close enough to be merged.
@@ -206,6 +240,6 @@ fn restore_finding(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<Merge
         samples: BTreeSet::new(),
         answers: finding.answers,
         is_late: false,
-        differs: false,
+        differs: finding.differs,
     })
 }

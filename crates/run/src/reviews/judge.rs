@@ -90,6 +90,20 @@ struct MergedReplies {
     canary_found: bool,
 }
 
+/// Findings of a plan by hunk.
+pub(super) struct HunkFindings {
+    pub(super) hunks: Vec<EarlierHunk>,
+    /// False if a reply cannot be used, so that findings may be missing.
+    pub(super) is_complete: bool,
+}
+
+impl HunkFindings {
+    /// Returns the findings, or none where some may be missing.
+    pub(super) fn complete(self) -> Vec<EarlierHunk> {
+        if self.is_complete { self.hunks } else { Vec::new() }
+    }
+}
+
 impl Evidence<'_> {
     /// Judges the replies to all admitted reviews, by the position of their plans.
     pub(crate) fn judge_replies(
@@ -231,35 +245,19 @@ impl Judging<'_, '_> {
         Ok(outcome)
     }
 
-    /// Returns the findings of each hunk of a plan, or none if a reply cannot be used.
+    /// Returns the findings of each hunk of a plan, those of earlier reviews included.
     pub(super) fn findings_by_hunk(
         &self,
         plan: &LensPlan,
         request: &Request<'_>,
-    ) -> Result<Vec<EarlierHunk>, PortError> {
+    ) -> Result<HunkFindings, PortError> {
         let hunks = self.reviews.hunks(plan)?;
         let MergedReplies { outcome, merged, unverified, .. } = self.merge_replies(plan, request, &hunks)?;
-        if !outcome.errors.is_empty() {
-            return Ok(Vec::new());
-        }
         let merged = merge_earlier(&self.replies.earlier, &hunks, plan, merged);
-        Ok(findings_by_hunk(&hunks, &merged, &plan.lens_id, unverified == 0))
-    }
-
-    /// Returns the findings of each hunk of a plan, or the recorded ones of earlier reviews if a reply cannot be used.
-    pub(super) fn known_findings(
-        &self,
-        plan: &LensPlan,
-        request: &Request<'_>,
-    ) -> Result<Vec<EarlierHunk>, PortError> {
-        let hunks = self.reviews.hunks(plan)?;
-        let MergedReplies { outcome, .. } = self.merge_replies(plan, request, &hunks)?;
-        if outcome.errors.is_empty() {
-            return self.findings_by_hunk(plan, request);
-        }
-        let own = self.replies.earlier.iter().filter(|recorded| recorded.lens_id == plan.lens_id);
-        let own = own.filter(|recorded| hunks.iter().any(|hunk| hunk.digest == recorded.hunk));
-        Ok(own.cloned().collect())
+        Ok(HunkFindings {
+            hunks: findings_by_hunk(&hunks, &merged, &plan.lens_id, unverified == 0),
+            is_complete: outcome.errors.is_empty(),
+        })
     }
 
     fn merge_replies(

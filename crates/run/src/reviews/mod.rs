@@ -15,11 +15,9 @@ use std::sync::OnceLock;
 
 pub use ask::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStore};
 pub use confirm_bound::UsageBound;
-pub use earlier::StoredHunk;
 pub use judge::{SampleFindings, findings_by_sample, requested_replies};
 pub use outcome::ReviewOutcome;
 
-use judge::Judging;
 use request::SentRequest;
 
 use super::gather::Texts;
@@ -153,29 +151,6 @@ impl<'a> Reviews<'a> {
             let Ok(text) = self.texts.text(position) else { return u64::MAX };
             file_block(&Packet { file, text: &text, included: &included }).text.len() as u64
         })
-    }
-
-    /// Returns what the recorded replies found in each hunk with findings, for a later run of the same pull request. Where a
-    /// reply cannot be used, that is what earlier reviews had found. Nothing shows who made the record, so no finding of the
-    /// later run is late by it.
-    pub fn reviewed_hunks(
-        &self,
-        plans: &[LensPlan],
-        replies: &RecordedReplies,
-        pull_request: Option<u64>,
-    ) -> Result<Vec<StoredHunk>, PortError> {
-        let judging = Judging { reviews: self, replies };
-        let mut all = Vec::new();
-        for plan in plans {
-            let Some(request) = self.request(plan)? else { continue };
-            let context = earlier::context(&request, plan, self.rubric, pull_request);
-            for findings in judging.known_findings(plan, &request)? {
-                let findings = EarlierHunk { shown: None, ..findings };
-                all.push(StoredHunk { context: context.clone(), findings });
-            }
-        }
-        all.retain(|stored| !stored.findings.findings.is_empty());
-        Ok(all)
     }
 
     /// Returns the request of a plan, or `None` if it is not a review's or includes no file.
