@@ -117,8 +117,8 @@ struct BaseArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or local main or master without an origin. For an ambiguous name write
-    /// refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
+    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or without a remote another
+    /// branch called main or master. For an ambiguous name write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// Treatment of incomplete plans; overrides the policy

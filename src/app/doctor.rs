@@ -42,7 +42,7 @@ pub(super) struct DoctorArgs {
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
     /// The commit whose policy is read: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or
-    /// local main or master without an origin
+    /// without a remote another branch called main or master
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// An uncommitted policy file, instead of the policy of the base

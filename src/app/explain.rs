@@ -101,9 +101,10 @@ fn code_page(subject: &str) -> Option<String> {
         }
         CodeClass::Terminal => "The run cannot give a verdict as things stand",
     };
-    let ends = match Exit::without_verdict(*code) {
-        Exit::CouldNotComplete => String::new(),
-        exit => format!(" A command that ends with it has the exit code {}.", exit as u8),
+    let exit = Exit::without_verdict(*code);
+    let ends = match exit == Exit::CouldNotComplete {
+        true => String::new(),
+        false => format!(" A command that ends with it has the exit code {}.", exit as u8),
     };
     Some(format!("# {code}\n\n{kind}.{ends}\n\n{}\n", code.hint()))
 }

@@ -31,7 +31,7 @@ pub(crate) struct Resolved {
     /// The head commit's committer date, seconds since 1970.
     pub(crate) head_time: i64,
     /// Rule that named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`; `main` or `master`, a local branch,
-    /// where there is no origin.
+    /// where there is no remote.
     pub(crate) base_rule: &'static str,
     /// The codes of the fallback chain, in order.
     pub(crate) codes: Vec<Code>,
@@ -164,7 +164,8 @@ fn fallback(repository: &OpenRepository) -> Result<Base<'_>, GitError> {
     }
     let local = local_default_branch(repository)?;
     let has_origin = repository.has_origin();
-    if let Some(rule) = local.filter(|_| !has_origin)
+    // A clone may call its origin otherwise.
+    if let Some(rule) = local.filter(|_| !repository.has_remote())
         && let Some(commit) = commit_of_ref(repository, &format!("refs/heads/{rule}"))?
     {
         return Ok(Base { commit, rule, codes: Vec::new() });
@@ -172,8 +173,8 @@ fn fallback(repository: &OpenRepository) -> Result<Base<'_>, GitError> {
     Err(GitError::NoDefaultBase { local, has_origin })
 }
 
-/// Returns `main` or `master` if it is a local branch other than the checked-out one. Where there is an origin such a branch
-/// may be behind it, so then it is only suggested.
+/// Returns `main` or `master` if it is a local branch other than the checked-out one. Where there is a remote such a branch
+/// may be behind or ahead of it, so then it is only suggested.
 fn local_default_branch(repository: &OpenRepository) -> Result<Option<&'static str>, GitError> {
     let head = target_of_ref(repository, "HEAD")?;
     for branch in ["main", "master"] {

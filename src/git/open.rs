@@ -116,6 +116,11 @@ impl OpenRepository {
         self.origin.is_some()
     }
 
+    /// Returns whether the repository has a remote, of any name. One whose configuration cannot be read counts as having one.
+    pub(super) fn has_remote(&self) -> bool {
+        !self.checkout.remotes().is_ok_and(|remotes| remotes.is_empty())
+    }
+
     /// Returns whether the checkout is a partial clone, which leaves out objects until git needs them.
     pub(crate) fn is_partial(&self) -> bool {
         let Ok(config) = self.checkout.config() else { return false };

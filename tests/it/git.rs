@@ -77,7 +77,7 @@ fn a_revision_that_no_one_would_write_is_not_found_and_nothing_worse() {
 #[test]
 fn no_base_at_all_is_its_own_code_and_names_the_way_out() {
     let repo = change(&[("a.py", "a = 1\n")], &[("a.py", "a = 2\n")]);
-    // Without an origin there is nothing that the local branch could be behind.
+    // Without a remote there is nothing that the local branch could be behind.
     run_in(&repo).run().expect(0);
     let main = repo.tip("main").to_string();
     assert_eq!(base_of(&repo), json!(["main", [], main, main]));

@@ -76,14 +76,16 @@ fn a_suggestion_opens_no_pipe_among_the_refs() {
 fn without_a_base_the_way_out_fits_the_clone() {
     let repo = checkout();
     let run = |repo: &Repo| within(&repo.path(), &["run"]).run().expect_code(3, "BASE_REF_RESOLUTION_FAILED");
-    // Without an origin there is nothing that a local branch could be behind.
+    // Without a remote there is nothing that a local branch could be behind.
     let outcome = within(&repo.path(), &["run"]).run().expect(0);
     assert!(outcome.text().contains(" by main\n"), "{}", outcome.text());
     git(&repo.path(), &["checkout", "-q", "-f", "main"]);
     let outcome = run(&repo);
     says(&outcome, &["`--base HEAD~1`"]);
     git(&repo.path(), &["checkout", "-q", "-f", "topic"]);
-    git(&repo.path(), &["remote", "add", "origin", "https://git.example/acme/widget"]);
+    git(&repo.path(), &["remote", "add", "upstream", "https://git.example/acme/widget"]);
+    says(&run(&repo), &["`--base main`"]);
+    git(&repo.path(), &["remote", "rename", "upstream", "origin"]);
     let outcome = run(&repo);
     says(&outcome, &["`--base main`"]);
     never_says(&outcome, &["fetch"]);
@@ -279,7 +281,8 @@ fn a_comparison_with_nothing_says_so() {
 
 #[test]
 fn what_is_to_be_copied_stays_whole_at_any_width() {
-    let repo = change(&[("a.py", "a = 1\n")], &[("a.py", &conflict())]);
+    let name = "long name of a file [[waiver]] rule = 1 owner = 2 reason = 3.py";
+    let repo = change(&[(name, "a = 1\n")], &[(name, &conflict())]);
     let out = repo.beside("an artifact root's place");
     let run = qa_skill(["run", "--base=main", "--head=topic", "--quiet", "--repo"]).arg(repo.path());
     let text = run.arg("--out").arg(&out).env("COLUMNS", "40").run().expect(1).text();
@@ -288,6 +291,10 @@ fn what_is_to_be_copied_stays_whole_at_any_width() {
     let hash = verdict["blockingFindings"][0]["evidenceHash"].as_str().unwrap();
     let setting = format!("\nevidence-hash = \"{hash}\"\n");
     assert!(text.contains(&setting), "{text}");
+    // Nothing of a name is a setting of the copy.
+    let copy = text.split(".qa-skill/waivers.toml").nth(1).unwrap().split("Proof").next().unwrap();
+    let lines: Vec<&str> = copy.lines().skip(2).filter(|line| !line.is_empty()).collect();
+    assert!(lines[0].starts_with("# ") && lines[1] == "[[waiver]]" && lines.len() == 7, "{lines:?}");
     let summary = std::fs::read_to_string(runs_in(&out)[0].join("summary.md")).unwrap();
     assert!(summary.contains(&setting), "{summary}");
     // The line works in a shell as it is.

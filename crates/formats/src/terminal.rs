@@ -196,11 +196,13 @@ fn waivers(page: &mut Page, blocking: &[&Finding]) {
     page.item("", "", waive::ADVICE);
     for finding in entries.iter().take(MAX_ENTRIES) {
         page.out.push('\n');
-        page.item("# ", DIM, &format!("{} (finding {})", location(finding), finding.finding_id.short()));
+        // A line of its own, or a path that is broken at its spaces would be a setting of the copy.
+        let place = format!("{} (finding {})", location(finding), finding.finding_id.short());
+        page.unbroken("# ", DIM, &place);
         page.out.push_str(&waiver_entry(finding, &OPEN_TERMS));
     }
     if entries.len() > MAX_ENTRIES {
-        let rest = counted(entries.len() - MAX_ENTRIES, "more entry").replace("entrys", "entries");
+        let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
         page.item("\n… ", DIM, &format!("and {rest}, all in the run's summary.md"));
     }
 }
