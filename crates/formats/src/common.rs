@@ -104,7 +104,7 @@ pub(crate) fn reason(report: &Report<'_>) -> String {
         Conclusion::Fail => {
             let verb = if blocking == 1 { "blocks" } else { "block" };
             let advisory = match report.input.preset {
-                Preset::Advisory => " The preset advisory blocks nothing; [rules] of the policy does.",
+                Preset::Advisory => " The preset advisory blocks nothing by itself; settings of the policy do.",
                 Preset::Default | Preset::Guarded => "",
             };
             format!("{} {verb} this change.{advisory}", counted(blocking, "finding"))

@@ -22,7 +22,7 @@ pub struct CommandError {
     /// Exit code of the process.
     #[cfg_attr(test, schemars(range(min = 2, max = 255)))]
     pub exit_code: u8,
-    /// What went wrong, in one line.
+    /// The problem, in one line.
     pub message: String,
     /// The way out, in one line; empty where there is none.
     pub hint: String,

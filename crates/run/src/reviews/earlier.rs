@@ -14,9 +14,6 @@ use qa_core::plan::included_hunks;
 use qa_lenses::reviews::answer::ModelFinding;
 use qa_lenses::reviews::packet::file_block;
 
-/// Maximum number of hunks with findings that a run hands on.
-const MOST_KNOWN: usize = 2_000;
-
 /// Hunk of a plan.
 pub(super) struct PlannedHunk {
     pub(super) digest: Sha256Hex,
@@ -204,8 +201,7 @@ impl KnownHunks {
     }
 
     pub(super) fn into_hunks(self) -> Vec<ReviewedHunk> {
-        let hunks = self.0.into_iter().take(MOST_KNOWN);
-        hunks.map(|((context, _), findings)| ReviewedHunk { context, findings }).collect()
+        self.0.into_iter().map(|((context, _), findings)| ReviewedHunk { context, findings }).collect()
     }
 }
 
@@ -242,4 +238,41 @@ fn restore_finding(hunk: &PlannedHunk, finding: &EarlierFinding) -> Option<Merge
         is_late: false,
         differs: finding.differs,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qa_contracts::v1::Severity;
+
+    fn finding(offset: u64, severity: Severity, answers: u64) -> EarlierFinding {
+        EarlierFinding {
+            rule_id: "review-security/injection".to_owned(),
+            offset,
+            severity,
+            summary: format!("line {offset}"),
+            suggestion: None,
+            answers,
+            differs: false,
+        }
+    }
+
+    fn record(findings: Vec<EarlierFinding>) -> EarlierHunk {
+        let hunk = canonical::sha256(b"hunk");
+        EarlierHunk { lens_id: "review-security".to_owned(), hunk, shown: None, findings }
+    }
+
+    #[test]
+    fn two_records_of_a_hunk_lose_no_finding_no_severity_and_no_agreement() {
+        let (cache, artifact) = (
+            record(vec![finding(4, Severity::Low, 1)]),
+            record(vec![finding(4, Severity::High, 3), finding(5, Severity::Medium, 2)]),
+        );
+        for (first, second) in [(&cache, &artifact), (&artifact, &cache)] {
+            let merged = merge_records(first.clone(), second).findings;
+            let told: Vec<(u64, Severity, u64)> =
+                merged.iter().map(|each| (each.offset, each.severity, each.answers)).collect();
+            assert_eq!(told, [(4, Severity::High, 3), (5, Severity::Medium, 2)]);
+        }
+    }
 }
