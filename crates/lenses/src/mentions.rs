@@ -23,6 +23,7 @@ pub fn is_of(kind: MentionKind, path: &str) -> bool {
     let language = Language::from_path(path).filter(|_| !classify::is_example(path));
     match kind {
         MentionKind::C => matches!(language, Some(Language::C | Language::Cpp)),
+        MentionKind::CSharp => language == Some(Language::CSharp),
         MentionKind::Configuration => is_configuration(path) && !classify::is_example(path),
         MentionKind::Ecma => {
             matches!(language, Some(Language::JavaScript | Language::TypeScript | Language::Tsx))

@@ -230,6 +230,8 @@ impl PlacedImport {
 pub enum MentionKind {
     /// C and C++.
     C,
+    /// C#.
+    CSharp,
     /// Build configuration and git's ignore files.
     Configuration,
     /// JavaScript and TypeScript.

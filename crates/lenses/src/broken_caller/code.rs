@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::super::imports::{Family, line_range};
 use super::facts::{Changed, FileChange, is_of_callers, is_within, words};
-use super::place::{Place, is_by_directory};
+use super::place::{Place, is_by_directory, is_by_namespace};
 use qa_contracts::v1::{ChangeKind, Definition, DefinitionKind, MentionKind, ModuleSurface};
 use qa_core::packet::{HunkView, Packet};
 use qa_reading::callers;
@@ -91,14 +91,18 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     let after = head.map(|head| callers::surface(&path, head));
     let other = head.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
     let before = callers::surface_beside(&path, base, other.as_ref());
+    if is_by_namespace(kind) && before.package.is_none() {
+        return;
+    }
     let gone = before.definitions.iter().filter(|each| is_within(removed, each.name.line));
     let left = after.as_ref().map(by_name);
     let gone =
         gone.filter(|each| is_called(each) && left.as_ref().is_none_or(|left| is_gone(left, &path, each)));
     change.removed = gone.cloned().collect();
-    if let Some(after) = after {
+    if let Some(after) = after.filter(|after| !is_by_namespace(kind) || after.package == before.package) {
         change.changed = changed(&path, &before, &after);
     }
+    change.package = before.package;
 }
 
 /// Definitions of one version of a file by owner and name.
@@ -154,7 +158,7 @@ fn is_conditional(definition: &Definition) -> bool {
 fn sole<'s>(path: &str, surface: &'s ModuleSurface) -> BTreeMap<Place, &'s Definition> {
     let mut all: BTreeMap<Place, Vec<&Definition>> = BTreeMap::new();
     for definition in &surface.definitions {
-        all.entry(Place::of(path, definition)).or_default().push(definition);
+        all.entry(Place::of(path, surface.package.as_deref(), definition)).or_default().push(definition);
     }
     let sole = all.into_iter().filter_map(|(place, all)| match all[..] {
         [only] if !surface.conditional => Some((place, only)),
@@ -173,12 +177,13 @@ fn add_uses(packet: &Packet<'_>, members: &BTreeSet<&str>, change: &mut FileChan
         let is_sure = match kind {
             MentionKind::Ecma => used.called,
             MentionKind::Python => used.called || !used.imported,
-            MentionKind::Go | MentionKind::Java => used.module.is_some() || used.path.len() > 1,
-            MentionKind::C
-            | MentionKind::Configuration
-            | MentionKind::Lockfile
-            | MentionKind::Php
-            | MentionKind::Ruby => !used.imported,
+            MentionKind::Go => used.module.is_some() || used.path.len() > 1 || used.called,
+            MentionKind::CSharp | MentionKind::Java | MentionKind::Php => {
+                used.module.is_some() || used.path.len() > 1
+            }
+            MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Ruby => {
+                !used.imported
+            }
             MentionKind::Rust => true,
         };
         if is_sure
@@ -237,7 +242,7 @@ fn members(line: &str) -> impl Iterator<Item = &str> {
     words(line).filter(move |word| {
         let at = word.as_ptr() as usize - line.as_ptr() as usize;
         let before = &line[..at];
-        let object = before.strip_suffix("::").or_else(|| before.strip_suffix('.'));
+        let object = ["::", "->", "."].iter().find_map(|joint| before.strip_suffix(joint));
         let after = &line[at + word.len()..];
         let is_alone = object.is_none() && after.starts_with('(') && !before.ends_with(['"', '\'']);
         let is_imported = line.trim_start().starts_with("use ") && after.starts_with([';', ',', '}']);

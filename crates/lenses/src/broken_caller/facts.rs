@@ -29,6 +29,8 @@ pub(super) enum Touched {
 pub(super) struct FileChange {
     pub(super) old: Option<RepoPath>,
     pub(super) new: Option<RepoPath>,
+    /// Namespace of the definitions, where a language finds them by it.
+    pub(super) package: Option<String>,
     /// Lines at head of the hunks that are looked at.
     pub(super) added: Vec<RangeInclusive<u64>>,
     /// Definitions on removed lines that the file no longer has. One that was moved may have them under its old path.
@@ -79,7 +81,7 @@ impl Change {
         }
         let Some(key) = file.new_text().or(file.old_text()).map(str::to_owned) else { return };
         let all = self.files.entry(key).or_default();
-        (all.old, all.new) = (file.old, file.new);
+        (all.old, all.new, all.package) = (file.old, file.new, file.package);
         all.added.extend(file.added);
         all.removed.extend(file.removed);
         all.changed.extend(file.changed);

@@ -6,9 +6,10 @@ use super::super::contract::{Draft, Lookups};
 use super::super::imports::{Family, are_too_many, join, split};
 use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
-use super::place::{Place, followed, hides, is_missing, place};
+use super::place::{Place, followed, is_same_package, places};
+use super::types::{has_other_meaning, hides, is_missing};
 use super::{CHANGED_PARAMETERS, REMOVED_NAME};
-use qa_contracts::v1::{Definition, MentionKind, PlacedUse, Side};
+use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedUse, Side};
 
 /// Maximum number of words of one language that are looked for; a change that touches more is a reorganisation.
 const MOST_WORDS: usize = 80;
@@ -39,8 +40,21 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    fn words(&self) -> BTreeSet<String> {
-        self.removed.keys().chain(self.changed.keys()).map(|place| place.name.clone()).collect()
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        self.removed.keys().chain(self.changed.keys())
+    }
+
+    /// Returns the words of which every caller has one: a member is found by the type of its object.
+    fn searched(&self) -> Vec<String> {
+        let words: BTreeSet<&String> =
+            self.places().map(|place| place.owner.as_ref().unwrap_or(&place.name)).collect();
+        words.into_iter().cloned().collect()
+    }
+
+    /// Returns the words that are used.
+    fn used(&self) -> Vec<String> {
+        let words: BTreeSet<&String> = self.places().map(|place| &place.name).collect();
+        words.into_iter().cloned().collect()
     }
 }
 
@@ -55,15 +69,16 @@ pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionK
         let is_replaced = file.new != file.old && !file.removed.is_empty();
         let after = if is_replaced { lookups.surface(Side::Head, path) } else { None };
         let left = after.as_deref().map(by_name);
+        let package = file.package.as_deref();
         for definition in &file.removed {
             let definition = definition.clone();
             if left.as_ref().is_none_or(|left| is_gone(left, path, &definition)) {
-                let (path, place) = (path.to_owned(), Place::of(path, &definition));
+                let (path, place) = (path.to_owned(), Place::of(path, package, &definition));
                 taken.removed.entry(place.clone()).or_insert(Removed { path, place, definition });
             }
         }
         for changed in &file.changed {
-            let place = Place::new(path, changed.owner.clone(), &changed.name.name);
+            let place = Place::new(path, package, changed.owner.clone(), &changed.name.name);
             let (path, changed) = (path.to_owned(), changed.clone());
             taken.changed.insert(place, Altered { path, changed });
         }
@@ -82,7 +97,7 @@ pub(super) fn drafts(
 ) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (kind, taken) in all {
-        let words: Vec<String> = taken.words().into_iter().collect();
+        let words = taken.searched();
         if words.is_empty() {
             continue;
         }
@@ -92,6 +107,7 @@ pub(super) fn drafts(
         }
         let found = lookups.mentions(Side::Head, *kind, &words);
         are_too_many(lookups, &found, MOST_CALLERS);
+        let words = taken.used();
         let (mut missing, mut wrong) = (Callers::new(), Callers::new());
         for path in found.paths.iter().take(MOST_CALLERS).filter(|path| is_of_callers(path)) {
             let uses = lookups.uses(Side::Head, path, &words);
@@ -102,7 +118,8 @@ pub(super) fn drafts(
                 note(lookups, taken, path, old, used, &mut missing, &mut wrong);
             }
         }
-        drafts.extend(told_missing(change, lookups, taken, missing));
+        drafts.extend(told_missing(change, lookups, *kind, taken, missing));
+        wrong.retain(|place, _| !has_other_meaning(lookups, *kind, place));
         drafts.extend(told_wrong(change, taken, wrong));
     }
     drafts
@@ -117,21 +134,19 @@ fn note(
     missing: &mut Callers,
     wrong: &mut Callers,
 ) {
-    if let Some(place) = place(lookups, Side::Base, old, used)
-        && taken.removed.contains_key(&place)
+    if !taken.removed.is_empty()
         && is_ours(path, used)
+        && let Some(place) = meant(lookups, Side::Base, old, used, &taken.removed)
+        && is_certain(used, &taken.removed[&place])
         && is_same_package(lookups, path, used, &place)
         && !is_inside(path, &place.file)
     {
         add(missing, place, path, used);
     }
     let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
-    let Some(place) =
-        place(lookups, Side::Head, path, used).and_then(|place| followed(lookups, Side::Head, place))
-    else {
-        return;
-    };
-    if let Some(Altered { changed, .. }) = taken.changed.get(&place)
+    if !taken.changed.is_empty()
+        && let Some(place) = meant(lookups, Side::Head, path, used, &taken.changed)
+        && let Altered { changed, .. } = &taken.changed[&place]
         && changed.before.accepts(arguments)
         && !changed.after.accepts(arguments)
         && !is_of_javascript(path)
@@ -139,6 +154,34 @@ fn note(
     {
         add(wrong, place, path, used);
     }
+}
+
+/// Returns the place among some that a use leads to.
+fn meant<T>(
+    lookups: &dyn Lookups,
+    side: Side,
+    path: &str,
+    used: &PlacedUse,
+    among: &BTreeMap<Place, T>,
+) -> Option<Place> {
+    let mut places = places(lookups, side, path, used).into_iter().filter_map(|place| {
+        // An import that hands on what is gone fails by itself.
+        let is_handed_on = side == Side::Head || place.owner.is_some();
+        if among.contains_key(&place) || !is_handed_on {
+            return Some(place);
+        }
+        followed(lookups, side, place)
+    });
+    places.find(|place| among.contains_key(place))
+}
+
+/// Returns whether a name that is gone surely is the one that is used: a function of PHP without a namespace may be one
+/// of the language.
+fn is_certain(used: &PlacedUse, removed: &Removed) -> bool {
+    !removed.path.ends_with(".php")
+        || removed.definition.kind != DefinitionKind::Function
+        || removed.definition.owner.is_some()
+        || used.module.is_some()
 }
 
 /// Returns whether a file of Rust is a module or a descendant of it, which sees its private items.
@@ -168,6 +211,7 @@ fn is_ours(path: &str, used: &PlacedUse) -> bool {
         Some(MentionKind::Ecma) => used.called && !used.imported,
         Some(
             MentionKind::C
+            | MentionKind::CSharp
             | MentionKind::Configuration
             | MentionKind::Go
             | MentionKind::Java
@@ -180,68 +224,15 @@ fn is_ours(path: &str, used: &PlacedUse) -> bool {
     }
 }
 
-/// Returns whether a file of Go belongs to the package of its directory, and not to that of its tests.
-fn is_same_package(lookups: &dyn Lookups, path: &str, used: &PlacedUse, place: &Place) -> bool {
-    if used.module.is_some() || path.parse_family() != Some(MentionKind::Go) {
-        return true;
-    }
-    let Some(own) = lookups.surface(Side::Head, path) else { return false };
-    let is_test = own.package.as_deref().is_some_and(|package| package.ends_with("_test"));
-    let is_exported = place.name.starts_with(char::is_uppercase);
-    !own.conditional && !own.open && !is_test && (is_exported || !is_predeclared(&place.name))
-}
-
-/// Returns whether a name of Go means something without a definition.
-fn is_predeclared(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "any",
-        "append",
-        "bool",
-        "byte",
-        "cap",
-        "clear",
-        "close",
-        "comparable",
-        "complex",
-        "copy",
-        "delete",
-        "error",
-        "false",
-        "float32",
-        "float64",
-        "imag",
-        "int",
-        "int16",
-        "int32",
-        "int64",
-        "int8",
-        "iota",
-        "len",
-        "make",
-        "max",
-        "min",
-        "new",
-        "nil",
-        "panic",
-        "print",
-        "println",
-        "real",
-        "recover",
-        "rune",
-        "string",
-        "true",
-        "uint",
-        "uint16",
-        "uint32",
-        "uint64",
-        "uint8",
-        "uintptr",
-    ];
-    NAMES.contains(&name)
-}
-
-fn told_missing(change: &Change, lookups: &dyn Lookups, taken: &Taken, callers: Callers) -> Vec<Draft> {
-    let gone = callers.into_iter().filter(|(place, _)| is_missing(lookups, place) || hides(lookups, place));
+fn told_missing(
+    change: &Change,
+    lookups: &dyn Lookups,
+    kind: MentionKind,
+    taken: &Taken,
+    callers: Callers,
+) -> Vec<Draft> {
+    let gone =
+        callers.into_iter().filter(|(place, _)| is_missing(lookups, kind, place) || hides(lookups, place));
     let drafts = gone.filter_map(|(place, callers)| {
         let removed = &taken.removed[&place];
         let summary = "a name is removed that other files still use";

@@ -6,6 +6,7 @@ mod invented;
 mod left;
 mod place;
 mod public;
+mod types;
 
 use super::contract::{
     Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, RuleSpec, everywhere, presets, rule,

@@ -1,17 +1,15 @@
 //! The definition that a use leads to, by the rules of each language.
 
 use super::super::contract::Lookups;
-use super::super::imports::{Family, Has, Target, has, has_stem, join, split, target};
+use super::super::imports::{Family, Target, join, split, target};
 use qa_contracts::v1::{
     Definition, DefinitionKind, ImportForm, MentionKind, PlacedImport, PlacedName, PlacedUse, Side,
 };
 
-/// Most files of a package of Go that are read.
-const MOST_FILES: usize = 80;
 /// Maximum number of files that a name is followed through.
 const MOST_STEPS: usize = 4;
 
-/// A name in a file, or in a package of Go, which is a directory.
+/// A name in a file, in a package of Go, which is a directory, or in a namespace of C# or PHP.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) file: String,
@@ -22,20 +20,28 @@ pub(super) struct Place {
 
 impl Place {
     /// Returns the place of a definition of a file.
-    pub(super) fn of(file: &str, definition: &Definition) -> Self {
-        Self::new(file, definition.owner.clone(), &definition.name.name)
+    pub(super) fn of(file: &str, package: Option<&str>, definition: &Definition) -> Self {
+        Self::new(file, package, definition.owner.clone(), &definition.name.name)
     }
 
-    pub(super) fn new(file: &str, owner: Option<String>, name: &str) -> Self {
-        let is_go = file.parse_family() == Some(MentionKind::Go);
-        let file = if is_go { split(file).0 } else { file };
+    pub(super) fn new(file: &str, package: Option<&str>, owner: Option<String>, name: &str) -> Self {
+        let file = match file.parse_family() {
+            Some(MentionKind::Go) => split(file).0,
+            Some(kind) if is_by_namespace(kind) => package.unwrap_or_default(),
+            Some(_) | None => file,
+        };
         Self { file: file.to_owned(), owner, name: name.to_owned() }
     }
 }
 
+/// Returns whether names of a language are found by their namespace, wherever the files are.
+pub(super) fn is_by_namespace(kind: MentionKind) -> bool {
+    matches!(kind, MentionKind::CSharp | MentionKind::Php)
+}
+
 /// Returns whether files of a language are found by their directory, so that one may be moved within it.
 pub(super) fn is_by_directory(kind: MentionKind) -> bool {
-    matches!(kind, MentionKind::Go | MentionKind::Java)
+    matches!(kind, MentionKind::Go | MentionKind::Java) || is_by_namespace(kind)
 }
 
 /// Returns a name that stands nowhere.
@@ -63,6 +69,69 @@ fn file_of(lookups: &dyn Lookups, side: Side, importer: &str, import: &PlacedImp
     }
 }
 
+/// Returns the places in the tree of one side that a use may lead to, the nearest first.
+pub(super) fn places(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Vec<Place> {
+    let Some(kind) = importer.parse_family().filter(|kind| is_by_namespace(*kind)) else {
+        return place(lookups, side, importer, used).into_iter().collect();
+    };
+    let namespaces = match &used.module {
+        Some(module) => vec![module.clone()],
+        None => {
+            let surface = lookups.surface(side, importer);
+            let package = surface.and_then(|surface| surface.package.clone());
+            if kind == MentionKind::CSharp {
+                namespaces(lookups, side, importer, package)
+            } else {
+                package.into_iter().collect()
+            }
+        }
+    };
+    namespaces.into_iter().filter_map(|namespace| member(namespace, &used.path)).collect()
+}
+
+/// Returns the namespaces in which a file of C# looks for names: its own with those around it, and those that it uses.
+fn namespaces(lookups: &dyn Lookups, side: Side, importer: &str, package: Option<String>) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut own = package.as_deref();
+    while let Some(namespace) = own {
+        all.push(namespace.to_owned());
+        own = namespace.rsplit_once('.').map(|(around, _)| around);
+    }
+    all.extend(package.map(|_| String::new()));
+    let imports = lookups.imports(side, importer);
+    all.extend(imports.iter().flat_map(|imports| imports.iter()).map(|import| import.module.name.clone()));
+    all
+}
+
+/// Resolves a use to a type of C# or PHP whose file stands where its namespace says, as seen from the file that uses it.
+fn beside(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
+    let own = lookups.surface(side, importer)?.package.clone()?;
+    let namespace = used.module.as_ref().unwrap_or(&own);
+    let separator = if importer.ends_with(".php") { '\\' } else { '.' };
+    let (from, to): (Vec<&str>, Vec<&str>) =
+        (own.split(separator).collect(), namespace.split(separator).collect());
+    let shared = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
+    let mut directory = split(importer).0;
+    for part in from[shared..].iter().rev() {
+        let (around, last) = split(directory);
+        if last != *part {
+            return None;
+        }
+        directory = around;
+    }
+    let directory = to[shared..].iter().fold(directory.to_owned(), |directory, part| join(&directory, part));
+    let ending = importer.rsplit('.').next()?;
+    let path = join(&directory, &format!("{}.{ending}", used.path.first()?));
+    let surface = lookups.surface(side, &path)?;
+    let is_there = surface.package.as_ref() == Some(namespace)
+        && surface.definitions.iter().any(|each| {
+            each.owner.is_none()
+                && each.kind == DefinitionKind::Type
+                && used.path.first() == Some(&each.name.name)
+        });
+    is_there.then(|| member(namespace.clone(), &used.path)).flatten()
+}
+
 /// Resolves a use in the tree of one side; `None` where it does not surely lead into the repository.
 pub(super) fn place(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
     match importer.parse_family()? {
@@ -71,11 +140,8 @@ pub(super) fn place(lookups: &dyn Lookups, side: Side, importer: &str, used: &Pl
         MentionKind::Java => of_java(lookups, side, importer, used),
         MentionKind::Python => of_python(lookups, side, importer, used),
         MentionKind::Rust => of_rust(lookups, side, importer, used),
-        MentionKind::C
-        | MentionKind::Configuration
-        | MentionKind::Lockfile
-        | MentionKind::Php
-        | MentionKind::Ruby => None,
+        MentionKind::CSharp | MentionKind::Php => beside(lookups, side, importer, used),
+        MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Ruby => None,
     }
 }
 
@@ -89,8 +155,7 @@ fn member(file: String, rest: &[String]) -> Option<Place> {
 
 fn of_ecma(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
     let file = file_of(lookups, side, importer, &import(used.module.as_deref()?, &[]))?;
-    let [name] = &used.path[..] else { return None };
-    (name != "default").then(|| Place { file, owner: None, name: name.clone() })
+    (used.path.first()? != "default").then(|| member(file, &used.path)).flatten()
 }
 
 fn of_python(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
@@ -111,8 +176,7 @@ fn of_python(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse
         };
         rest = &rest[1..];
     }
-    let [name] = rest else { return None };
-    Some(Place { file, owner: None, name: name.clone() })
+    member(file, rest)
 }
 
 fn defines(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> bool {
@@ -120,13 +184,12 @@ fn defines(lookups: &dyn Lookups, side: Side, file: &str, name: &str) -> bool {
 }
 
 fn of_go(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
-    let [name] = &used.path[..] else { return None };
     let own = split(importer).0.to_owned();
     let file = match &used.module {
         Some(module) => split(&file_of(lookups, side, importer, &import(module, &[]))?).0.to_owned(),
         None => own,
     };
-    Some(Place { file, owner: None, name: name.clone() })
+    member(file, &used.path)
 }
 
 fn of_java(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {
@@ -134,6 +197,14 @@ fn of_java(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) 
         Some(module) => module.clone(),
         None => lookups.surface(side, importer)?.package.clone()?,
     };
+    // A package is one directory in any layout.
+    let directory = split(importer).0;
+    let file = join(directory, &format!("{}.java", used.path.first()?));
+    if used.module.is_none()
+        && lookups.surface(side, &file).is_some_and(|file| file.package == Some(package.clone()))
+    {
+        return member(file, &used.path);
+    }
     let all: Vec<String> = package.split('.').map(str::to_owned).chain(used.path.iter().cloned()).collect();
     let class = all.iter().position(|part| part.starts_with(char::is_uppercase))?;
     let file = file_of(lookups, side, importer, &import(&all[..class].join("."), &all[class..=class]))?;
@@ -207,124 +278,64 @@ fn crate_root(lookups: &dyn Lookups, side: Side, importer: &str) -> Option<(Stri
     }
 }
 
-/// Returns whether head has a name.
-pub(super) fn is_missing(lookups: &dyn Lookups, place: &Place) -> bool {
-    let file = &place.file;
-    match file.parse_family() {
-        Some(MentionKind::Python) => {
-            place.owner.is_none()
-                && has(lookups, Side::Head, file, &place.name) == Has::No
-                && !mentions_one(lookups, file, &["global_enum", "_convert_"])
-        }
-        Some(MentionKind::Ecma) => {
-            has(lookups, Side::Head, file, &place.name) == Has::No || is_gone_from_exports(lookups, place)
-        }
-        Some(MentionKind::Java) => is_missing_in_java(lookups, place),
-        Some(MentionKind::Rust) => place.owner.is_none() && lacks(lookups, file, &place.name),
-        Some(
-            MentionKind::C
-            | MentionKind::Configuration
-            | MentionKind::Go
-            | MentionKind::Lockfile
-            | MentionKind::Php
-            | MentionKind::Ruby,
-        ) => false,
-        None => is_missing_in_go(lookups, place),
+/// Returns whether a file of Go belongs to the package of its directory, and not to that of its tests.
+pub(super) fn is_same_package(lookups: &dyn Lookups, path: &str, used: &PlacedUse, place: &Place) -> bool {
+    if used.module.is_some() || path.parse_family() != Some(MentionKind::Go) {
+        return true;
     }
+    let Some(own) = lookups.surface(Side::Head, path) else { return false };
+    let is_test = own.package.as_deref().is_some_and(|package| package.ends_with("_test"));
+    let is_exported = place.name.starts_with(char::is_uppercase);
+    !own.conditional && !own.open && !is_test && (is_exported || !is_predeclared(&place.name))
 }
 
-/// Returns whether a file of head surely does not define a name.
-fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
-    lookups
-        .surface(Side::Head, path)
-        .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
-}
-
-/// Returns whether every definition of a name in a file of Rust is private at head.
-pub(super) fn hides(lookups: &dyn Lookups, place: &Place) -> bool {
-    let (path, name) = (&place.file, &place.name);
-    path.ends_with(".rs")
-        && place.owner.is_none()
-        && lookups.surface(Side::Head, path).is_some_and(|surface| {
-            let mut named = surface.definitions.iter().filter(|each| each.name.name == *name).peekable();
-            !surface.open
-                && named.peek().is_some()
-                && named.all(|each| !each.public && !each.open && each.owner.is_none())
-        })
-}
-
-/// Returns whether a CommonJS module lacks a name.
-fn is_gone_from_exports(lookups: &dyn Lookups, place: &Place) -> bool {
-    // To an outline of imports, such a module may have any name.
-    place.file.ends_with("js")
-        && lookups.outline(Side::Head, &place.file).is_some_and(|outline| outline.open)
-        && lacks(lookups, &place.file, &place.name)
-}
-
-/// Returns whether no file of a package of Go has a name.
-fn is_missing_in_go(lookups: &dyn Lookups, place: &Place) -> bool {
-    let mut files = lookups.files_in(Side::Head, &place.file);
-    files.retain(|file| file.ends_with(".go"));
-    let paths: Vec<String> = files.iter().map(|file| join(&place.file, file)).collect();
-    !paths.is_empty()
-        && paths.len() <= MOST_FILES
-        && paths.iter().all(|path| lacks(lookups, path, &place.name))
-        // A file that a command makes may not be in the repository.
-        && !paths.iter().any(|path| mentions_one(lookups, path, &["//go:generate"]))
-}
-
-/// Returns whether the text of a file at head contains one of some words, by which names come to be that it does not
-/// write.
-fn mentions_one(lookups: &dyn Lookups, path: &str, words: &[&str]) -> bool {
-    lookups.text(Side::Head, path).is_some_and(|text| words.iter().any(|word| text.contains(word)))
-}
-
-/// Returns whether a class is gone with its file, or a class that inherits nothing has nothing of a name.
-fn is_missing_in_java(lookups: &dyn Lookups, place: &Place) -> bool {
-    let Some(owner) = &place.owner else {
-        return !is_in_other_language(lookups, place) && is_defined_nowhere(lookups, &place.name);
-    };
-    let Some(surface) = lookups.surface(Side::Head, &place.file) else { return false };
-    let mut types =
-        surface.definitions.iter().filter(|each| each.owner.is_none() && each.name.name == *owner);
-    let is_whole = types.all(|each| each.kind == DefinitionKind::Type && !each.open);
-    // Constants of enums, and fields after the first, are no definitions; every enum has these two methods.
-    is_whole
-        && !matches!(place.name.as_str(), "values" | "valueOf")
-        && !surface.open
-        && surface.definitions.iter().any(|each| each.name.name == *owner)
-        && lookups
-            .text(Side::Head, &place.file)
-            .is_some_and(|text| !crate::mentions::has_word(MentionKind::Java, &text, &place.name))
-}
-
-/// Returns whether a file of the class's name stands in its package, in whatever language.
-fn is_in_other_language(lookups: &dyn Lookups, place: &Place) -> bool {
-    let (directory, name) = split(&place.file);
-    let stem = name.trim_end_matches(".java");
-    ["java", "groovy", "kotlin", "scala"].iter().any(|language| {
-        let beside = directory.replacen("/java/", &format!("/{language}/"), 1);
-        has_stem(&lookups.files_in(Side::Head, &beside), stem)
-    })
-}
-
-/// Returns whether no file defines a class that may have been moved to one with others.
-fn is_defined_nowhere(lookups: &dyn Lookups, class: &str) -> bool {
-    let found = lookups.mentions(Side::Head, MentionKind::Java, &[class.to_owned()]);
-    found.complete
-        && found.paths.len() <= MOST_FILES
-        && !found.paths.iter().any(|path| may_define_type(lookups, path, class))
-}
-
-/// Returns whether a file of head may define a type.
-fn may_define_type(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
-    lookups.surface(Side::Head, path).is_none_or(|surface| {
-        surface.open
-            || surface
-                .definitions
-                .iter()
-                .any(|each| each.kind == DefinitionKind::Type && each.name.name == name)
-    })
+/// Returns whether a name of Go means something without a definition.
+fn is_predeclared(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "any",
+        "append",
+        "bool",
+        "byte",
+        "cap",
+        "clear",
+        "close",
+        "comparable",
+        "complex",
+        "copy",
+        "delete",
+        "error",
+        "false",
+        "float32",
+        "float64",
+        "imag",
+        "int",
+        "int16",
+        "int32",
+        "int64",
+        "int8",
+        "iota",
+        "len",
+        "make",
+        "max",
+        "min",
+        "new",
+        "nil",
+        "panic",
+        "print",
+        "println",
+        "real",
+        "recover",
+        "rune",
+        "string",
+        "true",
+        "uint",
+        "uint16",
+        "uint32",
+        "uint64",
+        "uint8",
+        "uintptr",
+    ];
+    NAMES.contains(&name)
 }
 
 /// Follows a name through files that only hand it on, to the one that defines it.
@@ -335,7 +346,10 @@ pub(super) fn followed(lookups: &dyn Lookups, side: Side, place: Place) -> Optio
             return Some(place);
         }
         let surface = lookups.surface(side, &place.file)?;
-        let mut named = surface.definitions.iter().filter(|each| each.name.name == place.name);
+        // A member is where its type is.
+        let first = place.owner.as_ref().unwrap_or(&place.name).clone();
+        let mut named =
+            surface.definitions.iter().filter(|each| each.name.name == first && each.owner.is_none());
         if named.clone().any(|each| each.kind != DefinitionKind::Imported) {
             return Some(place);
         }
@@ -344,7 +358,7 @@ pub(super) fn followed(lookups: &dyn Lookups, side: Side, place: Place) -> Optio
         let mut origins = outline
             .imports
             .iter()
-            .filter(|import| import.names.iter().any(|name| name.name == place.name) && !import.weak);
+            .filter(|import| import.names.iter().any(|name| name.name == first) && !import.weak);
         let (origin, None) = (origins.next()?, origins.next()) else { return None };
         place.file = file_of(lookups, side, &place.file, origin)?;
     }

@@ -7,7 +7,7 @@ use super::super::imports::{Family, join, split};
 use super::REMOVED_API;
 use super::facts::Change;
 use super::left::{Removed, Taken};
-use super::place::is_missing;
+use super::types::is_missing;
 use qa_contracts::v1::{DefinitionKind, MentionKind, Side};
 
 /// Maximum number of names that one finding lists.
@@ -23,9 +23,11 @@ pub(super) fn drafts(
         return Vec::new();
     }
     let mut by_file: BTreeMap<&str, Vec<&Removed>> = BTreeMap::new();
-    for removed in all.values().flat_map(|taken| taken.removed.values()) {
+    for (kind, removed) in
+        all.iter().flat_map(|(kind, taken)| taken.removed.values().map(move |removed| (*kind, removed)))
+    {
         let is_noted = change.noted.contains(&removed.definition.name.name);
-        if !is_noted && is_public(lookups, removed) && is_missing(lookups, &removed.place) {
+        if !is_noted && is_public(lookups, removed) && is_missing(lookups, kind, &removed.place) {
             by_file.entry(&removed.path).or_default().push(removed);
         }
     }
@@ -67,7 +69,7 @@ fn is_public(lookups: &dyn Lookups, removed: &Removed) -> bool {
         return false;
     }
     match path.parse_family() {
-        Some(MentionKind::Go) => {
+        Some(MentionKind::Go) if definition.owner.is_none() => {
             let surface = lookups.surface(Side::Base, path);
             !path.ends_with("_test.go")
                 && surface.is_some_and(|surface| surface.package.as_deref() != Some("main"))
@@ -78,7 +80,7 @@ fn is_public(lookups: &dyn Lookups, removed: &Removed) -> bool {
                 && removed.definition.owner.is_none()
                 && !path.contains("/internal/")
         }
-        Some(MentionKind::Python) => {
+        Some(MentionKind::Python) if definition.owner.is_none() => {
             let name = split(path).1;
             let is_package =
                 lookups.files_in(Side::Base, split(path).0).iter().any(|file| file == "__init__.py");
@@ -89,12 +91,15 @@ fn is_public(lookups: &dyn Lookups, removed: &Removed) -> bool {
                 && has_above(lookups, path, &["pyproject.toml", "setup.cfg", "setup.py"])
         }
         Some(MentionKind::Rust) => is_public_in_crate(lookups, path),
-        Some(MentionKind::Ecma) => is_entry(lookups, path),
+        Some(MentionKind::Ecma) => definition.owner.is_none() && is_entry(lookups, path),
         Some(
             MentionKind::C
+            | MentionKind::CSharp
             | MentionKind::Configuration
+            | MentionKind::Go
             | MentionKind::Lockfile
             | MentionKind::Php
+            | MentionKind::Python
             | MentionKind::Ruby,
         )
         | None => false,

@@ -184,6 +184,7 @@ impl<T: AsRef<str>> Family for T {
             "py" => Some(MentionKind::Python),
             "cjs" | "cts" | "js" | "jsx" | "mjs" | "mts" | "ts" | "tsx" => Some(MentionKind::Ecma),
             "c" | "cc" | "cpp" | "cxx" | "h" | "hh" | "hpp" | "hxx" | "ipp" => Some(MentionKind::C),
+            "cs" => Some(MentionKind::CSharp),
             "gemspec" | "rake" | "rb" => Some(MentionKind::Ruby),
             "go" => Some(MentionKind::Go),
             "java" => Some(MentionKind::Java),

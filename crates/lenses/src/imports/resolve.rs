@@ -29,7 +29,9 @@ pub(in super::super) fn target(
             rust::target(lookups, side, importer, &import.module.name)
         }
         Some(MentionKind::Rust) => rust::used(lookups, side, importer, import),
-        Some(MentionKind::Configuration | MentionKind::Lockfile) | None => Target::Unsure,
+        Some(MentionKind::CSharp | MentionKind::Configuration | MentionKind::Lockfile) | None => {
+            Target::Unsure
+        }
     }
 }
 
@@ -40,7 +42,8 @@ pub(in super::super) fn may_be_provided(lookups: &dyn Lookups, importer: &str, m
         Some(MentionKind::C) => true,
         Some(MentionKind::Java) => java::may_be_provided(lookups, importer, missing),
         Some(
-            MentionKind::Configuration
+            MentionKind::CSharp
+            | MentionKind::Configuration
             | MentionKind::Ecma
             | MentionKind::Go
             | MentionKind::Lockfile
@@ -110,6 +113,7 @@ pub(in super::super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name:
         Some(MentionKind::Python) => python::has(lookups, side, file, name),
         Some(
             MentionKind::C
+            | MentionKind::CSharp
             | MentionKind::Configuration
             | MentionKind::Go
             | MentionKind::Java

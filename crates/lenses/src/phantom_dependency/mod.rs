@@ -139,6 +139,7 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
         MentionKind::Go => go::judged(lookups, path, module),
         MentionKind::Python => python::judged(lookups, path, module),
         MentionKind::C
+        | MentionKind::CSharp
         | MentionKind::Configuration
         | MentionKind::Java
         | MentionKind::Lockfile
@@ -158,6 +159,7 @@ fn is_of_package(kind: MentionKind, module: &str, package: &str) -> bool {
         MentionKind::Ecma => ecma::package(module) == Some(package),
         MentionKind::Python => module.split('.').next() == Some(package),
         MentionKind::C
+        | MentionKind::CSharp
         | MentionKind::Configuration
         | MentionKind::Go
         | MentionKind::Java

@@ -15,6 +15,7 @@ pub(super) fn taking<'a>(packet: &Packet<'a>, path: &str) -> Vec<HunkView<'a>> {
         // A compiler says it of names, and only files are looked after here.
         Some(
             MentionKind::C
+            | MentionKind::CSharp
             | MentionKind::Configuration
             | MentionKind::Go
             | MentionKind::Java
