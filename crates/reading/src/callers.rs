@@ -68,6 +68,10 @@ fn defined(
 /// Returns the uses of some words in a file that are names of other files.
 pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
     let Some(language) = Language::from_path(path) else { return Vec::new() };
+    // Parsing would find none.
+    if !words.iter().any(|word| text.contains(word.as_str())) {
+        return Vec::new();
+    }
     let Some(tree) = syntax::parse_tree_once(language, text) else { return Vec::new() };
     let outline = syntax::parse_once(language, text, None);
     let lines = Lines::new(text);
@@ -85,13 +89,32 @@ pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
         .collect()
 }
 
-/// Returns the package that a file says it belongs to.
+/// Returns the package or the namespace that a file says it belongs to, which is empty where it names no namespace; `None`
+/// where it names several.
 fn package(language: Language, text: &str) -> Option<String> {
-    if !matches!(language, Language::Go | Language::Java) {
+    let word = match language {
+        Language::Go | Language::Java => "package ",
+        Language::CSharp | Language::Php => "namespace ",
+        Language::C
+        | Language::Cpp
+        | Language::JavaScript
+        | Language::Kotlin
+        | Language::Python
+        | Language::Ruby
+        | Language::Rust
+        | Language::Tsx
+        | Language::TypeScript => return None,
+    };
+    let mut clauses = text.lines().filter_map(|line| {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        line.strip_prefix("<?php ").unwrap_or(line).strip_prefix(word)
+    });
+    let is_namespace = word == "namespace ";
+    let Some(clause) = clauses.next() else { return is_namespace.then(String::new) };
+    if is_namespace && clauses.next().is_some() {
         return None;
     }
-    let clause = text.lines().find_map(|line| line.trim().strip_prefix("package "))?;
-    let name = clause.split(['/', ';']).next().unwrap_or(clause).trim();
+    let name = clause.split(['/', ';', '{']).next().unwrap_or(clause).trim();
     Some(name.to_owned())
 }
 

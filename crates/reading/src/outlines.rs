@@ -93,7 +93,8 @@ fn placed(language: Language, lines: &Lines<'_>, import: &Import) -> Option<Plac
         Language::Go => import.module.contains('.'),
         Language::Java | Language::JavaScript | Language::Tsx | Language::TypeScript => true,
         Language::C | Language::Cpp | Language::Php | Language::Ruby => form == ImportForm::File,
-        Language::CSharp | Language::Kotlin => false,
+        Language::CSharp => import.star,
+        Language::Kotlin => false,
         Language::Python => form != ImportForm::Call,
         Language::Rust => form == ImportForm::File || import.module.starts_with("crate"),
     };

@@ -207,9 +207,11 @@ pub(super) fn is_of_callers(path: &str) -> bool {
         && matches!(
             path.parse_family(),
             Some(
-                MentionKind::Ecma
+                MentionKind::CSharp
+                    | MentionKind::Ecma
                     | MentionKind::Go
                     | MentionKind::Java
+                    | MentionKind::Php
                     | MentionKind::Python
                     | MentionKind::Rust
             )

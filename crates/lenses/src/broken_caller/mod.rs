@@ -77,13 +77,14 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "3",
+    version: "4",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,
     triggers: &[
         "**/*.cfg",
         "**/*.cjs",
+        "**/*.cs",
         "**/*.cts",
         "**/*.go",
         "**/*.gradle",
@@ -96,6 +97,7 @@ static SPEC: LensSpec = LensSpec {
         "**/*.mjs",
         "**/*.mts",
         "**/*.properties",
+        "**/*.php",
         "**/*.py",
         "**/*.rs",
         "**/*.rst",

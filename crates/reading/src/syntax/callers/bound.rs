@@ -7,21 +7,27 @@ use tree_sitter::{Node, Tree, TreeCursor};
 use super::super::walk::span;
 use crate::nodes::Tabled;
 
-/// Parts of patterns, which bind where the pattern does. Those with a field bind by it alone.
+/// Parts of patterns, which bind where the pattern does. Those with a field bind by it alone; a bar stands between fields,
+/// and a hyphen for children without one.
 const PATTERNS: &[(&str, &str)] = &[
+    ("array_creation_expression", ""),
+    ("array_element_initializer", ""),
     ("array_pattern", ""),
     ("assignment_pattern", "left"),
     ("captured_pattern", ""),
     ("expression_list", ""),
     ("field_pattern", ""),
     ("list", ""),
+    ("list_literal", ""),
     ("list_pattern", ""),
     ("list_splat_pattern", ""),
     ("mut_pattern", ""),
     ("object_assignment_pattern", "left"),
     ("object_pattern", ""),
     ("or_pattern", ""),
+    ("pair", ""),
     ("pair_pattern", "value"),
+    ("parenthesized_variable_designation", ""),
     ("pattern_list", ""),
     ("ref_pattern", ""),
     ("reference_pattern", ""),
@@ -29,6 +35,7 @@ const PATTERNS: &[(&str, &str)] = &[
     ("slice_pattern", ""),
     ("struct_pattern", ""),
     ("tuple", ""),
+    ("tuple_expression", ""),
     ("tuple_pattern", ""),
     ("tuple_struct_pattern", ""),
 ];
@@ -43,17 +50,22 @@ const BINDERS: &[(&str, &str)] = &[
     ("assignment_expression", "left"),
     ("augmented_assignment", "left"),
     ("case_pattern", ""),
-    ("catch_clause", "parameter"),
+    ("catch_clause", "name|parameter"),
+    ("catch_declaration", "name"),
     ("catch_formal_parameter", "name"),
     ("class", "name"),
     ("class_declaration", "name"),
     ("class_definition", "name"),
     ("closure_parameters", ""),
+    ("const_element", "-"),
     ("const_item", "name"),
     ("const_parameter", "name"),
     ("const_spec", "name"),
     ("constructor_declaration", "name"),
+    ("declaration_expression", "name"),
+    ("declaration_pattern", "name"),
     ("default_parameter", "name"),
+    ("delegate_declaration", "name"),
     ("delete_statement", ""),
     ("dictionary_splat_pattern", ""),
     ("enhanced_for_statement", "name"),
@@ -62,12 +74,15 @@ const BINDERS: &[(&str, &str)] = &[
     ("enum_constant", "name"),
     ("enum_declaration", "name"),
     ("enum_item", "name"),
+    ("enum_member_declaration", "name"),
     ("for_expression", "pattern"),
     ("for_in_clause", "left"),
     ("for_in_statement", "left"),
     ("for_statement", "left"),
+    ("foreach_statement", "left|-"),
     ("formal_parameter", "name"),
     ("formal_parameters", ""),
+    ("from_clause", "name"),
     ("function_declaration", "name"),
     ("function_definition", "name"),
     ("function_expression", "name"),
@@ -76,16 +91,21 @@ const BINDERS: &[(&str, &str)] = &[
     ("function_signature_item", "name"),
     ("generator_function", "name"),
     ("generator_function_declaration", "name"),
+    ("global_declaration", ""),
     ("global_statement", ""),
+    ("implicit_parameter", ""),
     ("inferred_parameters", ""),
     ("instanceof_expression", "name"),
     ("interface_declaration", "name"),
     ("internal_module", "name"),
+    ("join_clause", "-"),
     ("labeled_statement", ""),
     ("lambda_expression", "parameters"),
     ("lambda_parameters", ""),
+    ("let_clause", "name"),
     ("let_condition", "pattern"),
     ("let_declaration", "pattern"),
+    ("local_function_statement", "name"),
     ("macro_definition", "name"),
     ("match_pattern", ""),
     ("method_declaration", "name"),
@@ -95,19 +115,28 @@ const BINDERS: &[(&str, &str)] = &[
     ("named_expression", "name"),
     ("nonlocal_statement", ""),
     ("optional_parameter", "pattern"),
-    ("parameter", "pattern"),
+    ("parameter", "name|pattern"),
     ("parameter_declaration", "name"),
     ("parameters", ""),
+    ("property_declaration", "name"),
+    ("property_element", "name"),
+    ("property_promotion_parameter", "name"),
     ("range_clause", "left"),
     ("receive_statement", "left"),
     ("record_declaration", "name"),
     ("record_pattern_component", ""),
+    ("recursive_pattern", "name"),
     ("required_parameter", "pattern"),
     ("resource", "name"),
     ("short_var_declaration", "left"),
+    ("simple_parameter", "name"),
     ("static_item", "name"),
+    ("static_variable_declaration", "name"),
+    ("struct_declaration", "name"),
     ("struct_item", "name"),
+    ("trait_declaration", "name"),
     ("trait_item", "name"),
+    ("tuple_element", "name"),
     ("type_alias", "name"),
     ("type_alias_declaration", "name"),
     ("type_item", "name"),
@@ -120,8 +149,10 @@ const BINDERS: &[(&str, &str)] = &[
     ("typed_parameter", ""),
     ("union_item", "name"),
     ("update_expression", ""),
+    ("var_pattern", ""),
     ("var_spec", "name"),
     ("variable_declarator", "name"),
+    ("variadic_parameter", "name"),
     ("variadic_parameter_declaration", "name"),
 ];
 
@@ -141,7 +172,11 @@ impl Binds {
         Self {
             binder: field_of(BINDERS, word),
             pattern: field_of(PATTERNS, word),
-            is_name: word.ends_with("identifier") || word == "shorthand_property_identifier_pattern",
+            is_name: word.ends_with("identifier")
+                || matches!(
+                    word,
+                    "implicit_parameter" | "name" | "shorthand_property_identifier_pattern" | "variable_name"
+                ),
         }
     }
 }
@@ -173,7 +208,7 @@ pub(super) fn bound<'t>(
         let binds = node.properties().map(|kind| kind.binds).unwrap_or_default();
         let is_left_out = is_import(node);
         let is_bound = above.last().is_some_and(|level| level.binds(&cursor));
-        if !is_left_out && is_bound && binds.is_name && node.child_count() == 0 {
+        if !is_left_out && is_bound && binds.is_name && is_whole_name(node) {
             names.insert(span(node).of(text));
         }
         if !is_left_out && cursor.goto_first_child() {
@@ -189,12 +224,67 @@ pub(super) fn bound<'t>(
     }
 }
 
+/// Returns whether a node is a name and no part of one. A variable of PHP is one with its sign.
+fn is_whole_name(node: Node<'_>) -> bool {
+    node.child_count() == 0 || node.word() == "variable_name"
+}
+
 impl Level {
     /// Returns whether the names in a child are bound.
     fn binds(self, child: &TreeCursor<'_>) -> bool {
         let pattern = self.binds.pattern.filter(|_| self.is_bound);
         let mut fields = self.binds.binder.into_iter().chain(pattern);
-        fields.any(|field| field.is_empty() || child.field_name() == Some(field))
+        fields.any(|fields| fields.is_empty() || has_field(fields, child.field_name()))
+    }
+}
+
+fn has_field(fields: &str, own: Option<&str>) -> bool {
+    fields.split('|').any(|field| field == own.unwrap_or("-"))
+}
+
+/// A place that binds a name.
+pub(super) struct BoundName<'t> {
+    /// The declaration, the parameter or the assignment.
+    pub(super) binder: Node<'t>,
+    /// The node around the binder.
+    pub(super) holder: Option<Node<'t>>,
+    /// False where the name is one of several, or a part of a pattern.
+    pub(super) is_whole: bool,
+    /// Kinds of the nodes between the scope and the binder, outer ones first.
+    pub(super) around: Vec<&'t str>,
+}
+
+/// Returns the places below a node that bind a name, in the order of the text.
+pub(super) fn bound_names<'t>(scope: Node<'t>, text: &str, name: &str) -> Vec<BoundName<'t>> {
+    let mut found = Vec::new();
+    let mut cursor = scope.walk();
+    let mut above: Vec<(Node<'t>, Level)> = Vec::new();
+    loop {
+        let node = cursor.node();
+        crate::work::count();
+        let binds = node.properties().map(|kind| kind.binds).unwrap_or_default();
+        let is_bound = above.last().is_some_and(|(_, level)| level.binds(&cursor));
+        if is_bound && binds.is_name && is_whole_name(node) && span(node).of(text) == name {
+            // The nodes between are the patterns that the binder binds by.
+            if let Some(at) = above.iter().rposition(|(_, level)| level.binds.binder.is_some()) {
+                found.push(BoundName {
+                    binder: above[at].0,
+                    holder: at.checked_sub(1).map(|outer| above[outer].0),
+                    is_whole: above[at + 1..].iter().all(|(pattern, _)| pattern.named_child_count() == 1),
+                    around: above[..at].iter().skip(1).map(|(node, _)| node.word()).collect(),
+                });
+            }
+        }
+        if cursor.goto_first_child() {
+            above.push((node, Level { binds, is_bound }));
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return found;
+            }
+            above.pop();
+        }
     }
 }
 

@@ -25,39 +25,58 @@ pub(crate) struct Defined {
 
 /// Nodes between a definition and what it belongs to.
 const TRANSPARENT: &[&str] = &[
+    "block",
     "class_body",
     "class_declaration",
     "const_declaration",
     "constant_declaration",
+    "const_element",
     "declaration_list",
     "decorated_definition",
     "enum_body",
     "enum_body_declarations",
     "export_statement",
+    "event_field_declaration",
+    "expression_statement",
     "field_declaration",
     "interface_body",
     "lexical_declaration",
+    "property_declaration",
+    "property_element",
     "type_declaration",
     "var_declaration",
     "var_spec_list",
     "variable_declaration",
 ];
-const ROOTS: &[&str] = &["module", "program", "source_file"];
+const ROOTS: &[&str] = &["compilation_unit", "module", "program", "source_file"];
+/// Nodes around types that give them a namespace.
+const NAMESPACES: &[&str] = &["file_scoped_namespace_declaration", "namespace_declaration"];
 const TYPES: &[&str] = &[
+    "abstract_class_declaration",
     "annotation_type_declaration",
     "class_declaration",
+    "class_definition",
     "enum_declaration",
     "impl_item",
     "interface_declaration",
     "record_declaration",
+    "struct_declaration",
+    "trait_declaration",
 ];
 
 /// Returns the definitions of a tree, in the order of the text.
 pub(crate) fn definitions(language: Language, tree: &Tree, text: &str, outline: &Outline) -> Vec<Defined> {
     let reader = Reader { language, text };
     let mut seeker = Seeker::new(tree);
-    let defined = outline.symbols.iter().map(|symbol| reader.defined(symbol, seeker.find(symbol.name_span)));
-    defined.flatten().collect()
+    let mut defined = Vec::new();
+    for symbol in &outline.symbols {
+        let found = seeker.find(symbol.name_span);
+        defined.extend(reader.defined(symbol, found));
+        if language == Language::Go {
+            reader.add_members(symbol, found, &mut defined);
+        }
+    }
+    defined
 }
 
 struct Reader<'t> {
@@ -74,18 +93,15 @@ enum Owner {
 impl<'t> Reader<'t> {
     fn defined(&self, symbol: &Symbol, name: Found<'_, 't>) -> Option<Defined> {
         let whole = name.parent()?;
-        // A method of Go is found by the type of its receiver alone.
-        if self.language == Language::Go && whole.node.word() == "method_declaration" {
-            return None;
-        }
-        let owner = match symbol.top_level {
-            true => None,
-            false => match self.owner(whole.parent()?)? {
+        let owner = match (symbol.top_level, whole.node.field("receiver")) {
+            (true, _) => None,
+            (false, Some(receiver)) => Some(self.receiver(receiver)?),
+            (false, None) => match self.owner(whole.parent()?)? {
                 Owner::File => None,
                 Owner::Type(name) => Some(name),
             },
         };
-        if owner.is_some() && !matches!(self.language, Language::Java | Language::Rust) {
+        if owner.is_some() && matches!(self.language, Language::Kotlin | Language::Ruby) {
             return None;
         }
         Some(Defined {
@@ -99,6 +115,42 @@ impl<'t> Reader<'t> {
         })
     }
 
+    /// Returns the type that a method of Go is one of.
+    fn receiver(&self, receiver: Node<'t>) -> Option<String> {
+        let [only] = parts(receiver)[..] else { return None };
+        let mut named = only.field("type")?;
+        while matches!(named.word(), "generic_type" | "parenthesized_type" | "pointer_type") {
+            named = named.field("type").or_else(|| named.named_child(0))?;
+        }
+        let name = span(named).of(self.text);
+        (named.word() == "type_identifier" && name.len() <= MAX_NAME_BYTES).then(|| name.to_owned())
+    }
+
+    /// Adds the fields of a struct of Go, or the methods of an interface.
+    fn add_members(&self, symbol: &Symbol, name: Found<'_, 't>, defined: &mut Vec<Defined>) {
+        let body = name.parent().filter(|_| symbol.top_level).and_then(|whole| whole.node.field("type"));
+        let lists = body.into_iter().flat_map(|body| match body.word() {
+            "struct_type" => parts(body).into_iter().flat_map(parts).collect(),
+            "interface_type" => parts(body),
+            _ => Vec::new(),
+        });
+        for member in lists {
+            let is_method = member.word() == "method_elem";
+            for name in parts(member).into_iter().filter(|part| part.word() == "field_identifier") {
+                let text = span(name).of(self.text);
+                defined.push(Defined {
+                    name: text.to_owned(),
+                    name_span: span(name),
+                    owner: Some(symbol.name.clone()),
+                    kind: if is_method { DefinitionKind::Function } else { DefinitionKind::Value },
+                    public: text.starts_with(char::is_uppercase),
+                    open: false,
+                    signature: is_method.then(|| self.parameters(member)).flatten(),
+                });
+            }
+        }
+    }
+
     /// Returns what a definition belongs to, or `None` for one that is local to a function.
     fn owner(&self, mut around: Found<'_, 't>) -> Option<Owner> {
         loop {
@@ -109,7 +161,7 @@ impl<'t> Reader<'t> {
             }
             if TYPES.contains(&word) {
                 // Types inside of types have longer names.
-                let is_outer = around.parent().is_some_and(|outer| ROOTS.contains(&outer.node.word()));
+                let is_outer = is_outermost(around);
                 let of_trait = node.field("trait").is_some();
                 let name = node.field("name").or_else(|| node.field("type"))?;
                 let name = if name.word() == "generic_type" { name.field("type")? } else { name };
@@ -130,7 +182,62 @@ impl<'t> Reader<'t> {
             .iter()
             .any(|field| whole.field(field).is_some())
             || children(whole).any(|child| matches!(child.word(), "class_heritage" | "extends_interfaces"));
-        symbol.conditional || inherits || is_annotated(whole) || self.is_decorated(found)
+        symbol.conditional
+            || inherits
+            || is_annotated(whole)
+            || self.is_decorated(found)
+            || self.is_extended(whole)
+    }
+
+    /// Returns whether a type has members that its text does not list, or a method is called on objects of other types.
+    fn is_extended(&self, whole: Node<'t>) -> bool {
+        match self.language {
+            Language::CSharp if whole.word() == "method_declaration" => {
+                let first = whole.field("parameters").and_then(|list| list.named_child(0));
+                first.is_some_and(|first| span(first).of(self.text).starts_with("this "))
+            }
+            Language::CSharp => {
+                let bases = children(whole).find(|child| child.word() == "base_list");
+                whole.word() == "enum_declaration"
+                    || children(whole).any(|child| span(child).of(self.text) == "partial")
+                    || bases.into_iter().flat_map(parts).any(|base| {
+                        whole.word() == "interface_declaration" || !is_interface(span(base).of(self.text))
+                    })
+            }
+            Language::Go => whole.field("type").is_some_and(|declared| match declared.word() {
+                "struct_type" => parts(declared)
+                    .into_iter()
+                    .flat_map(parts)
+                    .any(|field| field.word() == "field_declaration" && field.field("name").is_none()),
+                "interface_type" => parts(declared).iter().any(|part| part.word() != "method_elem"),
+                word => word.ends_with("identifier") || matches!(word, "generic_type" | "qualified_type"),
+            }),
+            Language::Php => {
+                let body = whole.field("body").map(parts).unwrap_or_default();
+                matches!(whole.word(), "enum_declaration" | "trait_declaration")
+                    || children(whole).any(|child| child.word() == "base_clause")
+                    || body.iter().any(|member| {
+                        let name = member.field("name").map(|name| span(name).of(self.text));
+                        member.word() == "use_declaration"
+                            || name.is_some_and(|name| name.starts_with("__call"))
+                    })
+            }
+            Language::Python if whole.word() == "class_definition" => {
+                ["__getattr__", "__getattribute__", "setattr", "__dict__"]
+                    .iter()
+                    .any(|word| span(whole).of(self.text).contains(word))
+            }
+            // Another file may add to an interface.
+            Language::Tsx | Language::TypeScript => whole.word() == "interface_declaration",
+            Language::C
+            | Language::Cpp
+            | Language::Java
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Python
+            | Language::Ruby
+            | Language::Rust => false,
+        }
     }
 
     /// Returns whether something makes another thing of a definition than its text says.
@@ -188,7 +295,8 @@ impl<'t> Reader<'t> {
             | "function_declaration"
             | "function_item"
             | "generator_function_declaration" => self.parameters(whole),
-            "method_declaration" if self.language == Language::Java => {
+            "method_declaration" => owner.and_then(|_| self.parameters(whole)),
+            "method_definition" if !has_word(whole, "get") && !has_word(whole, "set") => {
                 owner.and_then(|_| self.parameters(whole))
             }
             "class_definition" | "class_declaration" | "abstract_class_declaration" => {
@@ -214,14 +322,15 @@ impl<'t> Reader<'t> {
         let (name, is_method) = match self.language {
             Language::Python => ("__init__", true),
             Language::Tsx | Language::TypeScript => ("constructor", false),
-            Language::Java => (class.field("name").map(|name| span(name).of(self.text))?, false),
+            Language::CSharp | Language::Java => {
+                (class.field("name").map(|name| span(name).of(self.text))?, false)
+            }
+            Language::Php => ("__construct", false),
             Language::C
-            | Language::CSharp
             | Language::Cpp
             | Language::Go
             | Language::JavaScript
             | Language::Kotlin
-            | Language::Php
             | Language::Ruby
             | Language::Rust => return None,
         };
@@ -235,6 +344,11 @@ impl<'t> Reader<'t> {
                 return None;
             }
         }
+        // Parameters of a class of C# are those of another constructor.
+        if self.language == Language::CSharp && children(class).any(|child| child.word() == "parameter_list")
+        {
+            return None;
+        }
         let body = class.field("body")?;
         let members: Vec<Node<'t>> = parts(body)
             .into_iter()
@@ -247,7 +361,10 @@ impl<'t> Reader<'t> {
             [only]
                 if matches!(
                     only.word(),
-                    "function_definition" | "method_definition" | "constructor_declaration"
+                    "function_definition"
+                        | "method_declaration"
+                        | "method_definition"
+                        | "constructor_declaration"
                 ) =>
             {
                 signature(self.language, self.text, only, is_method)
@@ -255,6 +372,28 @@ impl<'t> Reader<'t> {
             _ => None,
         }
     }
+}
+
+/// Returns whether a type stands in no other one.
+fn is_outermost(found: Found<'_, '_>) -> bool {
+    let mut around = found.parent();
+    while let Some(outer) = around {
+        let word = outer.node.word();
+        if ROOTS.contains(&word) {
+            return true;
+        }
+        if !NAMESPACES.contains(&word) && !TRANSPARENT.contains(&word) || TYPES.contains(&word) {
+            return false;
+        }
+        around = outer.parent();
+    }
+    false
+}
+
+/// Returns whether a base of C# is an interface by its name, which has no members that an object of the class shows.
+fn is_interface(base: &str) -> bool {
+    let name = base.split('<').next().unwrap_or(base).rsplit('.').next().unwrap_or(base);
+    name.strip_prefix('I').is_some_and(|rest| rest.starts_with(char::is_uppercase))
 }
 
 /// Returns whether a processor of annotations, or a macro, may add members.

@@ -2,9 +2,11 @@
 //! its callers.
 
 mod bound;
+mod chains;
 mod common_js;
 mod definitions;
 mod modules;
+mod receivers;
 mod seek;
 mod signatures;
 mod uses;

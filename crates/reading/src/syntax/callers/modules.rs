@@ -34,7 +34,8 @@ pub(super) fn bindings(language: Language, tree: &Tree, text: &str, outline: &Ou
         match language {
             Language::Python => of_python(import, &mut all),
             Language::Go => of_go(import, &mut all),
-            Language::Java => of_names(import, &mut all),
+            Language::Java | Language::Php => of_names(import, &mut all),
+            Language::CSharp => of_csharp(import, &mut all),
             Language::Rust => of_rust(seeker.find(import.span), import, &mut all),
             Language::JavaScript | Language::Tsx | Language::TypeScript => {
                 if import.kind == ImportKind::Call {
@@ -43,12 +44,7 @@ pub(super) fn bindings(language: Language, tree: &Tree, text: &str, outline: &Ou
                     of_ecma(import, &mut all);
                 }
             }
-            Language::C
-            | Language::CSharp
-            | Language::Cpp
-            | Language::Kotlin
-            | Language::Php
-            | Language::Ruby => {}
+            Language::C | Language::Cpp | Language::Kotlin | Language::Ruby => {}
         }
     }
     all
@@ -116,6 +112,16 @@ fn of_go(import: &Import, all: &mut Vec<Binding>) {
     if !matches!(local, "." | "_") {
         all.push(binding(import, local, Vec::new(), import.module_span));
     }
+}
+
+/// Binds the type that `using Name = Namespace.Type` names.
+fn of_csharp(import: &Import, all: &mut Vec<Binding>) {
+    let (Some(alias), Some((module, name))) = (&import.alias, import.module.rsplit_once('.')) else { return };
+    if !is_short(import) {
+        return;
+    }
+    let bound = binding(import, alias, vec![name.to_owned()], import.module_span);
+    all.push(Binding { module: module.to_owned(), ..bound });
 }
 
 fn of_rust(found: Found<'_, '_>, import: &Import, all: &mut Vec<Binding>) {
@@ -215,7 +221,12 @@ fn declarator<'t>(call: Found<'_, 't>, text: &str) -> Option<(Node<'t>, Vec<Stri
 /// Returns whether a node only imports, so that what it binds is no name of the file's own.
 pub(super) fn is_import(node: Node<'_>, text: &str) -> bool {
     match node.word() {
-        "import_statement" | "import_from_statement" | "import_declaration" | "use_declaration" => true,
+        "import_statement"
+        | "import_from_statement"
+        | "import_declaration"
+        | "namespace_use_declaration"
+        | "use_declaration"
+        | "using_directive" => true,
         "mod_item" => node.field("body").is_none(),
         "variable_declarator" => {
             let mut value = node.field("value");

@@ -20,19 +20,15 @@ pub(super) fn signature(
         return None;
     }
     match language {
+        Language::CSharp => of_csharp(text, list),
         Language::Go => of_go(text, list),
         Language::Java => of_java(text, list),
+        Language::Php => of_php(text, list),
         Language::Python => of_python(text, list, is_method),
         Language::Rust => of_rust(list),
         Language::Tsx | Language::TypeScript => of_typescript(text, list),
         // A call in JavaScript may leave out any argument; the others have no imports that lead to files.
-        Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::JavaScript
-        | Language::Kotlin
-        | Language::Php
-        | Language::Ruby => None,
+        Language::C | Language::Cpp | Language::JavaScript | Language::Kotlin | Language::Ruby => None,
     }
 }
 
@@ -140,6 +136,36 @@ fn of_java(text: &str, list: Node<'_>) -> Option<Signature> {
     Some(signature)
 }
 
+fn of_csharp(text: &str, list: Node<'_>) -> Option<Signature> {
+    // An array with `params` is a part of the list itself.
+    let mut signature = Signature { any_positional: list.field("type").is_some(), ..Signature::default() };
+    for node in parts(list).into_iter().filter(|node| node.word() == "parameter") {
+        let (name, declared) = (node.field("name")?, node.field("type")?);
+        let has_default = parts(node).last().is_some_and(|last| *last != name && *last != declared);
+        let is_marked = node.named_child(0).is_some_and(|first| first.word() == "attribute_list");
+        let name = span(name).of(text);
+        signature.parameters.push(parameter(name, has_default || is_marked, Passing::Either));
+    }
+    Some(signature)
+}
+
+/// Returns the parameters of a function of PHP, to which any more arguments may be passed.
+fn of_php(text: &str, list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature { any_positional: true, ..Signature::default() };
+    for node in parts(list) {
+        let name = span(node.field("name")?).of(text).trim_start_matches('$');
+        match node.word() {
+            "property_promotion_parameter" | "simple_parameter" => {
+                let optional = node.field("default_value").is_some();
+                signature.parameters.push(parameter(name, optional, Passing::Either));
+            }
+            "variadic_parameter" => signature.any_named = true,
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
 fn of_rust(list: Node<'_>) -> Option<Signature> {
     let mut signature = Signature::default();
     for node in parts(list) {
@@ -163,6 +189,12 @@ pub(super) fn arguments(language: Language, text: &str, list: Node<'_>) -> Optio
     let all = parts(list);
     for node in &all {
         match node.word() {
+            // An argument that stands for several in PHP, or for none.
+            "argument" if matches!(node.named_child(0)?.word(), "variadic_unpacking") => return None,
+            "variadic_placeholder" => return None,
+            "argument" if node.field("name").is_some() => {
+                arguments.named.push(span(node.field("name")?).of(text).to_owned());
+            }
             "keyword_argument" => arguments.named.push(span(node.field("name")?).of(text).to_owned()),
             "list_splat" | "dictionary_splat" | "spread_element" | "variadic_argument" | "attribute_item" => {
                 return None;

@@ -11,7 +11,11 @@ use super::super::outline::{Outline, Span};
 use super::super::shape::{first_field, parts};
 use super::super::walk::span;
 use super::bound::bound;
+use super::chains::{
+    Chain, arguments_list, call, inline_modules, is_named_in_php, literal_of_key, object_of,
+};
 use super::modules::{Binding, bindings, is_import, is_require, rooted};
+use super::receivers::{constructed, type_of};
 use super::signatures::arguments;
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
@@ -70,7 +74,9 @@ pub(crate) fn uses(
                 node.word(),
                 "token_tree" | "attribute_item" | "import_statement" | "import_from_statement"
             )
-            || matches!(node.word(), "import_declaration" | "use_declaration" | "export_specifier");
+            || matches!(node.word(), "import_declaration" | "export_specifier")
+            || matches!(node.word(), "namespace_use_declaration" | "using_directive")
+            || node.word() == "use_declaration" && language == Language::Rust;
         if !is_left_out && node.child_count() == 0 && node.is_named() && spelled.contains(span(node).of(text))
         {
             let used = reader.used(node, &above);
@@ -132,19 +138,19 @@ struct Reader<'t, 'b> {
     has_dot_import: bool,
 }
 
-/// A path of names, with the whole node.
-struct Chain<'t, 'a> {
-    whole: Node<'t>,
-    /// Nodes around the whole, outer ones first.
-    above: &'a [Node<'t>],
-    names: Vec<&'t str>,
-    /// The module that a call at the beginning loads.
-    required: Option<&'t str>,
+/// The module that a chain begins in, and the names below it.
+struct Resolved {
+    module: Option<String>,
+    path: Vec<String>,
+    /// Set where an import has the last of the names.
+    is_imported: bool,
+    /// Set for a member of an object, whose type begins the path.
+    is_of_object: bool,
 }
 
-impl Chain<'_, '_> {
-    fn owned_names(&self) -> Vec<String> {
-        self.names.iter().map(|name| (*name).to_owned()).collect()
+impl Resolved {
+    fn new(module: Option<String>, path: Vec<String>) -> Self {
+        Self { module, path, is_imported: false, is_of_object: false }
     }
 }
 
@@ -179,26 +185,92 @@ impl<'t> Reader<'t, '_> {
             return None;
         }
         let is_called = call.is_some();
-        let arguments = call.and_then(|call| call.field("arguments"));
-        let arguments = match (arguments, call) {
+        let arguments = match (call.and_then(arguments_list), call) {
             (Some(list), _) => arguments_of(self, list),
             // `new Name` of JavaScript.
             (None, Some(_)) => Some(CallArguments::default()),
             (None, None) => None,
         };
-        let (module, path, is_imported) = self.resolve(&chain)?;
+        let resolved = self.resolve(&chain)?;
+        let arguments = arguments.and_then(|given| self.with_receiver(given, &resolved));
+        let Resolved { module, path, is_imported, .. } = resolved;
         Some(Used { module, path, name_span: span(name), is_imported, is_called, arguments })
     }
 
-    /// Returns the module that a chain begins in, the names below it, and whether an import has the last of them.
-    fn resolve(&self, chain: &Chain<'t, '_>) -> Option<(Option<String>, Vec<String>, bool)> {
-        if let Some(module) = chain.required {
-            return Some((Some(module.to_owned()), chain.owned_names(), false));
+    /// Returns the arguments of a call as the definition counts them, which may have the receiver as its first parameter.
+    fn with_receiver(&self, mut given: CallArguments, resolved: &Resolved) -> Option<CallArguments> {
+        match self.language {
+            Language::Python | Language::Rust => given.positional += u32::from(resolved.is_of_object),
+            // `Type.Method` of Go is a function that takes the receiver as well.
+            Language::Go if resolved.path.len() > 1 && !resolved.is_of_object => return None,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Go
+            | Language::Java
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby
+            | Language::Tsx
+            | Language::TypeScript => {}
         }
+        Some(given)
+    }
+
+    fn resolve(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
+        if let Some(module) = chain.required {
+            return Some(Resolved::new(Some(module.to_owned()), chain.owned_names()));
+        }
+        if chain.is_of_new {
+            return Some(Resolved { is_imported: false, is_of_object: true, ..self.resolve_path(chain)? });
+        }
+        match self.of_object(chain) {
+            Some(resolved) => Some(resolved),
+            None if chain.is_of_value(self.language) => None,
+            None => self.resolve_path(chain),
+        }
+    }
+
+    /// Resolves a member of a variable by the type of that.
+    fn of_object(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
+        let [first, member] = chain.names[..] else { return None };
+        let is_variable =
+            first.starts_with('$') || self.is_bound(first) && !self.bindings.contains_key(first);
+        if !is_variable || self.is_assigned(first, member) {
+            return None;
+        }
+        let named = type_of(self.language, self.text, first, chain.above)?;
+        let (names, required) = self.flat(named, 0)?;
+        let around = Chain { whole: named, above: chain.above, names, required, is_of_new: false };
+        let mut resolved = self.resolve_path(&around).filter(|_| required.is_none())?;
+        resolved.path.push(member.to_owned());
+        Some(Resolved { is_imported: false, is_of_object: true, ..resolved })
+    }
+
+    /// Returns whether a file gives a variable a member of its own.
+    fn is_assigned(&self, variable: &str, member: &str) -> bool {
+        let spelled = format!("{variable}.{member}");
+        let mut after = self.text.split(&spelled).skip(1);
+        let is_dynamic = !matches!(
+            self.language,
+            Language::CSharp | Language::Go | Language::Java | Language::Php | Language::Rust
+        );
+        is_dynamic
+            && after.any(|after| {
+                let after = after.trim_start();
+                after.starts_with('=') && !after.starts_with("==")
+            })
+    }
+
+    fn resolve_path(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
         let (first, rest) = chain.names.split_first()?;
         if self.language == Language::Rust && matches!(*first, "crate" | "self" | "super") {
             let (module, path) = rooted(chain.owned_names(), inline_modules(chain))?;
-            return Some((Some(module), path, false));
+            return Some(Resolved::new(Some(module), path));
+        }
+        if self.language == Language::Php && first.contains('\\') {
+            return self.qualified(first, rest);
         }
         let Some(bindings) = self.bindings.get(first) else {
             return self.own(chain).filter(|_| !self.is_bound(first));
@@ -212,9 +284,30 @@ impl<'t> Reader<'t, '_> {
             let rest = rest.iter().map(|name| (*name).to_owned());
             let path: Vec<String> = binding.path.iter().cloned().chain(rest).collect();
             let is_imported = binding.is_statement && chain.names.len() == 1 && !path.is_empty();
-            return Some((Some(binding.module.clone()), path, is_imported));
+            return Some(Resolved { is_imported, ..Resolved::new(Some(binding.module.clone()), path) });
         }
-        dotted(bindings, &chain.names).map(|(module, path)| (Some(module), path, false))
+        dotted(bindings, &chain.names).map(|(module, path)| Resolved::new(Some(module), path))
+    }
+
+    /// Resolves a name of PHP with its namespace, which may begin with an imported name.
+    fn qualified(&self, name: &str, rest: &[&str]) -> Option<Resolved> {
+        let (module, last) = match name.strip_prefix('\\') {
+            Some(whole) => {
+                let (module, last) = whole.rsplit_once('\\').unwrap_or(("", whole));
+                (module.to_owned(), last)
+            }
+            None => {
+                let (first, below) = name.split_once('\\')?;
+                let [binding] = self.bindings.get(first)?[..] else { return None };
+                let (inner, last) =
+                    below.rsplit_once('\\').map_or((None, below), |(inner, last)| (Some(inner), last));
+                let around = [binding.module.as_str(), binding.path.first()?].into_iter().chain(inner);
+                let around: Vec<&str> = around.filter(|part| !part.is_empty()).collect();
+                (around.join("\\"), last)
+            }
+        };
+        let path = std::iter::once(&last).chain(rest).map(|name| (*name).to_owned()).collect();
+        Some(Resolved::new(Some(module), path))
     }
 
     /// Returns whether the file binds a name itself, by anything but an import.
@@ -225,21 +318,23 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// Returns a name that neither the file nor an import binds, in languages where it is one of the same package.
-    fn own(&self, chain: &Chain<'t, '_>) -> Option<(Option<String>, Vec<String>, bool)> {
+    fn own(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
         let names = chain.owned_names();
         match self.language {
-            Language::Go if !self.has_dot_import => Some((None, names, false)),
-            Language::Java => Some((None, names, false)),
+            Language::Go if !self.has_dot_import => Some(Resolved::new(None, names)),
+            Language::CSharp if names.len() > 2 => {
+                let (around, path) = names.split_at(names.len() - 2);
+                Some(Resolved::new(Some(around.join(".")), path.to_vec()))
+            }
+            Language::CSharp | Language::Java | Language::Php => Some(Resolved::new(None, names)),
             Language::Rust if names.len() > 1 && inline_modules(chain) == 0 => {
-                Some((Some("self".to_owned()), names, false))
+                Some(Resolved::new(Some("self".to_owned()), names))
             }
             Language::C
-            | Language::CSharp
             | Language::Cpp
             | Language::Go
             | Language::JavaScript
             | Language::Kotlin
-            | Language::Php
             | Language::Python
             | Language::Ruby
             | Language::Rust
@@ -250,18 +345,46 @@ impl<'t> Reader<'t, '_> {
 
     /// Returns the chain that ends in a name, or `None` where the name is no use or hangs on any object.
     fn chain<'a>(&self, name: Node<'t>, above: &'a [Node<'t>]) -> Option<Chain<'t, 'a>> {
+        let own = span(name).of(self.text);
+        let (mut name, mut above) = (name, above);
+        // A name with its type arguments, or with its namespace in PHP, is one name.
+        while let Some((parent, outer)) = above.split_last()
+            && (parent.word() == "generic_name" && parent.named_child(0) == Some(name)
+                || parent.word() == "qualified_name" && self.language == Language::Php)
+        {
+            (name, above) = (*parent, outer);
+        }
         let (parent, outer) = above.split_last()?;
         let parent = *parent;
-        let own = span(name).of(self.text);
         if let Some(object) = object_of(parent, name) {
-            let (mut names, required) = self.flat(object, 0)?;
+            let made = constructed(self.language, self.text, object);
+            let (mut names, required) = self.flat(made.unwrap_or(object), 0)?;
             names.push(own);
-            return Some(Chain { whole: parent, above: outer, names, required });
+            return Some(Chain { whole: parent, above: outer, names, required, is_of_new: made.is_some() });
         }
-        let is_plain =
-            matches!(name.word(), "identifier" | "type_identifier" | "shorthand_property_identifier");
+        if let Some(object) = outer.last().filter(|_| parent.word() == "member_binding_expression") {
+            let (mut names, required) = self.flat(object.field("condition")?, 0)?;
+            names.push(own);
+            let above = &outer[..outer.len() - 1];
+            return Some(Chain { whole: *object, above, names, required, is_of_new: false });
+        }
+        if self.language == Language::Php {
+            return is_named_in_php(parent, name).then(|| {
+                let names = vec![span(name).of(self.text)];
+                Chain { whole: name, above, names, required: None, is_of_new: false }
+            });
+        }
+        if let Some(literal) = literal_of_key(name, above).filter(|_| self.language == Language::Go) {
+            let (mut names, required) = self.flat(literal.field("type")?, 0)?;
+            names.push(own);
+            return Some(Chain { whole: name, above, names, required, is_of_new: false });
+        }
+        let is_plain = matches!(
+            name.word(),
+            "generic_name" | "identifier" | "type_identifier" | "shorthand_property_identifier"
+        );
         let is_other = match parent.word() {
-            "keyword_argument" => parent.field("name") == Some(name),
+            "argument" | "keyword_argument" => parent.field("name") == Some(name),
             "method_invocation" | "method_declaration" | "element_value_pair" | "labeled_statement" => true,
             // A field of a struct, or a constant that is a key.
             "literal_element" => outer
@@ -270,7 +393,13 @@ impl<'t> Reader<'t, '_> {
             "method_reference" => parent.named_child(0) != Some(name),
             _ => false,
         };
-        (is_plain && !is_other).then(|| Chain { whole: name, above, names: vec![own], required: None })
+        (is_plain && !is_other).then(|| Chain {
+            whole: name,
+            above,
+            names: vec![own],
+            required: None,
+            is_of_new: false,
+        })
     }
 
     /// Returns the names of a chain, and the module that a call loads at its beginning.
@@ -285,13 +414,15 @@ impl<'t> Reader<'t, '_> {
             return (module.len() <= MAX_NAME_BYTES).then(|| (Vec::new(), Some(module)));
         }
         if node.child_count() == 0 {
-            let is_name = node.is_named() && !matches!(node.word(), "this" | "string");
+            let is_name = node.is_named() && !matches!(node.word(), "relative_scope" | "this" | "string");
             return is_name.then(|| (vec![span(node).of(self.text)], None));
         }
-        if matches!(node.word(), "self" | "crate" | "super") {
+        let is_one = node.word() == "variable_name"
+            || node.word() == "qualified_name" && self.language == Language::Php;
+        if is_one || matches!(node.word(), "self" | "crate" | "super") {
             return Some((vec![span(node).of(self.text)], None));
         }
-        if node.word() == "generic_type" {
+        if matches!(node.word(), "generic_name" | "generic_type") {
             return self.flat(node.named_child(0)?, depth + 1);
         }
         let last = parts(node).last().copied();
@@ -401,66 +532,12 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// Returns the call whose function is a chain.
-fn call<'t>(chain: &Chain<'t, '_>) -> Option<Node<'t>> {
-    let mut function = chain.whole;
-    if function.word() == "method_invocation" {
-        return Some(function);
-    }
-    let (parent, outer) = chain.above.split_last()?;
-    let mut parent = *parent;
-    if matches!(parent.word(), "generic_function" | "generic_type") {
-        (function, parent) = (parent, *outer.last()?);
-    }
-    let is_call = match parent.word() {
-        "call" | "call_expression" => {
-            parent.field("function") == Some(function) && parent.field("optional_chain").is_none()
-        }
-        "new_expression" => parent.field("constructor") == Some(function),
-        "object_creation_expression" => {
-            parent.field("type") == Some(function)
-                && parts(parent).iter().all(|part| part.word() != "class_body")
-        }
-        _ => false,
-    };
-    is_call.then_some(parent)
-}
-
-/// Returns the number of modules with a body around a chain.
-fn inline_modules(chain: &Chain<'_, '_>) -> usize {
-    chain.above.iter().filter(|node| node.word() == "mod_item").count()
-}
-
 fn arguments_of(reader: &Reader<'_, '_>, list: Node<'_>) -> Option<CallArguments> {
     // Python passes a generator without parentheses of its own: `f(x for x in y)`.
     if list.word() == "generator_expression" {
         return Some(CallArguments { positional: 1, named: Vec::new() });
     }
     arguments(reader.language, reader.text, list)
-}
-
-/// Returns the object that a name is a member of by a node.
-fn object_of<'t>(member: Node<'t>, name: Node<'t>) -> Option<Node<'t>> {
-    let (object, own) = match member.word() {
-        "attribute" => ("object", "attribute"),
-        "member_expression" => ("object", "property"),
-        "selector_expression" => ("operand", "field"),
-        "field_access" => ("object", "field"),
-        "method_invocation" => ("object", "name"),
-        "scoped_identifier" if member.field("path").is_some() => ("path", "name"),
-        "scoped_identifier" => ("scope", "name"),
-        "scoped_type_identifier" if member.field("name").is_some() => ("path", "name"),
-        "qualified_type" => ("package", "name"),
-        "nested_type_identifier" => ("module", "name"),
-        "scoped_type_identifier" | "method_reference" => {
-            return match parts(member)[..] {
-                [object, own] if own == name => Some(object),
-                _ => None,
-            };
-        }
-        _ => return None,
-    };
-    (member.field(own) == Some(name)).then(|| member.field(object)).flatten()
 }
 
 /// Resolves a chain by imports such as `import a.b`, of which the longest counts that the chain begins with.

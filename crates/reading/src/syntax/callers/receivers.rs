@@ -1,0 +1,226 @@
+//! Types of variables that are declared with their type, or are given a new object where they are declared.
+
+use tree_sitter::Node;
+
+use super::super::Language;
+use super::super::shape::parts;
+use super::super::walk::span;
+use super::bound::{BoundName, bound_names};
+use crate::nodes::Tabled;
+
+/// Nodes with parameters and variables of their own.
+const FUNCTIONS: &[&str] = &[
+    "anonymous_function",
+    "anonymous_method_expression",
+    "arrow_function",
+    "closure_expression",
+    "constructor_declaration",
+    "func_literal",
+    "function_declaration",
+    "function_definition",
+    "function_expression",
+    "function_item",
+    "generator_function",
+    "generator_function_declaration",
+    "lambda",
+    "lambda_expression",
+    "local_function_statement",
+    "method_declaration",
+    "method_definition",
+];
+
+/// Nodes that stand for their last part as far as members are concerned: a pointer to a type, a type that may be null.
+const WRAPPERS: &[&str] = &[
+    "expression_list",
+    "named_type",
+    "nullable_type",
+    "optional_type",
+    "parenthesized_expression",
+    "parenthesized_type",
+    "pointer_type",
+    "reference_type",
+    "type",
+    "type_annotation",
+];
+
+/// The uses of types that a language is certain about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Typing {
+    /// A declared type holds for everything that the variable is given.
+    Checked,
+    /// A declared type holds, and one that is not declared may change with each assignment.
+    Declared,
+    /// Only the value says what a variable is.
+    Untyped,
+}
+
+fn typing(language: Language) -> Typing {
+    match language {
+        Language::CSharp | Language::Go | Language::Java | Language::Rust => Typing::Checked,
+        Language::Php | Language::Tsx | Language::TypeScript => Typing::Declared,
+        Language::C
+        | Language::Cpp
+        | Language::JavaScript
+        | Language::Kotlin
+        | Language::Python
+        | Language::Ruby => Typing::Untyped,
+    }
+}
+
+/// Returns the node that names the type of a variable at a place, by the innermost function around the place that binds
+/// it, or by the file. Returns `None` where its bindings do not surely agree. `above` has the outer nodes first.
+pub(super) fn type_of<'t>(
+    language: Language,
+    text: &'t str,
+    name: &str,
+    above: &[Node<'t>],
+) -> Option<Node<'t>> {
+    let functions = above.iter().rev().filter(|node| FUNCTIONS.contains(&node.word()));
+    for scope in functions.chain(above.first()) {
+        let is_file = Some(scope) == above.first();
+        let bound: Vec<BoundName<'t>> = bound_names(*scope, text, name)
+            .into_iter()
+            .filter(|each| typing(language) != Typing::Checked || !is_assignment(each.binder))
+            .filter(|each| !is_file || !is_local(each))
+            .collect();
+        let [first, others @ ..] = &bound[..] else { continue };
+        let found = declared_type(language, text, first)?;
+        let spelled = span(found).of(text);
+        let are_same = others.iter().all(|each| {
+            declared_type(language, text, each).is_some_and(|found| span(found).of(text) == spelled)
+        });
+        return are_same.then_some(found);
+    }
+    None
+}
+
+/// Returns whether a name is bound for one function of the file alone.
+fn is_local(bound: &BoundName<'_>) -> bool {
+    bound.around.iter().any(|word| FUNCTIONS.contains(word))
+        && !is_assignment(bound.binder)
+        && bound.binder.word() != "global_statement"
+}
+
+fn is_assignment(binder: Node<'_>) -> bool {
+    matches!(binder.word(), "assignment_expression" | "augmented_assignment" | "update_expression")
+}
+
+/// Returns the node that names the type of a bound name.
+fn declared_type<'t>(language: Language, text: &str, bound: &BoundName<'t>) -> Option<Node<'t>> {
+    let binder = bound.binder;
+    if !binds_directly(bound) {
+        return None;
+    }
+    let written = binder.field("type").or_else(|| {
+        let holder = bound.holder.filter(|_| binder.word() == "variable_declarator")?;
+        holder.field("type")
+    });
+    let is_checked = typing(language) != Typing::Untyped;
+    if let Some(written) = written.filter(|node| is_checked && !is_inferred(text, *node)) {
+        return unwrapped(written);
+    }
+    constructed(language, text, value_of(binder)?)
+}
+
+/// Returns whether the word of a type leaves it to the value.
+fn is_inferred(text: &str, declared: Node<'_>) -> bool {
+    declared.word() == "implicit_type" || span(declared).of(text) == "var"
+}
+
+/// Returns whether a name is what the binder binds, and no part of a pattern.
+fn binds_directly(bound: &BoundName<'_>) -> bool {
+    matches!(
+        bound.binder.word(),
+        "assignment"
+            | "assignment_expression"
+            | "declaration_pattern"
+            | "enhanced_for_statement"
+            | "foreach_statement"
+            | "formal_parameter"
+            | "let_declaration"
+            | "optional_parameter"
+            | "parameter"
+            | "parameter_declaration"
+            | "property_promotion_parameter"
+            | "required_parameter"
+            | "resource"
+            | "short_var_declaration"
+            | "simple_parameter"
+            | "var_spec"
+            | "variable_declarator"
+    ) && bound.is_whole
+}
+
+/// Returns the only value that a binder gives.
+fn value_of(binder: Node<'_>) -> Option<Node<'_>> {
+    // A loop has the list that its variable runs through.
+    if matches!(binder.word(), "enhanced_for_statement" | "foreach_statement") {
+        return None;
+    }
+    let value = match binder.field("value").or_else(|| binder.field("right")) {
+        Some(value) => value,
+        // A variable of C# has its value behind its name.
+        None if binder.word() == "variable_declarator" => {
+            parts(binder).pop().filter(|value| Some(*value) != binder.field("name"))?
+        }
+        None => return None,
+    };
+    if value.word() != "expression_list" {
+        return Some(value);
+    }
+    let [only] = parts(value)[..] else { return None };
+    Some(only)
+}
+
+/// Returns the node that names the type of an expression that makes an object.
+pub(super) fn constructed<'t>(language: Language, text: &str, value: Node<'t>) -> Option<Node<'t>> {
+    match value.word() {
+        "parenthesized_expression" => {
+            let [only] = parts(value)[..] else { return None };
+            constructed(language, text, only)
+        }
+        // `&Type{}`.
+        "unary_expression" => {
+            let operand = value.field("operand").filter(|_| span(value).of(text).starts_with('&'))?;
+            (operand.word() == "composite_literal").then(|| constructed(language, text, operand)).flatten()
+        }
+        "composite_literal" => unwrapped(value.field("type")?),
+        "struct_expression" => unwrapped(value.field("name")?),
+        "new_expression" => value.field("constructor"),
+        "object_creation_expression" => {
+            // A body makes a class of its own.
+            let all = parts(value);
+            let is_plain = all.iter().all(|part| !matches!(part.word(), "anonymous_class" | "class_body"));
+            let named = value.field("type").or_else(|| all.first().copied());
+            named.filter(|_| is_plain).and_then(unwrapped)
+        }
+        "call_expression" if language == Language::Go => {
+            let function = value.field("function")?;
+            let [only] = parts(value.field("arguments")?)[..] else { return None };
+            (span(function).of(text) == "new").then(|| unwrapped(only)).flatten()
+        }
+        // A class of Python is called; the lens holds against the definition that it is one.
+        "call" if language == Language::Python => value.field("function"),
+        _ => None,
+    }
+}
+
+/// Returns the node that names a type, without what is around it that changes no member.
+fn unwrapped(declared: Node<'_>) -> Option<Node<'_>> {
+    let mut node = declared;
+    while WRAPPERS.contains(&node.word()) {
+        node = node.field("type").or_else(|| parts(node).pop())?;
+    }
+    let is_name = node.child_count() == 0 && node.is_named()
+        || matches!(
+            node.word(),
+            "generic_name"
+                | "generic_type"
+                | "nested_type_identifier"
+                | "qualified_name"
+                | "qualified_type"
+                | "scoped_identifier"
+                | "scoped_type_identifier"
+        );
+    is_name.then_some(node)
+}
