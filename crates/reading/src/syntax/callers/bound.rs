@@ -1,6 +1,6 @@
 //! Names that a file binds by anything but an import, wherever: none of them surely means what another file defines.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
@@ -250,13 +250,18 @@ pub(super) struct BoundName<'t> {
     pub(super) holder: Option<Node<'t>>,
     /// False where the name is one of several, or a part of a pattern.
     pub(super) is_whole: bool,
-    /// Kinds of the nodes between the scope and the binder, outer ones first.
-    pub(super) around: Vec<&'t str>,
+    /// Set where a function stands between the scope and the binder.
+    pub(super) is_in_function: bool,
 }
 
-/// Returns the places below a node that bind a name, in the order of the text.
-pub(super) fn bound_names<'t>(scope: Node<'t>, text: &str, name: &str) -> Vec<BoundName<'t>> {
-    let mut found = Vec::new();
+/// Returns the places below a node that bind names, by the name and in the order of the text.
+pub(super) fn bound_names<'t>(
+    scope: Node<'t>,
+    text: &'t str,
+    functions: &[&str],
+) -> BTreeMap<&'t str, Vec<BoundName<'t>>> {
+    let mut found: BTreeMap<&'t str, Vec<BoundName<'t>>> = BTreeMap::new();
+    let mut functions_around = 0;
     let mut cursor = scope.walk();
     let mut above: Vec<(Node<'t>, Level)> = Vec::new();
     loop {
@@ -264,18 +269,19 @@ pub(super) fn bound_names<'t>(scope: Node<'t>, text: &str, name: &str) -> Vec<Bo
         crate::work::count();
         let binds = node.properties().map(|kind| kind.binds).unwrap_or_default();
         let is_bound = above.last().is_some_and(|(_, level)| level.binds(&cursor));
-        if is_bound && binds.is_name && is_whole_name(node) && span(node).of(text) == name {
+        if is_bound && binds.is_name && is_whole_name(node) {
             // The nodes between are the patterns that the binder binds by.
             if let Some(at) = above.iter().rposition(|(_, level)| level.binds.binder.is_some()) {
-                found.push(BoundName {
+                found.entry(span(node).of(text)).or_default().push(BoundName {
                     binder: above[at].0,
                     holder: at.checked_sub(1).map(|outer| above[outer].0),
                     is_whole: above[at + 1..].iter().all(|(pattern, _)| pattern.named_child_count() == 1),
-                    around: above[..at].iter().skip(1).map(|(node, _)| node.word()).collect(),
+                    is_in_function: functions_around > 0,
                 });
             }
         }
         if cursor.goto_first_child() {
+            functions_around += usize::from(node != scope && functions.contains(&node.word()));
             above.push((node, Level { binds, is_bound }));
             continue;
         }
@@ -283,7 +289,9 @@ pub(super) fn bound_names<'t>(scope: Node<'t>, text: &str, name: &str) -> Vec<Bo
             if !cursor.goto_parent() {
                 return found;
             }
-            above.pop();
+            if let Some((left, _)) = above.pop() {
+                functions_around -= usize::from(left != scope && functions.contains(&left.word()));
+            }
         }
     }
 }

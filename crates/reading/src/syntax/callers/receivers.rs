@@ -1,5 +1,9 @@
 //! Types of variables that are declared with their type, or are given a new object where they are declared.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use tree_sitter::Node;
 
 use super::super::Language;
@@ -8,6 +12,8 @@ use super::super::walk::span;
 use super::bound::{BoundName, bound_names};
 use crate::nodes::Tabled;
 
+/// Maximum number of functions around a place whose variables are looked for.
+const MOST_FUNCTIONS: usize = 8;
 /// Nodes with parameters and variables of their own.
 const FUNCTIONS: &[&str] = &[
     "anonymous_function",
@@ -67,38 +73,56 @@ fn typing(language: Language) -> Typing {
     }
 }
 
-/// Returns the node that names the type of a variable at a place, by the innermost function around the place that binds
-/// it, or by the file. Returns `None` where its bindings do not surely agree. `above` has the outer nodes first.
-pub(super) fn type_of<'t>(
+/// Names that one scope binds.
+type Scope<'t> = BTreeMap<&'t str, Vec<BoundName<'t>>>;
+
+/// Types of the variables of a file. Each scope is read once, whatever the number of variables.
+pub(super) struct Receivers<'t> {
     language: Language,
     text: &'t str,
-    name: &str,
-    above: &[Node<'t>],
-) -> Option<Node<'t>> {
-    let functions = above.iter().rev().filter(|node| FUNCTIONS.contains(&node.word()));
-    for scope in functions.chain(above.first()) {
-        let is_file = Some(scope) == above.first();
-        let bound: Vec<BoundName<'t>> = bound_names(*scope, text, name)
-            .into_iter()
-            .filter(|each| typing(language) != Typing::Checked || !is_assignment(each.binder))
-            .filter(|each| !is_file || !is_local(each))
-            .collect();
-        let [first, others @ ..] = &bound[..] else { continue };
-        let found = declared_type(language, text, first)?;
-        let spelled = span(found).of(text);
-        let are_same = others.iter().all(|each| {
-            declared_type(language, text, each).is_some_and(|found| span(found).of(text) == spelled)
-        });
-        return are_same.then_some(found);
+    /// By the node of the scope.
+    scopes: RefCell<BTreeMap<usize, Rc<Scope<'t>>>>,
+}
+
+impl<'t> Receivers<'t> {
+    pub(super) fn new(language: Language, text: &'t str) -> Self {
+        Self { language, text, scopes: RefCell::default() }
     }
-    None
+
+    fn scope(&self, node: Node<'t>) -> Rc<Scope<'t>> {
+        let mut scopes = self.scopes.borrow_mut();
+        let scope =
+            scopes.entry(node.id()).or_insert_with(|| Rc::new(bound_names(node, self.text, FUNCTIONS)));
+        Rc::clone(scope)
+    }
+
+    /// Returns the node that names the type of a variable at a place, by the innermost function around the place that
+    /// binds it, or by the file. Returns `None` where its bindings do not surely agree. `above` has the outer nodes first.
+    pub(super) fn type_of(&self, name: &str, above: &[Node<'t>]) -> Option<Node<'t>> {
+        let (language, text) = (self.language, self.text);
+        let functions = above.iter().rev().filter(|node| FUNCTIONS.contains(&node.word()));
+        let mut scopes = functions.take(MOST_FUNCTIONS).chain(above.first());
+        let bound = scopes.find_map(|node| {
+            let scope = self.scope(*node);
+            let is_file = Some(node) == above.first();
+            let bound = scope.get(name).into_iter().flatten().filter(|each| {
+                (typing(language) != Typing::Checked || !is_assignment(each.binder))
+                    && !(is_file && is_local(each))
+            });
+            let types: Vec<Option<Node<'t>>> =
+                bound.map(|each| declared_type(language, text, each)).collect();
+            (!types.is_empty()).then_some(types)
+        })?;
+        let found = (*bound.first()?)?;
+        let spelled = span(found).of(text);
+        let are_same = bound.iter().all(|each| each.is_some_and(|each| span(each).of(text) == spelled));
+        are_same.then_some(found)
+    }
 }
 
 /// Returns whether a name is bound for one function of the file alone.
 fn is_local(bound: &BoundName<'_>) -> bool {
-    bound.around.iter().any(|word| FUNCTIONS.contains(word))
-        && !is_assignment(bound.binder)
-        && bound.binder.word() != "global_statement"
+    bound.is_in_function && !is_assignment(bound.binder) && bound.binder.word() != "global_statement"
 }
 
 fn is_assignment(binder: Node<'_>) -> bool {

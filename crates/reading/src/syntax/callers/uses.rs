@@ -15,7 +15,7 @@ use super::chains::{
     Chain, arguments_list, call, inline_modules, is_named_in_php, literal_of_key, object_of,
 };
 use super::modules::{Binding, bindings, is_import, is_require, rooted};
-use super::receivers::{constructed, type_of};
+use super::receivers::{Receivers, constructed};
 use super::signatures::arguments;
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
@@ -60,6 +60,8 @@ pub(crate) fn uses(
         text,
         tree,
         bound: OnceCell::new(),
+        assigned: OnceCell::new(),
+        receivers: Receivers::new(language, text),
         bindings: by_local,
         has_dot_import: outline.imports.iter().any(|import| import.star),
     };
@@ -134,6 +136,9 @@ struct Reader<'t, 'b> {
     tree: &'t Tree,
     /// Names that the file binds itself, once one is asked for.
     bound: OnceCell<BTreeSet<&'t str>>,
+    /// Members that the file assigns to, with the variable, once one is asked for.
+    assigned: OnceCell<BTreeSet<&'t str>>,
+    receivers: Receivers<'t>,
     bindings: BTreeMap<&'b str, Vec<&'b Binding>>,
     has_dot_import: bool,
 }
@@ -240,7 +245,7 @@ impl<'t> Reader<'t, '_> {
         if !is_variable || self.is_assigned(first, member) {
             return None;
         }
-        let named = type_of(self.language, self.text, first, chain.above)?;
+        let named = self.receivers.type_of(first, chain.above)?;
         let (names, required) = self.flat(named, 0)?;
         let around = Chain { whole: named, above: chain.above, names, required, is_of_new: false };
         let mut resolved = self.resolve_path(&around).filter(|_| required.is_none())?;
@@ -250,17 +255,15 @@ impl<'t> Reader<'t, '_> {
 
     /// Returns whether a file gives a variable a member of its own.
     fn is_assigned(&self, variable: &str, member: &str) -> bool {
-        let spelled = format!("{variable}.{member}");
-        let mut after = self.text.split(&spelled).skip(1);
         let is_dynamic = !matches!(
             self.language,
             Language::CSharp | Language::Go | Language::Java | Language::Php | Language::Rust
         );
         is_dynamic
-            && after.any(|after| {
-                let after = after.trim_start();
-                after.starts_with('=') && !after.starts_with("==")
-            })
+            && self
+                .assigned
+                .get_or_init(|| assigned(self.text))
+                .contains(format!("{variable}.{member}").as_str())
     }
 
     fn resolve_path(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
@@ -530,6 +533,16 @@ impl<'t> Reader<'t, '_> {
             | Language::Rust => false,
         }
     }
+}
+
+/// Returns the paths of names, such as `a.b`, that stand before an equals sign.
+fn assigned(text: &str) -> BTreeSet<&str> {
+    let places = text.match_indices('=').filter(|(at, _)| !text[at + 1..].starts_with(['=', '>']));
+    let paths = places.map(|(at, _)| {
+        let before = text[..at].trim_end();
+        before.rsplit(|sign: char| !joins(sign) && sign != '.').next().unwrap_or_default()
+    });
+    paths.collect()
 }
 
 fn arguments_of(reader: &Reader<'_, '_>, list: Node<'_>) -> Option<CallArguments> {
