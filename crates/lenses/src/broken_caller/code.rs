@@ -91,7 +91,10 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     let after = head.map(|head| callers::surface(&path, head));
     let other = head.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });
     let before = callers::surface_beside(&path, base, other.as_ref());
-    if is_by_namespace(kind) && before.package.is_none() {
+    // A package of tests in Go has no callers in others, and stands in the directory of another.
+    let is_of_tests =
+        kind == MentionKind::Go && before.package.as_ref().is_some_and(|name| name.ends_with("_test"));
+    if is_by_namespace(kind) && before.package.is_none() || is_of_tests {
         return;
     }
     let gone = before.definitions.iter().filter(|each| is_within(removed, each.name.line));

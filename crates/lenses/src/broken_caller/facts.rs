@@ -204,6 +204,7 @@ fn is_version(line: &str) -> bool {
 pub(super) fn is_of_callers(path: &str) -> bool {
     !is_example(path)
         && !path.contains(".d.")
+        && !is_ignored_by_go(path)
         && matches!(
             path.parse_family(),
             Some(
@@ -216,6 +217,11 @@ pub(super) fn is_of_callers(path: &str) -> bool {
                     | MentionKind::Rust
             )
         )
+}
+
+/// Returns whether the Go command takes a file for none of a package.
+fn is_ignored_by_go(path: &str) -> bool {
+    path.ends_with(".go") && path.split('/').any(|part| part.starts_with(['.', '_']))
 }
 
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -36,8 +36,11 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
             let is_of_import = matches!(kind, MentionKind::Ecma | MentionKind::Python);
             // A function of the own package may be one that a command makes.
             let is_plain = kind == MentionKind::Go && used.module.is_none() && used.path.len() == 1;
+            // Elsewhere objects may have members that no definition of their type shows.
+            let is_checked = matches!(kind, MentionKind::Go | MentionKind::Java);
             let is_ours = (!used.imported || !is_of_import) && !is_plain;
-            let place = place.filter(|_| is_ours).and_then(|place| match &place.owner {
+            let place = place.filter(|place| is_ours && (place.owner.is_none() || is_checked));
+            let place = place.and_then(|place| match &place.owner {
                 Some(_) => followed(lookups, Side::Head, place),
                 None => Some(place),
             });

@@ -6,7 +6,7 @@ use super::super::contract::{Draft, Lookups};
 use super::super::imports::{Family, are_too_many, join, split};
 use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
-use super::place::{Place, followed, is_same_package, places};
+use super::place::{Place, followed, is_by_namespace, is_same_package, places};
 use super::types::{has_other_meaning, hides, is_missing};
 use super::{CHANGED_PARAMETERS, REMOVED_NAME};
 use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedUse, Side};
@@ -15,6 +15,8 @@ use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedUse, Side}
 const MOST_WORDS: usize = 80;
 /// Maximum number of files with the words that are read.
 const MOST_CALLERS: usize = 400;
+/// Maximum number of members whose types are asked for them, which searches the tree.
+const MOST_MEMBERS: usize = 24;
 /// Maximum number of callers that a finding names.
 const MOST_NAMED: usize = 5;
 
@@ -140,6 +142,7 @@ fn note(
         && is_certain(used, &taken.removed[&place])
         && is_same_package(lookups, path, used, &place)
         && !is_inside(path, &place.file)
+        && leads_there_still(lookups, path, used, &place)
     {
         add(missing, place, path, used);
     }
@@ -173,6 +176,19 @@ fn meant<T>(
         followed(lookups, side, place)
     });
     places.find(|place| among.contains_key(place))
+}
+
+/// Returns whether a use leads at head to no other place than before: an import may name another module by now, and a
+/// moved file has other neighbours.
+fn leads_there_still(lookups: &dyn Lookups, path: &str, used: &PlacedUse, before: &Place) -> bool {
+    let now = places(lookups, Side::Head, path, used);
+    if path.parse_family().is_some_and(is_by_namespace) {
+        return now.contains(before);
+    }
+    now.into_iter().all(|place| match followed(lookups, Side::Head, place.clone()) {
+        Some(followed) => followed == *before,
+        None => place.name == before.name,
+    })
 }
 
 /// Returns whether a name that is gone surely is the one that is used: a function of PHP without a namespace may be one
@@ -231,8 +247,12 @@ fn told_missing(
     taken: &Taken,
     callers: Callers,
 ) -> Vec<Draft> {
-    let gone =
-        callers.into_iter().filter(|(place, _)| is_missing(lookups, kind, place) || hides(lookups, place));
+    let mut members = 0;
+    let asked = callers.into_iter().filter(|(place, _)| {
+        members += usize::from(place.owner.is_some());
+        place.owner.is_none() || members <= MOST_MEMBERS
+    });
+    let gone = asked.filter(|(place, _)| is_missing(lookups, kind, place) || hides(lookups, place));
     let drafts = gone.filter_map(|(place, callers)| {
         let removed = &taken.removed[&place];
         let summary = "a name is removed that other files still use";

@@ -278,12 +278,17 @@ fn crate_root(lookups: &dyn Lookups, side: Side, importer: &str) -> Option<(Stri
     }
 }
 
-/// Returns whether a file of Go belongs to the package of its directory, and not to that of its tests.
+/// Returns whether a file of Go is in every build, and in the package of its directory where it uses a name of its own, not
+/// in that of its tests.
 pub(super) fn is_same_package(lookups: &dyn Lookups, path: &str, used: &PlacedUse, place: &Place) -> bool {
-    if used.module.is_some() || path.parse_family() != Some(MentionKind::Go) {
+    if path.parse_family() != Some(MentionKind::Go) {
         return true;
     }
     let Some(own) = lookups.surface(Side::Head, path) else { return false };
+    if used.module.is_some() {
+        // A file that no build has may be left as it was.
+        return !own.conditional;
+    }
     let is_test = own.package.as_deref().is_some_and(|package| package.ends_with("_test"));
     let is_exported = place.name.starts_with(char::is_uppercase);
     !own.conditional && !own.open && !is_test && (is_exported || !is_predeclared(&place.name))

@@ -9,14 +9,20 @@ use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, ModuleSurface, S
 
 /// Most files of a package, or with the name of a type, that are read.
 const MOST_FILES: usize = 80;
+/// Most files with the name of a member that are asked whether they define it.
+const MOST_CALLERS: usize = 120;
 
 /// Members that objects have without a definition, in one language or another.
 const UNIVERSAL: &[&str] = &[
+    "Deconstruct",
     "Equals",
     "GetHashCode",
     "GetType",
+    "GetValueOrDefault",
+    "HasValue",
     "ReferenceEquals",
     "ToString",
+    "Value",
     "apply",
     "bind",
     "borrow",
@@ -52,6 +58,58 @@ const UNIVERSAL: &[&str] = &[
     "wait",
 ];
 
+/// Words of a file of JavaScript that gives objects members under names that it may put together.
+const MADE_IN_ECMA: &[&str] = &[
+    "(this)",
+    "(this,",
+    ".prototype",
+    ": string]",
+    "Object.assign",
+    "Object.define",
+    "Proxy(",
+    "Reflect.",
+    "declare module",
+    "setPrototypeOf",
+    "this[",
+];
+/// Words of a file of Python that does.
+const MADE_IN_PYTHON: &[&str] = &[
+    "__dict__",
+    "__getattr",
+    "__init_subclass__",
+    "__new__",
+    "locals(",
+    "metaclass",
+    "partialmethod",
+    "setattr(",
+    "type(",
+    "vars(",
+];
+/// Traits of Rust whose methods every one of their types writes, or which have names of no other method.
+const CLOSED_TRAITS: &[&str] = &[
+    "AsMut",
+    "AsRef",
+    "Borrow",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Deserialize",
+    "Display",
+    "Drop",
+    "Eq",
+    "From",
+    "FromStr",
+    "Hash",
+    "Into",
+    "PartialEq",
+    "Send",
+    "Serialize",
+    "Sync",
+    "TryFrom",
+    "Unpin",
+];
+
 /// Returns whether head has no definition of a name.
 pub(super) fn is_missing(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -> bool {
     let (file, name) = (&place.file, &place.name);
@@ -74,22 +132,29 @@ pub(super) fn is_missing(lookups: &dyn Lookups, kind: MentionKind, place: &Place
         (MentionKind::Php, None) => is_missing_in_php(lookups, place),
         (MentionKind::Rust, Some(owner)) => {
             is_missing_in_type(lookups, kind, place, owner)
-                && !mentions_one(lookups, file, &["Deref"])
                 && are_nowhere(lookups, kind, &format!("fn {name}"))
+                // A macro may define a function under any name.
+                && !may_have(lookups, kind, "macro_rules", "fn $")
+                && !has_foreign_trait(lookups, owner)
         }
         (MentionKind::Php, Some(owner)) => {
-            is_missing_in_type(lookups, kind, place, owner)
-                && are_nowhere(lookups, kind, &format!("function {name}"))
+            is_missing_in_type(lookups, kind, place, owner) && is_defined_by_none(lookups, kind, name)
         }
         (MentionKind::CSharp, Some(owner)) => {
-            is_missing_in_type(lookups, kind, place, owner) && !is_extended(lookups, name)
+            is_missing_in_type(lookups, kind, place, owner)
+                && !is_extended(lookups, name)
+                && !may_have(lookups, kind, "extension", "extension(")
         }
         (MentionKind::Ecma, Some(owner)) => {
             is_missing_in_type(lookups, kind, place, owner)
-                && !mentions_one(lookups, file, &[&format!("{owner}.prototype")])
+                && !mentions_one(lookups, file, MADE_IN_ECMA)
+                && is_made_nowhere(lookups, kind, owner, name)
         }
-        (MentionKind::Java | MentionKind::Python, Some(owner)) => {
+        (MentionKind::Java, Some(owner)) => is_missing_in_type(lookups, kind, place, owner),
+        (MentionKind::Python, Some(owner)) => {
             is_missing_in_type(lookups, kind, place, owner)
+                && !mentions_one(lookups, file, MADE_IN_PYTHON)
+                && is_made_nowhere(lookups, kind, owner, name)
         }
         // A type of another library may have the name of one that is gone.
         (MentionKind::CSharp, None) => false,
@@ -216,7 +281,99 @@ fn sole_type(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &st
 /// field after the first, a constant of an enum and an assignment to an object are no definitions.
 fn is_missing_in_type(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &str) -> bool {
     let Some(path) = sole_type(lookups, kind, place, owner) else { return false };
-    lookups.text(Side::Head, &path).is_some_and(|text| !crate::mentions::has_word(kind, &text, &place.name))
+    lookups.text(Side::Head, &path).is_some_and(|text| {
+        // PHP finds methods in any letters.
+        let (text, name) = if kind == MentionKind::Php {
+            (text.to_lowercase().into(), place.name.to_lowercase())
+        } else {
+            (text, place.name.clone())
+        };
+        !crate::mentions::has_word(kind, &text, &name)
+    })
+}
+
+/// Returns whether a type of Rust implements a trait that may give it methods without a word in the repository: another
+/// library's, or that of a pointer to another type.
+fn has_foreign_trait(lookups: &dyn Lookups, owner: &str) -> bool {
+    let found = lookups.mentions(Side::Head, MentionKind::Rust, &[owner.to_owned()]);
+    !found.complete
+        || found.paths.len() > MOST_FILES
+        || found.paths.iter().any(|path| {
+            let text = lookups.text(Side::Head, path);
+            text.is_none_or(|text| {
+                // It has other names there.
+                text.contains(&format!("{owner} as "))
+                    || text.split("impl").skip(1).any(|after| !is_closed(after, owner))
+            })
+        })
+}
+
+/// Returns whether an implementation, the text after its keyword, is of another type, of none of its traits, or of one that
+/// gives a type no method of another name.
+fn is_closed(implementation: &str, owner: &str) -> bool {
+    let header = implementation.split(['{', ';']).next().unwrap_or(implementation);
+    let Some((implemented, of)) = header.split_once(" for ").or_else(|| header.split_once("\nfor ")) else {
+        return true;
+    };
+    let mut named = of.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    if !named.any(|word| word == owner) {
+        return true;
+    }
+    let path = without_arguments(implemented.trim_end());
+    let name = path.rsplit(|sign: char| !sign.is_alphanumeric() && sign != '_').next().unwrap_or(path);
+    CLOSED_TRAITS.binary_search(&name).is_ok()
+}
+
+/// Returns a path without the list of arguments at its end.
+fn without_arguments(path: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, sign) in path.char_indices().rev() {
+        match sign {
+            '>' => depth += 1,
+            '<' if depth <= 1 => return &path[..at],
+            '<' => depth -= 1,
+            _ if depth == 0 => return path,
+            _ => {}
+        }
+    }
+    path
+}
+
+/// Returns whether nothing gives a type of JavaScript or Python a member when the code runs, by a text or an assignment, and
+/// no other type has one that an object may be of.
+fn is_made_nowhere(lookups: &dyn Lookups, kind: MentionKind, owner: &str, name: &str) -> bool {
+    let words = [
+        format!("\"{name}\""),
+        format!("'{name}'"),
+        format!("{name} ="),
+        format!("{owner}.prototype"),
+        format!("assign({owner}"),
+    ];
+    let found = lookups.mentions(Side::Head, kind, &words);
+    found.complete
+        && found.paths.is_empty()
+        && !may_have(lookups, kind, owner, &format!("{owner}["))
+        && is_defined_by_none(lookups, kind, name)
+}
+
+/// Returns whether a file of head with a word may have a text as well.
+fn may_have(lookups: &dyn Lookups, kind: MentionKind, word: &str, text: &str) -> bool {
+    let found = lookups.mentions(Side::Head, kind, &[word.to_owned()]);
+    !found.complete
+        || found.paths.len() > MOST_CALLERS
+        || found.paths.iter().any(|path| lookups.text(Side::Head, path).is_none_or(|all| all.contains(text)))
+}
+
+/// Returns whether no file of head defines a name in any way.
+fn is_defined_by_none(lookups: &dyn Lookups, kind: MentionKind, name: &str) -> bool {
+    let found = lookups.mentions(Side::Head, kind, &[name.to_owned()]);
+    found.complete
+        && found.paths.len() <= MOST_CALLERS
+        && found.paths.iter().all(|path| {
+            lookups.surface(Side::Head, path).is_some_and(|surface| {
+                !surface.definitions.iter().any(|each| each.name.name.eq_ignore_ascii_case(name))
+            })
+        })
 }
 
 /// Returns whether no file of a language has some words.

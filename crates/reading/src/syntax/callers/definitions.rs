@@ -210,12 +210,14 @@ impl<'t> Reader<'t> {
                     .flat_map(parts)
                     .any(|field| field.word() == "field_declaration" && field.field("name").is_none()),
                 "interface_type" => parts(declared).iter().any(|part| part.word() != "method_elem"),
-                word => word.ends_with("identifier") || matches!(word, "generic_type" | "qualified_type"),
+                // A name for another type, or keys of a map, which look like fields.
+                _ => true,
             }),
             Language::Php => {
                 let body = whole.field("body").map(parts).unwrap_or_default();
                 matches!(whole.word(), "enum_declaration" | "trait_declaration")
-                    || children(whole).any(|child| child.word() == "base_clause")
+                    || children(whole)
+                        .any(|child| matches!(child.word(), "base_clause" | "class_interface_clause"))
                     || body.iter().any(|member| {
                         let name = member.field("name").map(|name| span(name).of(self.text));
                         member.word() == "use_declaration"
@@ -227,17 +229,43 @@ impl<'t> Reader<'t> {
                     .iter()
                     .any(|word| span(whole).of(self.text).contains(word))
             }
-            // Another file may add to an interface.
-            Language::Tsx | Language::TypeScript => whole.word() == "interface_declaration",
+            // Another file may add to an interface; a name for another type has the members of that.
+            Language::Tsx | Language::TypeScript => {
+                matches!(whole.word(), "interface_declaration" | "type_alias_declaration")
+            }
+            Language::Rust => whole.word() == "type_item",
+            // The language, or a processor of a member's annotations, adds methods.
+            Language::Java => {
+                let body = whole.field("body").map(parts).unwrap_or_default();
+                matches!(whole.word(), "annotation_type_declaration" | "enum_declaration")
+                    || TYPES.contains(&whole.word()) && body.iter().any(|member| self.is_processed(*member))
+            }
             Language::C
             | Language::Cpp
-            | Language::Java
             | Language::JavaScript
             | Language::Kotlin
             | Language::Python
-            | Language::Ruby
-            | Language::Rust => false,
+            | Language::Ruby => false,
         }
+    }
+
+    /// Returns whether a member of Java has an annotation that may be read by more than the compiler.
+    fn is_processed(&self, member: Node<'t>) -> bool {
+        const PLAIN: &[&str] = &[
+            "Deprecated",
+            "NonNull",
+            "NotNull",
+            "Nullable",
+            "Override",
+            "SafeVarargs",
+            "SuppressWarnings",
+            "VisibleForTesting",
+        ];
+        let modifiers = children(member).find(|child| child.word() == "modifiers");
+        modifiers.into_iter().flat_map(children).any(|annotation| {
+            let name = annotation.field("name").map(|name| span(name).of(self.text));
+            name.is_none_or(|name| PLAIN.binary_search(&name).is_err())
+        })
     }
 
     /// Returns whether something makes another thing of a definition than its text says.
@@ -247,7 +275,11 @@ impl<'t> Reader<'t> {
             Language::Python => {
                 found.parent().is_some_and(|around| around.node.word() == "decorated_definition")
             }
-            Language::Tsx | Language::TypeScript => whole.field("decorator").is_some(),
+            Language::Tsx | Language::TypeScript => {
+                let exported = found.parent().map(|around| around.node);
+                let exported = exported.filter(|around| around.word() == "export_statement");
+                [Some(whole), exported].into_iter().flatten().any(|node| node.field("decorator").is_some())
+            }
             Language::Rust => {
                 let mut above = whole.prev_named_sibling();
                 while let Some(node) =
@@ -266,7 +298,9 @@ impl<'t> Reader<'t> {
                         "track_caller",
                     ];
                     let name = text.trim_start_matches(['#', '[', ' ']);
-                    if node.word() == "attribute_item" && !plain.iter().any(|word| name.starts_with(word)) {
+                    let is_plain =
+                        plain.iter().any(|word| name.starts_with(word)) || derives_only_traits(name);
+                    if node.word() == "attribute_item" && !is_plain {
                         return true;
                     }
                     above = node.prev_named_sibling();
@@ -334,11 +368,13 @@ impl<'t> Reader<'t> {
             | Language::Ruby
             | Language::Rust => return None,
         };
-        // A metaclass, or a constructor of another kind, may take other arguments.
+        if self.language == Language::Java && is_annotated(class) {
+            return None;
+        }
+        // A base, a metaclass, or a constructor of another kind may take other arguments.
         if self.language == Language::Python {
             let bases = class.field("superclasses");
-            let keywords = bases.into_iter().flat_map(parts).any(|base| base.word() == "keyword_argument");
-            if keywords
+            if bases.into_iter().flat_map(parts).any(|base| is_other_maker(span(base).of(self.text)))
                 || class.field("body").is_some_and(|body| span(body).of(self.text).contains("__new__"))
             {
                 return None;
@@ -390,10 +426,28 @@ fn is_outermost(found: Found<'_, '_>) -> bool {
     false
 }
 
-/// Returns whether a base of C# is an interface by its name, which has no members that an object of the class shows.
+/// Returns whether a base of C# is an interface that gives an object no members. One of another library, such as a list,
+/// may have methods that are called on its objects.
 fn is_interface(base: &str) -> bool {
+    const PLAIN: &[&str] =
+        &["IAsyncDisposable", "ICloneable", "IComparable", "IDisposable", "IEquatable", "IFormattable"];
     let name = base.split('<').next().unwrap_or(base).rsplit('.').next().unwrap_or(base);
-    name.strip_prefix('I').is_some_and(|rest| rest.starts_with(char::is_uppercase))
+    PLAIN.binary_search(&name).is_ok()
+}
+
+/// Returns whether a base of a class of Python may make objects from other arguments than the class says.
+fn is_other_maker(base: &str) -> bool {
+    base != "object" && !base.ends_with("Error") && !base.ends_with("Exception")
+}
+
+/// Returns whether an attribute of Rust derives traits alone, whose methods have names that no other one has.
+fn derives_only_traits(attribute: &str) -> bool {
+    const TRAITS: &[&str] =
+        &["Clone", "Copy", "Debug", "Default", "Deserialize", "Eq", "Hash", "PartialEq", "Serialize"];
+    let Some(list) = attribute.strip_prefix("derive(") else { return false };
+    let names = list.trim_end_matches([']', ')', ' ', '\n']).split(',').map(str::trim);
+    let mut names = names.filter(|name| !name.is_empty());
+    names.all(|name| TRAITS.binary_search(&name.rsplit(':').next().unwrap_or(name)).is_ok())
 }
 
 /// Returns whether a processor of annotations, or a macro, may add members.

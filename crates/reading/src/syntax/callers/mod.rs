@@ -6,6 +6,7 @@ mod chains;
 mod common_js;
 mod definitions;
 mod modules;
+mod narrowed;
 mod receivers;
 mod seek;
 mod signatures;

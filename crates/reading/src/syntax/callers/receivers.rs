@@ -1,7 +1,7 @@
 //! Types of variables that are declared with their type, or are given a new object where they are declared.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use tree_sitter::Node;
@@ -10,6 +10,7 @@ use super::super::Language;
 use super::super::shape::parts;
 use super::super::walk::span;
 use super::bound::{BoundName, bound_names};
+use super::narrowed::narrowed;
 use crate::nodes::Tabled;
 
 /// Maximum number of functions around a place whose variables are looked for.
@@ -33,6 +34,40 @@ const FUNCTIONS: &[&str] = &[
     "local_function_statement",
     "method_declaration",
     "method_definition",
+];
+
+/// Maximum number of bindings of one name that are looked at.
+const MOST_BINDINGS: usize = 16;
+/// Nodes whose names hold inside of them alone.
+const BLOCKS: &[&str] = &[
+    "arrow_function",
+    "block",
+    "catch_clause",
+    "class_body",
+    "closure_expression",
+    "compilation_unit",
+    "constructor_body",
+    "constructor_declaration",
+    "declaration_list",
+    "enhanced_for_statement",
+    "for_in_statement",
+    "for_statement",
+    "foreach_statement",
+    "func_literal",
+    "function_declaration",
+    "function_expression",
+    "function_item",
+    "if_statement",
+    "lambda_expression",
+    "local_function_statement",
+    "method_declaration",
+    "method_definition",
+    "program",
+    "source_file",
+    "statement_block",
+    "switch_block_statement_group",
+    "try_with_resources_statement",
+    "using_statement",
 ];
 
 /// Nodes that stand for their last part as far as members are concerned: a pointer to a type, a type that may be null.
@@ -74,7 +109,13 @@ fn typing(language: Language) -> Typing {
 }
 
 /// Names that one scope binds.
-type Scope<'t> = BTreeMap<&'t str, Vec<BoundName<'t>>>;
+struct Scope<'t> {
+    bound: BTreeMap<&'t str, Vec<BoundName<'t>>>,
+    /// Names that are asked for their type, which may be another one below.
+    narrowed: BTreeSet<&'t str>,
+    /// Types by name, once asked for.
+    types: RefCell<BTreeMap<&'t str, Option<Node<'t>>>>,
+}
 
 /// Types of the variables of a file. Each scope is read once, whatever the number of variables.
 pub(super) struct Receivers<'t> {
@@ -91,32 +132,73 @@ impl<'t> Receivers<'t> {
 
     fn scope(&self, node: Node<'t>) -> Rc<Scope<'t>> {
         let mut scopes = self.scopes.borrow_mut();
-        let scope =
-            scopes.entry(node.id()).or_insert_with(|| Rc::new(bound_names(node, self.text, FUNCTIONS)));
+        let scope = scopes.entry(node.id()).or_insert_with(|| {
+            let is_checked = typing(self.language) == Typing::Checked;
+            Rc::new(Scope {
+                bound: bound_names(node, self.text, FUNCTIONS),
+                narrowed: if is_checked { BTreeSet::new() } else { narrowed(node, self.text) },
+                types: RefCell::default(),
+            })
+        });
         Rc::clone(scope)
     }
 
     /// Returns the node that names the type of a variable at a place, by the innermost function around the place that
     /// binds it, or by the file. Returns `None` where its bindings do not surely agree. `above` has the outer nodes first.
-    pub(super) fn type_of(&self, name: &str, above: &[Node<'t>]) -> Option<Node<'t>> {
-        let (language, text) = (self.language, self.text);
+    pub(super) fn type_of(&self, name: &'t str, above: &[Node<'t>]) -> Option<Node<'t>> {
         let functions = above.iter().rev().filter(|node| FUNCTIONS.contains(&node.word()));
         let mut scopes = functions.take(MOST_FUNCTIONS).chain(above.first());
-        let bound = scopes.find_map(|node| {
-            let scope = self.scope(*node);
-            let is_file = Some(node) == above.first();
-            let bound = scope.get(name).into_iter().flatten().filter(|each| {
-                (typing(language) != Typing::Checked || !is_assignment(each.binder))
-                    && !(is_file && is_local(each))
-            });
-            let types: Vec<Option<Node<'t>>> =
-                bound.map(|each| declared_type(language, text, each)).collect();
-            (!types.is_empty()).then_some(types)
+        let (scope, is_file) = scopes.find_map(|node| {
+            let (scope, is_file) = (self.scope(*node), Some(node) == above.first());
+            let is_bound =
+                scope.bound.get(name).is_some_and(|all| self.counted(all, is_file).next().is_some());
+            is_bound.then_some((scope, is_file))
         })?;
-        let found = (*bound.first()?)?;
-        let spelled = span(found).of(text);
-        let are_same = bound.iter().all(|each| each.is_some_and(|each| span(each).of(text) == spelled));
-        are_same.then_some(found)
+        let mut types = scope.types.borrow_mut();
+        let agreed = *types.entry(name).or_insert_with(|| self.agreed(&scope, name, is_file));
+        agreed.filter(|_| self.is_visible(&scope, name, above))
+    }
+
+    /// Returns whether a binding of a name holds at a place: it stands in a block around that, where blocks have names of
+    /// their own.
+    fn is_visible(&self, scope: &Scope<'t>, name: &str, above: &[Node<'t>]) -> bool {
+        if matches!(self.language, Language::Php | Language::Python) {
+            return true;
+        }
+        let bound = scope.bound.get(name).into_iter().flatten().take(MOST_BINDINGS);
+        let mut blocks = bound.filter_map(|bound| {
+            let mut around = bound.binder.parent();
+            while let Some(node) = around.filter(|node| !BLOCKS.contains(&node.word())) {
+                around = node.parent();
+            }
+            around
+        });
+        blocks.any(|block| above.contains(&block))
+    }
+
+    /// Returns the bindings that say what type a name has.
+    fn counted<'b>(
+        &self,
+        bound: &'b [BoundName<'t>],
+        is_file: bool,
+    ) -> impl Iterator<Item = &'b BoundName<'t>> {
+        let is_checked = typing(self.language) == Typing::Checked;
+        bound
+            .iter()
+            .filter(move |each| !(is_checked && is_assignment(each.binder) || is_file && is_local(each)))
+    }
+
+    /// Returns the type that all bindings of a name in a scope agree on.
+    fn agreed(&self, scope: &Scope<'t>, name: &str, is_file: bool) -> Option<Node<'t>> {
+        if scope.narrowed.contains(name) {
+            return None;
+        }
+        let mut types = self
+            .counted(scope.bound.get(name)?, is_file)
+            .map(|each| declared_type(self.language, self.text, each));
+        let found = types.next()??;
+        let spelled = span(found).of(self.text);
+        types.all(|each| each.is_some_and(|each| span(each).of(self.text) == spelled)).then_some(found)
     }
 }
 

@@ -84,9 +84,10 @@ fn of_typescript(text: &str, list: Node<'_>) -> Option<Signature> {
             ("required_parameter", _) => {
                 let name = span(pattern).of(text);
                 let declared = node.field("type").map(|declared| span(declared).of(text)).unwrap_or_default();
-                // An argument of such a type may be left out.
+                // An argument of such a type may be left out, and a parameter of types may stand for one.
                 let optional = node.field("value").is_some()
-                    || ["any", "unknown", "void"].iter().any(|word| declared.contains(word));
+                    || ["any", "unknown", "void"].iter().any(|word| declared.contains(word))
+                    || is_type_parameter(text, node, declared);
                 signature.parameters.push(parameter(name, optional, Passing::Position));
             }
             ("optional_parameter", _) => {
@@ -96,6 +97,21 @@ fn of_typescript(text: &str, list: Node<'_>) -> Option<Signature> {
         }
     }
     Some(signature)
+}
+
+/// Returns whether a declared type is a parameter of the function or the class around a node.
+fn is_type_parameter(text: &str, node: Node<'_>, declared: &str) -> bool {
+    let name = declared.trim_start_matches(':').trim();
+    let mut around = node.parent();
+    while let Some(outer) = around {
+        let parameters = outer.field("type_parameters").map(parts).unwrap_or_default();
+        let mut names = parameters.into_iter().filter_map(|parameter| parameter.field("name"));
+        if names.any(|own| span(own).of(text) == name) {
+            return true;
+        }
+        around = outer.parent();
+    }
+    false
 }
 
 fn of_go(text: &str, list: Node<'_>) -> Option<Signature> {

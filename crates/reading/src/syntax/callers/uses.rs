@@ -25,6 +25,18 @@ const LONGEST_CHAIN: usize = 16;
 /// Deeper names are not looked at.
 const MAX_DEPTH: usize = 1_000;
 
+/// Words of a test that puts other objects in the place of real ones.
+const REPLACED: &[&str] = &[
+    "jest.doMock",
+    "jest.mock",
+    "mock.module",
+    "mock.patch",
+    "mocker.patch",
+    "monkeypatch",
+    "vi.doMock",
+    "vi.mock",
+];
+
 /// A use of a name.
 pub(crate) struct Used {
     /// `None` for the file's own package.
@@ -61,6 +73,7 @@ pub(crate) fn uses(
         tree,
         bound: OnceCell::new(),
         assigned: OnceCell::new(),
+        is_replaced: OnceCell::new(),
         receivers: Receivers::new(language, text),
         bindings: by_local,
         has_dot_import: outline.imports.iter().any(|import| import.star),
@@ -138,6 +151,8 @@ struct Reader<'t, 'b> {
     bound: OnceCell<BTreeSet<&'t str>>,
     /// Members that the file assigns to, with the variable, once one is asked for.
     assigned: OnceCell<BTreeSet<&'t str>>,
+    /// Set where the file puts other objects in the place of real ones, once asked.
+    is_replaced: OnceCell<bool>,
     receivers: Receivers<'t>,
     bindings: BTreeMap<&'b str, Vec<&'b Binding>>,
     has_dot_import: bool,
@@ -181,7 +196,8 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn used(&self, name: Node<'t>, above: &[Node<'t>]) -> Option<Used> {
-        if above.len() > MAX_DEPTH {
+        // What stands under a condition of a preprocessor may be no code.
+        if above.len() > MAX_DEPTH || above.iter().any(|node| node.word().starts_with("preproc_")) {
             return None;
         }
         let chain = self.chain(name, above)?;
@@ -253,17 +269,18 @@ impl<'t> Reader<'t, '_> {
         Some(Resolved { is_imported: false, is_of_object: true, ..resolved })
     }
 
-    /// Returns whether a file gives a variable a member of its own.
+    /// Returns whether a file gives a variable a member of its own, or classes other ones than they have.
     fn is_assigned(&self, variable: &str, member: &str) -> bool {
         let is_dynamic = !matches!(
             self.language,
             Language::CSharp | Language::Go | Language::Java | Language::Php | Language::Rust
         );
         is_dynamic
-            && self
-                .assigned
-                .get_or_init(|| assigned(self.text))
-                .contains(format!("{variable}.{member}").as_str())
+            && (*self.is_replaced.get_or_init(|| REPLACED.iter().any(|words| self.text.contains(words)))
+                || self
+                    .assigned
+                    .get_or_init(|| assigned(self.text))
+                    .contains(format!("{variable}.{member}").as_str()))
     }
 
     fn resolve_path(&self, chain: &Chain<'t, '_>) -> Option<Resolved> {
@@ -438,8 +455,17 @@ impl<'t> Reader<'t, '_> {
 
     /// Returns whether a use is meant to fail, or only happens where the name is there.
     fn is_weak(&self, chain: &Chain<'t, '_>) -> bool {
-        const TRIES: &[&str] =
-            &["raises", "Raises", "throws", "Throws", "toThrow", "rejects", "suppress", "catch_unwind"];
+        const TRIES: &[&str] = &[
+            "raises",
+            "Raises",
+            "throws",
+            "Throws",
+            "toThrow",
+            "rejects",
+            "suppress",
+            "catch_unwind",
+            "expectError",
+        ];
         let whole = chain.whole;
         let own = span(whole).of(self.text);
         let line_start = self.text[..whole.start_byte()].rfind('\n').map_or(0, |at| at + 1);
