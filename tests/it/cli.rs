@@ -87,8 +87,8 @@ fn a_failure_of_a_command_that_prints_json_is_json() {
     assert!(drift.exit > 1 && drift.json()["runs"].is_array(), "{}", drift.text());
 }
 
-/// `line:column` of the finding of a rule in each output that has places.
-fn places(repo: &Repo, rule: &str) -> Vec<(&'static str, String)> {
+/// `line:column` of the finding of a rule in `a.py`, as `head` has it, in each output that has places.
+fn places(repo: &Repo, head: &str, rule: &str) -> Vec<(&'static str, String)> {
     let path = |format: &str| repo.beside(format);
     let judge = formats().into_iter().fold(repo.judge(), |judge, format| {
         judge.arg("--format").arg(format!("{format}={}", path(format).display()))
@@ -120,6 +120,22 @@ fn places(repo: &Repo, rule: &str) -> Vec<(&'static str, String)> {
                     |name: &str| line.split([',', ' ', ':']).find_map(|part| part.strip_prefix(name));
                 format!("{}:{}", number("line=").unwrap(), number("col=").unwrap())
             }
+            "rdjson" => {
+                let document = json();
+                let mut all = document["diagnostics"].as_array().unwrap().iter();
+                let found = all.find(|each| each["code"]["value"] == rule).unwrap();
+                let start = &found["location"]["range"]["start"];
+                let (line, column) = (start["line"].as_u64().unwrap(), start["column"].as_u64().unwrap());
+                let text = head.lines().nth(line as usize - 1).unwrap();
+                // Its columns count bytes.
+                format!("{line}:{}", text[..column as usize - 1].chars().count() + 1)
+            }
+            "gitlab" => {
+                let issues = json();
+                let mut all = issues.as_array().unwrap().iter();
+                let found = all.find(|each| each["check_name"] == rule).unwrap();
+                found["location"]["lines"]["begin"].to_string()
+            }
             // Any other format has the place as text.
             _ => {
                 let after = text.find(rule).map(|at| &text[at..]).unwrap();
@@ -146,8 +162,10 @@ fn every_output_has_the_line_and_the_column_that_an_editor_opens() {
         let head = format!("import requests\n{opening}{line}");
         let repo = change(&[("a.py", "import requests\n")], &[("a.py", &head)]);
         let column = line.split("verify").next().unwrap().chars().count() + 1;
-        for (format, place) in places(&repo, rule) {
-            assert_eq!(place, format!("3:{column}"), "{format} {before:?}");
+        for (format, place) in places(&repo, &head, rule) {
+            // GitLab has lines alone.
+            let expected = if format == "gitlab" { "3".to_owned() } else { format!("3:{column}") };
+            assert_eq!(place, expected, "{format} {before:?}");
         }
     }
 }

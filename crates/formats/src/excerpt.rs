@@ -71,6 +71,21 @@ pub(crate) fn excerpt(
     window(lines, finding, on_base, context)
 }
 
+/// Returns columns of a finding's first line at head in bytes from 1, as the run recorded the line.
+pub(crate) fn byte_columns(
+    report: &Report<'_>,
+    files: &Files<'_>,
+    finding: &Finding,
+    (start, end): (u64, u64),
+) -> Option<(u64, u64)> {
+    let file = files.get(finding)?;
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text: report.texts.get(&file.path)?, included: &included };
+    let mut lines = hunk_lines(find_hunk(&packet, finding.start_line, false)?);
+    let line = lines.find(|line| line.new == Some(finding.start_line))?.text;
+    Some((byte_at(line, start)? as u64 + 1, byte_at(line, end)? as u64 + 1))
+}
+
 /// Line of a hunk with its numbers at the base and at head.
 struct HunkLine<'a> {
     kind: LineKind,

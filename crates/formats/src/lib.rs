@@ -4,10 +4,12 @@ pub mod answers;
 pub mod check_run;
 mod common;
 pub mod contract;
+mod diagnostics;
 mod doubt;
 mod excerpt;
 mod gaps;
 mod github;
+mod gitlab;
 pub mod html;
 mod json;
 mod junit;
@@ -15,6 +17,7 @@ pub mod ledger;
 mod markdown;
 pub mod observer_notes;
 pub mod page;
+mod rdjson;
 pub mod rubric_draft;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -31,10 +34,12 @@ use contract::Format;
 /// Every format, by id.
 pub static ALL: &[&dyn Format] = &[
     &github::Github,
+    &gitlab::Gitlab,
     &html::Html,
     &json::Json,
     &junit::Junit,
     &markdown::Markdown,
+    &rdjson::Rdjson,
     &sarif::Sarif,
     &terminal::Terminal,
 ];

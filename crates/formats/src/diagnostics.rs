@@ -1,0 +1,79 @@
+//! Findings as other programs list them: one place at head, a level and a message each.
+
+use std::collections::BTreeMap;
+
+use crate::common::{Files, findings, reason, verdict_word};
+use crate::contract::Report;
+use crate::excerpt::byte_columns;
+use crate::why::message;
+use qa_contracts::v1::{Conclusion, Finding, Severity};
+use qa_core::escape::visible;
+
+/// Rule of the entry that says why a change does not pass without a finding that blocks.
+const VERDICT: &str = "qa-skill/verdict";
+
+/// A finding, or the verdict where no finding explains it.
+pub(crate) struct Diagnostic {
+    pub(crate) rule: String,
+    /// Different for each diagnostic of a report; the same for a finding that only moves.
+    pub(crate) fingerprint: String,
+    pub(crate) path: String,
+    pub(crate) lines: (u64, u64),
+    /// The first column and the one after the last, in bytes from 1, where they are known and inside one line.
+    pub(crate) columns: Option<(u64, u64)>,
+    pub(crate) blocks: bool,
+    pub(crate) severity: Severity,
+    pub(crate) message: String,
+}
+
+/// Returns the findings of a report that are not waived, blocking ones first. A program that reads nothing else is told of
+/// a change that was not judged as well: the exit code may be lost in a pipe.
+pub(crate) fn diagnostics(report: &Report<'_>) -> Vec<Diagnostic> {
+    let files = Files::new(report);
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let open = findings(report).into_iter().filter(|finding| finding.waiver.is_none());
+    let mut all: Vec<Diagnostic> = open
+        .map(|finding| {
+            let number = numbers.entry(finding.finding_id.as_str()).or_insert(0);
+            *number += 1;
+            of_finding(report, &files, finding, *number)
+        })
+        .collect();
+    let is_explained = all.iter().any(|diagnostic| diagnostic.blocks);
+    if report.result.final_verdict.conclusion != Conclusion::Pass && !is_explained {
+        all.insert(0, of_verdict(report));
+    }
+    all
+}
+
+fn of_finding<'a>(report: &Report<'a>, files: &Files<'a>, finding: &'a Finding, number: usize) -> Diagnostic {
+    let anchor = files.anchor(finding);
+    let columns = anchor.columns.and_then(|columns| byte_columns(report, files, finding, columns));
+    Diagnostic {
+        rule: visible(&finding.rule_id),
+        fingerprint: format!("{}:{number}", finding.finding_id.as_str()),
+        path: visible(&anchor.path.to_text()),
+        lines: (anchor.start_line, anchor.end_line),
+        columns,
+        blocks: finding.blocking,
+        severity: finding.severity,
+        message: message(finding),
+    }
+}
+
+fn of_verdict(report: &Report<'_>) -> Diagnostic {
+    let conclusion = report.result.final_verdict.conclusion;
+    let first = report.change_set.files.first();
+    let hunk = first.and_then(|file| file.hunks.first());
+    let line = hunk.map_or(1, |hunk| hunk.new_start.max(1));
+    Diagnostic {
+        rule: VERDICT.to_owned(),
+        fingerprint: format!("{VERDICT}:{}", conclusion.as_str()),
+        path: first.map_or_else(|| ".".to_owned(), |file| visible(&file.path.to_text())),
+        lines: (line, line),
+        columns: None,
+        blocks: true,
+        severity: Severity::High,
+        message: format!("{}: {}", verdict_word(conclusion), reason(report)),
+    }
+}
