@@ -4,7 +4,7 @@ mod cost;
 mod report;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +26,7 @@ use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Progress};
 
 /// Maximum of `--last`, which bounds the time.
-const MOST_CHANGES: u64 = 100_000;
+pub(crate) const MOST_CHANGES: u64 = 100_000;
 
 #[derive(Args)]
 pub(crate) struct CalibrateArgs {
@@ -66,7 +66,7 @@ enum Format {
 /// Judges the merged changes and prints the cost of the policy.
 pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) -> Result<(), Failure> {
     let progress = TerminalProgress::new(arguments.quiet);
-    let calibration = calibration(arguments, cancellation, &progress);
+    let calibration = back_test(&arguments.back_test(), cancellation, &progress);
     progress.clear();
     let calibration = calibration?;
     let document = match arguments.format {
@@ -80,6 +80,34 @@ pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) 
     console::write_stdout(&document)
 }
 
+/// Merged changes to judge, and the policy to judge them by.
+pub(crate) struct BackTest<'a> {
+    pub(crate) repository: &'a Path,
+    /// Name of the newest change.
+    pub(crate) head: &'a str,
+    /// Number of changes.
+    pub(crate) last: u64,
+    /// A policy file that is not committed, instead of the policy of the newest change.
+    pub(crate) file: Option<&'a Path>,
+    /// The rule strengths to start from, instead of those of the policy.
+    pub(crate) preset: Option<Preset>,
+    /// Number of threads; as many as the machine has without it.
+    pub(crate) jobs: Option<u64>,
+}
+
+impl CalibrateArgs {
+    fn back_test(&self) -> BackTest<'_> {
+        BackTest {
+            repository: &self.repo,
+            head: &self.head,
+            last: self.last,
+            file: self.file.as_deref(),
+            preset: self.preset,
+            jobs: self.jobs,
+        }
+    }
+}
+
 /// Policy and registry that every change is judged by.
 struct Bench<'a> {
     request: &'a Request,
@@ -88,14 +116,15 @@ struct Bench<'a> {
     cancellation: &'a Cancellation,
 }
 
-fn calibration(
-    arguments: &CalibrateArgs,
+/// Judges merged changes by a policy without its gates and reviews, and returns what it would have cost.
+pub(crate) fn back_test(
+    test: &BackTest<'_>,
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Calibration, Failure> {
-    let request = request(arguments);
+    let request = request(test);
     let repository = OpenRepository::discover(&request.repository)?;
-    let count = usize::try_from(arguments.last).unwrap_or(usize::MAX);
+    let count = usize::try_from(test.last).unwrap_or(usize::MAX);
     let merged = repository.merged(&request.head, count)?;
     let Some(newest) = merged.first() else {
         let message = "the history has no commit with a parent, so there is no change to judge";
@@ -103,11 +132,11 @@ fn calibration(
     };
     let registry = qa_lenses::registry();
     let objects = GitObjects::new(&repository)?;
-    let (mut in_force, source) = in_force(arguments, &request, &objects, newest, &registry)?;
+    let (mut in_force, source) = in_force(test, &request, &objects, newest, &registry)?;
     let preset = in_force.policy.preset;
     in_force.policy.disable_gates_and_reviews();
     // Changes are judged side by side, so each has one thread.
-    let workers = match arguments.jobs {
+    let workers = match test.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(1),
         None => std::thread::available_parallelism().map(usize::from).unwrap_or(1),
     };
@@ -183,13 +212,13 @@ impl Progress for Silent {
     fn step(&self, _: &'static str, _: usize, _: usize) {}
 }
 
-fn request(arguments: &CalibrateArgs) -> Request {
+fn request(test: &BackTest<'_>) -> Request {
     Request {
-        repository: arguments.repo.clone(),
+        repository: test.repository.to_owned(),
         base: None,
-        head: arguments.head.clone(),
+        head: test.head.to_owned(),
         test_merge: None,
-        overrides: Overrides { preset: arguments.preset, ..Overrides::default() },
+        overrides: Overrides { preset: test.preset, ..Overrides::default() },
         artifact_root: None,
         refresh: false,
         head_trust: HeadTrust::Own,
@@ -204,7 +233,7 @@ fn request(arguments: &CalibrateArgs) -> Request {
 
 /// Returns the policy and its source for display: that of the newest change, which judges the next one, or that of a file.
 fn in_force(
-    arguments: &CalibrateArgs,
+    test: &BackTest<'_>,
     request: &Request,
     objects: &GitObjects,
     newest: &Merged,
@@ -215,7 +244,7 @@ fn in_force(
     let mut in_force = read_policy(objects, resolved.sides(), &request.overrides, registry)?;
     // Only runs preview the policy of head.
     in_force.texts.head_policy = None;
-    let Some(path) = &arguments.file else {
+    let Some(path) = test.file else {
         let source =
             if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
         return Ok((in_force, format!("{source} at {}", resolved.head.short())));

@@ -2,10 +2,14 @@
 //! the files and asks the API.
 
 mod gate;
+mod inventory;
+mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::gate::{Gate, PULL_REQUEST_EVENTS};
+pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKind, take_inventory};
+pub use self::uses::{ActionPin, WorkflowUse, owners_of, workflow_use};
 use qa_contracts::v1::Preset;
 use qa_core::policy::Policy;
 use qa_reading::codeowners::CodeOwners;
