@@ -79,6 +79,9 @@ enum Command {
     Route(super::route_command::RouteArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(ExplainArgs),
+    /// Set the gate up: measure presets on the history, and write the workflows and the policy after asking
+    #[command(after_help = super::init::EXAMPLES)]
+    Init(super::init::InitArgs),
     /// Show how often each rule would have blocked the changes merged last
     Calibrate(CalibrateArgs),
     /// Check the policy in force and show the origin of each setting
@@ -361,9 +364,11 @@ pub fn main_with(
 /// configuration includes.
 fn deadline(command: &Command) -> Duration {
     match command {
-        Command::Calibrate(_) | Command::DriftCheck(_) | Command::Record(_) | Command::Verify(_) => {
-            LONG_DEADLINE
-        }
+        Command::Calibrate(_)
+        | Command::DriftCheck(_)
+        | Command::Init(_)
+        | Command::Record(_)
+        | Command::Verify(_) => LONG_DEADLINE,
         #[cfg(feature = "dev-faults")]
         Command::Rehearse(_) => LONG_DEADLINE,
         #[cfg(target_os = "linux")]
@@ -442,6 +447,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         }
         Command::Explain(arguments) => explain::print(&arguments.subject, arguments.out.as_deref()),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
+        Command::Init(arguments) => super::init::init(&arguments, cancellation),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
             let request = arguments.base.into_request("HEAD".to_owned());
@@ -575,7 +581,7 @@ mod tests {
         {
             assert_eq!(minutes(&format!("qa-skill {command}")), 20, "{command}");
         }
-        for command in ["drift-check", "calibrate", "verify ."] {
+        for command in ["drift-check", "calibrate", "init", "verify ."] {
             assert_eq!(minutes(&format!("qa-skill {command}")), 240, "{command}");
         }
     }

@@ -39,6 +39,9 @@ impl Exit {
         let special = [
             (Code::PolicyInvalid, Self::Usage),
             (Code::InputInvalid, Self::Usage),
+            (Code::InitActionUnknown, Self::Usage),
+            (Code::InitFileNotOurs, Self::Usage),
+            (Code::InitNotConfirmed, Self::Usage),
             (Code::DeterminismDriftDetected, Self::Drift),
             (Code::ExpectationUnmet, Self::Drift),
             (Code::EngineChanged, Self::Drift),

@@ -25,6 +25,7 @@ mod exit;
 mod explain;
 mod feature_update;
 mod finished;
+mod init;
 mod input_document;
 mod inputs;
 mod judged_run;

@@ -54,6 +54,7 @@ mod gates_story;
 mod gates_tools;
 mod git;
 mod hostile;
+mod init;
 mod injections;
 mod inputs;
 mod landing;

@@ -128,6 +128,29 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
     }
 }
 
+#[test]
+fn the_workflows_that_init_writes_are_those_of_the_documentation() {
+    let scratch = Scratch::new();
+    let pin = format!("acme/qa-skill@{}", "1".repeat(40));
+    let output = run_bash(&scratch.checkout(), &format!("qa-skill init --yes --uses {pin}"));
+    assert!(output.status.success(), "{output:#?}");
+    for (page, info, file) in
+        [("README.md", "yaml", "qa-skill.yml"), ("docs/action.md", "yaml drift", "qa-skill-nightly.yml")]
+    {
+        let written = scratch.checkout().join(".github/workflows").join(file);
+        let written = std::fs::read_to_string(written).expect("init wrote the workflow");
+        let (_, written) = written.split_once('\n').expect("the first line says who wrote it");
+        let documented = block(page, info).lines().fold(String::new(), |text, line| {
+            let line = match line.split_once("OWNER/qa-skill@COMMIT") {
+                Some((before, _)) => format!("{before}{pin}"),
+                None => line.to_owned(),
+            };
+            text + &line + "\n"
+        });
+        assert_eq!(written, documented, "{page}");
+    }
+}
+
 /// Compares the documented job that signs with the one of this repository.
 #[test]
 fn statements_of_this_repository_are_signed_as_the_documentation_says() {

@@ -131,6 +131,9 @@ codes! {
         GateScopeIncomplete = "GATE_SCOPE_INCOMPLETE", UserRecoverable, "a gate's tool is for a changed file, and no report of the gate shows that it looked at it; let the tool look at the whole project, or exempt such files with `except` under the gate in the policy of the base";
         GateToolMissing = "GATE_TOOL_MISSING", UserRecoverable, "a gate's tool is not there or cannot be started where commands run; install it below /usr, or name the directory it was installed in under [[execution.toolchains]]";
         HeadSuperseded = "HEAD_SUPERSEDED", Transient, "a newer commit was pushed meanwhile and is judged by a run of its own; nothing was published for this one";
+        InitActionUnknown = "INIT_ACTION_UNKNOWN", UserRecoverable, "pass --uses OWNER/qa-skill@COMMIT with the 40 digits of a release's commit, which `git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z` prints";
+        InitFileNotOurs = "INIT_FILE_NOT_OURS", UserRecoverable, "a file that init would write is there and is not its own; rename or remove it, or pass --force to replace it, and nothing was written";
+        InitNotConfirmed = "INIT_NOT_CONFIRMED", UserRecoverable, "nothing was written: init asks before it writes, and there is no terminal to ask on; pass --yes to write the files of the plan, or --dry-run to print it alone";
         InputInvalid = "INPUT_INVALID", UserRecoverable, "an input or variable of the step has a value it cannot have; correct it in the workflow";
         InternalError = "INTERNAL_ERROR", Terminal, "this is a defect in qa-skill; please report it with the trace";
         LandingConflict = "LANDING_CONFLICT", Notice, "base and head conflict, so head cannot be merged as it is; the commit that resolves the conflict is judged when it is pushed";

@@ -13,6 +13,7 @@ mod hold;
 pub(crate) mod hub;
 pub(crate) mod injections;
 pub(crate) mod kept;
+pub(crate) mod kinds;
 pub(crate) mod origin;
 pub(crate) mod parts;
 pub(crate) mod prism;

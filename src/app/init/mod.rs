@@ -1,0 +1,271 @@
+//! `qa-skill init`: looks at a repository, measures presets on its history, and writes workflows and policy after asking.
+
+mod files;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod preset;
+mod report;
+mod texts;
+
+use std::io::{BufRead, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use self::plan::{Checkout, PlanError, Wishes};
+use self::report::Measured;
+use super::calibrate::{BackTest, MOST_CHANGES, back_test};
+use super::console;
+use super::exit::{Exit, Failure};
+use super::progress::TerminalProgress;
+use crate::git::{GitObjects, OpenRepository};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::Preset;
+use qa_core::escape::visible;
+use qa_core::masking::sanitize_cut;
+use qa_core::policy::POLICY_PATH;
+use qa_run::ports::{Cancellation, Progress};
+use qa_run::setup::{ActionPin, take_inventory};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  qa-skill init --uses OWNER/qa-skill@COMMIT               show the plan and ask
+  qa-skill init --uses OWNER/qa-skill@COMMIT --dry-run     show the plan
+  qa-skill init --yes --preset default                     write without asking; the action is that of the workflow here
+
+Proposes guarded if it would have stopped at most 2 % of the measured changes, else default up to 5 %, else advisory;
+default where fewer than 20 changes were judged. A policy that is there keeps its settings, and is never weakened.";
+
+/// Refs of the default branch, the first that names a commit counts, with the names to show.
+const DEFAULT_BRANCHES: [(&str, &str); 6] = [
+    ("refs/remotes/origin/HEAD", "origin/HEAD"),
+    ("refs/remotes/origin/main", "origin/main"),
+    ("refs/remotes/origin/master", "origin/master"),
+    ("refs/heads/main", "main"),
+    ("refs/heads/master", "master"),
+    ("HEAD", "HEAD"),
+];
+
+#[derive(Args)]
+pub(crate) struct InitArgs {
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The action and the full id of a release's commit; by default those of a workflow that is there
+    #[arg(long, value_name = "OWNER/qa-skill@COMMIT")]
+    uses: Option<String>,
+    /// The preset to write, instead of the proposed one
+    #[arg(long, value_parser = super::option_values::word_parser::<Preset>())]
+    preset: Option<Preset>,
+    /// The newest change that presets are measured on: a branch, tag or commit; by default origin/HEAD, origin/main,
+    /// origin/master, main, master or HEAD
+    #[arg(long, value_name = "REV")]
+    head: Option<String>,
+    /// Number of merged changes that presets are measured on, at most
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
+    last: u64,
+    /// An owner of the policy and the workflows, which CODEOWNERS gets lines for: @user, @org/team or a mail address;
+    /// repeatable
+    #[arg(long, value_name = "OWNER")]
+    codeowners: Vec<String>,
+    /// Write no workflow that replays stored verdicts each night
+    #[arg(long)]
+    no_nightly: bool,
+    /// Write the files without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Print the plan and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace workflows of the same names that init did not write
+    #[arg(long)]
+    force: bool,
+    /// Number of worker threads; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: Option<u64>,
+    /// Hide the progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Shows the plan, asks, and writes the files.
+pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    let action = parse_uses(arguments)?;
+    check_owners(&arguments.codeowners)?;
+    let repository = OpenRepository::discover(&arguments.repo)?;
+    let root = repository.root.clone();
+    if std::fs::symlink_metadata(root.join(".git")).is_err() {
+        let shown = sanitize_cut(&root.display().to_string(), 300);
+        let message = format!("{shown} is a bare repository, which has no checkout to write files to");
+        return Err(Failure::usage(message, "run init in a clone of it"));
+    }
+    let commit = repository.checked_out()?.head;
+    let checkout = files::read_checkout(&root)?;
+    // Everything else may take minutes, which are spent for nothing if files are to be written at once and cannot be.
+    if arguments.yes && action.is_none() && checkout.action().is_none() {
+        return Err(plan_failure(&PlanError::ActionUnknown));
+    }
+    let objects = GitObjects::new(&repository)?;
+    let inventory = take_inventory(&objects, &commit, cancellation)?;
+    let progress = TerminalProgress::new(arguments.quiet);
+    let measured = measure(arguments, &repository, &checkout, cancellation, &progress);
+    progress.clear();
+    let measured = measured?;
+    let shown = report::found(&inventory, commit.short()) + &report::measured(&measured);
+    console::write_stdout(shown.as_bytes())?;
+    let wishes = Wishes {
+        action,
+        preset: arguments.preset,
+        proposed: measured.proposed,
+        numbers: &measured.numbers(),
+        owners: &arguments.codeowners,
+        nightly: !arguments.no_nightly,
+        force: arguments.force,
+    };
+    let plan = plan::plan(&checkout, &wishes, &qa_lenses::registry());
+    let plan = plan.map_err(|error| plan_failure(&error))?;
+    console::write_stdout(report::planned(&plan, &measured).as_bytes())?;
+    let texts: Vec<(&str, &str)> =
+        plan.files.iter().filter_map(|file| Some((file.path.as_str(), file.text()?))).collect();
+    if texts.is_empty() {
+        return console::write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
+    }
+    if !is_confirmed(arguments, texts.len())? {
+        return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
+    }
+    for (path, text) in &texts {
+        cancellation.check()?;
+        files::write_file(&root, path, text)?;
+    }
+    console::write_stdout(report::next_steps(texts.len(), &inventory).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Returns whether the files may be written. On a terminal the person is asked.
+fn is_confirmed(arguments: &InitArgs, count: usize) -> Result<bool, Failure> {
+    if arguments.yes {
+        return Ok(true);
+    }
+    if arguments.dry_run {
+        return Ok(false);
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::with_code(
+            Code::InitNotConfirmed,
+            "failed to ask: standard input is not a terminal",
+        ));
+    }
+    console::write_stderr(&format!("\n{}", report::question(count)));
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    read.map_err(|error| Failure::usage(format!("failed to read the answer: {error}"), ""))?;
+    Ok(is_yes(&answer))
+}
+
+fn is_yes(answer: &str) -> bool {
+    ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str())
+}
+
+fn parse_uses(arguments: &InitArgs) -> Result<Option<ActionPin>, Failure> {
+    let Some(text) = &arguments.uses else { return Ok(None) };
+    ActionPin::parse(text).map(Some).map_err(|reason| {
+        let shown = sanitize_cut(text, 200);
+        Failure::with_code(Code::InitActionUnknown, format!("`--uses {shown}` names no commit: {reason}"))
+    })
+}
+
+fn check_owners(owners: &[String]) -> Result<(), Failure> {
+    match owners.iter().find(|owner| !texts::is_owner(owner)) {
+        Some(owner) => Err(Failure::usage(
+            format!("`{}` is no owner", sanitize_cut(owner, 100)),
+            "pass --codeowners with @user, @organisation/team or a mail address",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn plan_failure(error: &PlanError) -> Failure {
+    let message = format!("failed to plan the files: {error}");
+    let failure = match error.code() {
+        Some(code) => Failure::with_code(code, message),
+        None => Failure::usage(message, ""),
+    };
+    Failure { hint: error.hint().to_owned(), ..failure }
+}
+
+/// Judges the newest changes of the default branch by the presets that block.
+fn measure(
+    arguments: &InitArgs,
+    repository: &OpenRepository,
+    checkout: &Checkout,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Measured, Failure> {
+    let branch = history(arguments, repository)?;
+    let mut measured = Measured {
+        branch: branch.shown,
+        is_default_branch: branch.is_default,
+        costs: Vec::new(),
+        asked: arguments.last,
+        is_shallow: repository.is_shallow(),
+        proposed: Preset::Default,
+    };
+    if repository.merged(&branch.name, 1)?.is_empty() {
+        return Ok(measured);
+    }
+    let policy = checkout.policy.as_ref().map(|_| repository.root.join(POLICY_PATH));
+    for preset in [Preset::Default, Preset::Guarded] {
+        let test = BackTest {
+            repository: &repository.root,
+            head: &branch.name,
+            last: arguments.last,
+            file: policy.as_deref(),
+            preset: Some(preset),
+            jobs: arguments.jobs,
+        };
+        measured.costs.push(back_test(&test, cancellation, progress)?);
+    }
+    measured.proposed = preset::propose(&measured.costs);
+    Ok(measured)
+}
+
+/// Name of a branch for lookups, and for people.
+struct Branch {
+    name: String,
+    shown: String,
+    is_default: bool,
+}
+
+fn history(arguments: &InitArgs, repository: &OpenRepository) -> Result<Branch, Failure> {
+    if let Some(name) = &arguments.head {
+        return Ok(Branch { name: name.clone(), shown: visible(name), is_default: false });
+    }
+    for (name, shown) in DEFAULT_BRANCHES {
+        if repository.commit_named(name)?.is_some() {
+            return Ok(Branch { name: name.to_owned(), shown: shown.to_owned(), is_default: name != "HEAD" });
+        }
+    }
+    Ok(Branch { name: "HEAD".to_owned(), shown: "HEAD".to_owned(), is_default: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        for (answer, expected) in
+            [("y\n", true), (" YES \n", true), ("", false), ("\n", false), ("n\n", false), ("yep\n", false)]
+        {
+            assert_eq!(is_yes(answer), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_states_the_rule_of_the_proposal() {
+        let words = |text: &str| text.replace('\n', " ");
+        let rule =
+            preset::RULE.split(';').next().unwrap().replace("of the changes", "of the measured changes");
+        assert!(words(EXAMPLES).contains(&rule), "{rule}");
+    }
+}

@@ -1,0 +1,296 @@
+//! Decides what becomes of each file: new, updated, unchanged, or left to its owner. Pure.
+
+use super::texts::{self, WorkflowKind};
+use qa_contracts::codes::Code;
+use qa_contracts::v1::{Preset, Registry, Strength};
+use qa_core::masking::sanitize_cut;
+use qa_core::policy::weakening::weakened;
+use qa_core::policy::{Overrides, POLICY_PATH, PolicyError};
+use qa_run::inputs::effective_policy;
+use qa_run::setup::{ActionPin, CODEOWNERS, WorkflowUse, workflow_use};
+
+/// A file of the checkout, by its path from the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct WorkingFile {
+    pub(super) path: String,
+    /// None for one that is not UTF-8 or too large.
+    pub(super) text: Option<String>,
+}
+
+/// Files of the checkout that the plan depends on, committed or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Checkout {
+    /// Sorted by path.
+    pub(super) workflows: Vec<WorkingFile>,
+    pub(super) policy: Option<WorkingFile>,
+    /// The file that GitHub reads.
+    pub(super) codeowners: Option<WorkingFile>,
+}
+
+/// Choices of the person, and the proposal.
+pub(super) struct Wishes<'a> {
+    /// The commit of the action that was named.
+    pub(super) action: Option<ActionPin>,
+    /// The preset that was named.
+    pub(super) preset: Option<Preset>,
+    pub(super) proposed: Preset,
+    /// Numbers behind the preset, as one line.
+    pub(super) numbers: &'a str,
+    pub(super) owners: &'a [String],
+    pub(super) nightly: bool,
+    pub(super) force: bool,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    Create {
+        text: String,
+    },
+    Update {
+        old: String,
+        text: String,
+    },
+    Unchanged,
+    /// Not written, for a reason.
+    Leave {
+        reason: String,
+    },
+}
+
+/// A file with what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PlannedFile {
+    pub(super) path: String,
+    pub(super) step: Step,
+}
+
+impl PlannedFile {
+    /// Returns the text to write.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.step {
+            Step::Create { text } | Step::Update { text, .. } => Some(text),
+            Step::Unchanged | Step::Leave { .. } => None,
+        }
+    }
+}
+
+/// Files to write, and the preset of the policy once they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) files: Vec<PlannedFile>,
+    pub(super) preset: Preset,
+}
+
+/// Reason why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum PlanError {
+    #[error("the commit of the action is not known: there is no `--uses`, and no workflow here names one")]
+    ActionUnknown,
+    #[error("{0} is there already, and init did not write it")]
+    NotOurs(String),
+    #[error("{0} is not UTF-8, or has more than 1 MiB")]
+    Unreadable(String),
+    #[error("{POLICY_PATH} cannot be read: {0}")]
+    Policy(#[from] PolicyError),
+    #[error("preset `{preset}` would weaken {POLICY_PATH}: {settings}")]
+    Weakens { preset: &'static str, settings: String },
+    #[error("{POLICY_PATH} sets its preset in a way that init does not edit")]
+    Unedited,
+}
+
+impl PlanError {
+    /// Returns the stable code; none for a wrong command line.
+    pub(super) fn code(&self) -> Option<Code> {
+        match self {
+            Self::ActionUnknown => Some(Code::InitActionUnknown),
+            Self::NotOurs(_) | Self::Unreadable(_) => Some(Code::InitFileNotOurs),
+            Self::Policy(_) => Some(Code::PolicyInvalid),
+            Self::Weakens { .. } | Self::Unedited => None,
+        }
+    }
+
+    /// Returns the way out.
+    pub(super) fn hint(&self) -> &'static str {
+        match self {
+            Self::ActionUnknown => Code::InitActionUnknown.hint(),
+            Self::NotOurs(_) => Code::InitFileNotOurs.hint(),
+            Self::Unreadable(_) => "correct or remove the file, and run init again",
+            Self::Policy(_) => "correct the named line; docs/policy.example.toml has every setting",
+            Self::Weakens { .. } => {
+                "leave out --preset, or edit the file in a pull request of its own, where its owners see it"
+            }
+            Self::Unedited => "leave out --preset, and edit the file by hand",
+        }
+    }
+}
+
+impl Checkout {
+    /// Returns the commit of the action that a workflow names: that of the gate before others.
+    pub(super) fn action(&self) -> Option<ActionPin> {
+        let gate = self.workflow(WorkflowKind::Gate.path());
+        let files = gate.into_iter().chain(&self.workflows);
+        files.filter_map(|file| workflow_use(file.text.as_deref()?).action).next()
+    }
+
+    fn workflow(&self, path: &str) -> Option<&WorkingFile> {
+        self.workflows.iter().find(|file| file.path == path)
+    }
+
+    /// Returns the path of a workflow other than this one with that use.
+    fn other_with(&self, path: &str, has: fn(&WorkflowUse) -> bool) -> Option<&str> {
+        let others = self.workflows.iter().filter(|file| file.path != path);
+        let mut using =
+            others.filter(|file| file.text.as_deref().is_some_and(|text| has(&workflow_use(text))));
+        using.next().map(|file| file.path.as_str())
+    }
+}
+
+/// Plans the files of a repository.
+pub(super) fn plan(checkout: &Checkout, wishes: &Wishes<'_>, registry: &Registry) -> Result<Plan, PlanError> {
+    let action = wishes.action.clone().or_else(|| checkout.action());
+    let mut files = vec![plan_workflow(WorkflowKind::Gate, checkout, action.as_ref(), wishes.force)?];
+    if wishes.nightly || checkout.workflow(WorkflowKind::Nightly.path()).is_some() {
+        files.push(plan_workflow(WorkflowKind::Nightly, checkout, action.as_ref(), wishes.force)?);
+    }
+    let (policy, preset) = plan_policy(checkout.policy.as_ref(), action.as_ref(), wishes, registry)?;
+    files.push(policy);
+    if !wishes.owners.is_empty() {
+        let workflows: Vec<&str> = files.iter().filter_map(gate_path).collect();
+        files.push(plan_owners(checkout.codeowners.as_ref(), &workflows, wishes.owners)?);
+    }
+    Ok(Plan { files, preset })
+}
+
+/// Returns the path of a workflow that exists once the plan is carried out.
+fn gate_path(file: &PlannedFile) -> Option<&str> {
+    let is_workflow = file.path.starts_with(qa_run::setup::WORKFLOWS);
+    let is_there = !matches!(&file.step, Step::Leave { .. });
+    (is_workflow && is_there).then_some(file.path.as_str())
+}
+
+fn plan_workflow(
+    kind: WorkflowKind,
+    checkout: &Checkout,
+    action: Option<&ActionPin>,
+    force: bool,
+) -> Result<PlannedFile, PlanError> {
+    let path = kind.path();
+    let has: fn(&WorkflowUse) -> bool = match kind {
+        WorkflowKind::Gate => |found| found.judges,
+        WorkflowKind::Nightly => |found| found.replays,
+    };
+    let done = match kind {
+        WorkflowKind::Gate => "runs the action on pull requests already",
+        WorkflowKind::Nightly => "replays verdicts already",
+    };
+    let now = checkout.workflow(path);
+    let text = match now {
+        None => match checkout.other_with(path, has) {
+            Some(other) => {
+                let reason = format!("{} {done}", sanitize_cut(other, 200));
+                return Ok(planned(path, Step::Leave { reason }));
+            }
+            None => None,
+        },
+        Some(file) => {
+            let Some(text) = file.text.as_deref() else { return Err(PlanError::Unreadable(path.to_owned())) };
+            if !texts::is_our_workflow(text) && !force {
+                if has(&workflow_use(text)) {
+                    let reason = format!("it {done}, and init did not write it");
+                    return Ok(planned(path, Step::Leave { reason }));
+                }
+                return Err(PlanError::NotOurs(path.to_owned()));
+            }
+            Some(text)
+        }
+    };
+    let action = action.ok_or(PlanError::ActionUnknown)?;
+    Ok(planned(path, step(text, &|now| kind.render(action, Some(now)))))
+}
+
+fn plan_policy(
+    now: Option<&WorkingFile>,
+    action: Option<&ActionPin>,
+    wishes: &Wishes<'_>,
+    registry: &Registry,
+) -> Result<(PlannedFile, Preset), PlanError> {
+    let Some(file) = now else {
+        let preset = wishes.preset.unwrap_or(wishes.proposed);
+        let text = texts::new_policy(action, preset, wishes.numbers);
+        return Ok((planned(POLICY_PATH, Step::Create { text }), preset));
+    };
+    let Some(text) = file.text.as_deref() else {
+        return Err(PlanError::Unreadable(POLICY_PATH.to_owned()));
+    };
+    let policy = effective_policy(Some(text), &Overrides::default(), registry)?;
+    let preset = wishes.preset.unwrap_or(policy.preset);
+    let edit = |now: &str| {
+        let text = if preset == policy.preset {
+            now.to_owned()
+        } else {
+            texts::with_preset(now, preset, wishes.numbers)
+        };
+        match action {
+            Some(action) => texts::with_schema(&text, action),
+            None => text,
+        }
+    };
+    let step = step(Some(text), &edit);
+    if let Step::Update { text, .. } = &step {
+        let edited = effective_policy(Some(text), &Overrides::default(), registry);
+        let edited = edited.map_err(|_| PlanError::Unedited)?;
+        if edited.preset != preset {
+            return Err(PlanError::Unedited);
+        }
+        // A stricter preset turns off advice of a few rules, which blocked nothing.
+        let advice = Strength::Advise.as_str();
+        let mut weaker = weakened(&policy, &edited);
+        weaker.retain(|setting| setting.base != advice);
+        if let Some(first) = weaker.first() {
+            let first = format!("{} from {} to {}", first.name, first.base, first.head);
+            let settings = match weaker.len() {
+                1 => first,
+                count => format!("{first}, and {} more", count - 1),
+            };
+            return Err(PlanError::Weakens {
+                preset: preset.as_str(),
+                settings: sanitize_cut(&settings, 300),
+            });
+        }
+    }
+    Ok((planned(POLICY_PATH, step), preset))
+}
+
+fn plan_owners(
+    now: Option<&WorkingFile>,
+    workflows: &[&str],
+    owners: &[String],
+) -> Result<PlannedFile, PlanError> {
+    let path = now.map_or(CODEOWNERS[0], |file| file.path.as_str());
+    let text = match now {
+        Some(file) => match file.text.as_deref() {
+            Some(text) => Some(text),
+            None => return Err(PlanError::Unreadable(path.to_owned())),
+        },
+        None => None,
+    };
+    let paths = texts::owned_paths(workflows, path);
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    Ok(planned(path, step(text, &|now| texts::with_owners(now, &paths, owners))))
+}
+
+fn planned(path: &str, step: Step) -> PlannedFile {
+    PlannedFile { path: path.to_owned(), step }
+}
+
+/// Returns the step from a file's text to its edited one. The edit sees line ends as `\n` and keeps those of the file.
+fn step(now: Option<&str>, edit: &dyn Fn(&str) -> String) -> Step {
+    let Some(now) = now else { return Step::Create { text: edit("") } };
+    let plain = now.replace("\r\n", "\n");
+    let text = edit(&plain);
+    if text == plain {
+        return Step::Unchanged;
+    }
+    Step::Update { old: now.to_owned(), text: texts::with_line_ends_of(now, &text) }
+}

@@ -1,0 +1,102 @@
+//! Proposes a preset from the shares of merged changes that presets would have stopped. Pure.
+
+use qa_contracts::v1::{Calibration, Preset};
+
+/// Largest share of stopped changes with which `guarded` is proposed, in permille.
+const GUARDED_PERMILLE: u64 = 20;
+/// Largest share of stopped changes with which `default` is proposed, in permille.
+const DEFAULT_PERMILLE: u64 = 50;
+/// Number of judged changes below which their shares say too little, and `default` is proposed.
+pub(super) const FEWEST_CHANGES: u64 = 20;
+
+/// The rule by which a preset is proposed, for people.
+pub(super) const RULE: &str = "guarded if it would have stopped at most 2 % of the changes, else default up to 5 %, else advisory; default where fewer than 20 changes were judged";
+
+/// Returns the preset to propose from the costs of `default` and `guarded`.
+pub(super) fn propose(costs: &[Calibration]) -> Preset {
+    if costs.iter().any(|cost| judged(cost) < FEWEST_CHANGES) || costs.is_empty() {
+        return Preset::Default;
+    }
+    let is_within = |preset: Preset, permille: u64| {
+        let cost = costs.iter().find(|cost| cost.preset == preset);
+        cost.is_some_and(|cost| stopped(cost) * 1000 <= permille * judged(cost))
+    };
+    if is_within(Preset::Guarded, GUARDED_PERMILLE) {
+        Preset::Guarded
+    } else if is_within(Preset::Default, DEFAULT_PERMILLE) {
+        Preset::Default
+    } else {
+        Preset::Advisory
+    }
+}
+
+/// Returns the number of changes with a verdict.
+pub(super) fn judged(cost: &Calibration) -> u64 {
+    cost.changes.saturating_sub(cost.without_verdict.len() as u64)
+}
+
+/// Returns the number of changes that would have been blocked.
+pub(super) fn stopped(cost: &Calibration) -> u64 {
+    cost.blocked.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qa_contracts::ids::CommitId;
+    use qa_contracts::v1::{BlockedChange, UnjudgedChange};
+
+    fn cost(preset: Preset, changes: u64, stopped: u64, unjudged: u64) -> Calibration {
+        let commit = CommitId::parse(&"1".repeat(40)).unwrap();
+        let blocked = BlockedChange {
+            commit: commit.clone(),
+            subject: String::new(),
+            findings: Vec::new(),
+            blocking: 1,
+        };
+        let without = UnjudgedChange { commit: commit.clone(), subject: String::new(), codes: Vec::new() };
+        Calibration {
+            schema_version: Default::default(),
+            policy: String::new(),
+            preset,
+            head_sha: commit,
+            changes,
+            rules: Vec::new(),
+            blocked: (0..stopped).map(|_| blocked.clone()).collect(),
+            without_verdict: (0..unjudged).map(|_| without.clone()).collect(),
+        }
+    }
+
+    #[test]
+    fn the_strictest_preset_within_its_share_is_proposed() {
+        for (changes, unjudged, by_default, by_guarded, expected) in [
+            (100, 0, 0, 0, Preset::Guarded),
+            (100, 0, 2, 2, Preset::Guarded),
+            (100, 0, 2, 3, Preset::Default),
+            (100, 0, 5, 30, Preset::Default),
+            (100, 0, 6, 30, Preset::Advisory),
+            (49, 0, 0, 1, Preset::Default),
+            (50, 0, 0, 1, Preset::Guarded),
+            // Changes without a verdict do not count among those that would have passed.
+            (100, 60, 0, 1, Preset::Default),
+            (20, 0, 0, 0, Preset::Guarded),
+            (19, 0, 0, 0, Preset::Default),
+            (19, 0, 19, 19, Preset::Default),
+            (100, 81, 0, 0, Preset::Default),
+        ] {
+            let costs = [
+                cost(Preset::Default, changes, by_default, unjudged),
+                cost(Preset::Guarded, changes, by_guarded, unjudged),
+            ];
+            assert_eq!(propose(&costs), expected, "{changes} {unjudged} {by_default} {by_guarded}");
+        }
+        assert_eq!(propose(&[]), Preset::Default);
+    }
+
+    #[test]
+    fn the_rule_names_the_bounds() {
+        let bounds = [GUARDED_PERMILLE / 10, DEFAULT_PERMILLE / 10].map(|percent| format!("{percent} %"));
+        assert!(bounds.iter().all(|bound| RULE.contains(bound.as_str())));
+        assert!(RULE.contains(&format!("fewer than {FEWEST_CHANGES} changes")));
+    }
+}

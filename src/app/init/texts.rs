@@ -1,0 +1,196 @@
+//! Texts of the files that `init` writes, and of those that it updates. Pure.
+
+use qa_contracts::v1::Preset;
+use qa_core::policy::POLICY_PATH;
+use qa_run::setup::{ActionPin, owners_of};
+
+/// First line of a workflow that `init` wrote.
+const MARKER: &str = "# Written by qa-skill init, which updates this file when it runs again; remove this line to keep your edits.";
+/// Second line of a policy that `init` wrote, behind the address of its schema.
+const POLICY_MARKER: &str = "# Written by qa-skill init, which keeps your edits when it runs again.";
+/// Beginning of the line with the numbers behind a preset.
+const MEASURED: &str = "# Measured by init: ";
+/// First and last line of the rules in CODEOWNERS.
+const OWNERS_BEGIN: &str = "# qa-skill init: begin";
+const OWNERS_END: &str = "# qa-skill init: end";
+/// Name of the action in the templates; what follows on its line is a comment for readers of the documentation.
+const PLACEHOLDER: &str = "OWNER/qa-skill@COMMIT";
+
+/// A workflow that `init` writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkflowKind {
+    /// Judges pull requests.
+    Gate,
+    /// Replays stored verdicts.
+    Nightly,
+}
+
+impl WorkflowKind {
+    /// Returns the path of the file.
+    pub(super) fn path(self) -> &'static str {
+        match self {
+            Self::Gate => ".github/workflows/qa-skill.yml",
+            Self::Nightly => ".github/workflows/qa-skill-nightly.yml",
+        }
+    }
+
+    /// Returns the workflow as the documentation has it.
+    fn template(self) -> &'static str {
+        match self {
+            Self::Gate => include_str!("gate.yml"),
+            Self::Nightly => include_str!("nightly.yml"),
+        }
+    }
+
+    /// Returns the file's text with the action's commit. Other actions keep the commits that the file has now, which may be
+    /// newer than those of the template.
+    pub(super) fn render(self, action: &ActionPin, now: Option<&str>) -> String {
+        let mut text = format!("{MARKER}\n");
+        for line in self.template().lines() {
+            let rendered = match line.split_once(PLACEHOLDER) {
+                Some((before, _)) => format!("{before}{action}"),
+                None => with_pin_of(line, now.unwrap_or_default()),
+            };
+            text.push_str(&rendered);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Returns a line with the pinned commit that `now` has for the same action.
+fn with_pin_of(line: &str, now: &str) -> String {
+    let Some((before, uses)) = line.split_once("uses: ") else { return line.to_owned() };
+    let name = uses.split('@').next().unwrap_or_default();
+    let pinned = now.lines().find_map(|line| {
+        let uses = line.split_once("uses: ")?.1.trim_end();
+        let reference = uses.strip_prefix(name)?.strip_prefix('@')?;
+        let commit = reference.split_whitespace().next()?;
+        let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_commit.then_some(uses)
+    });
+    format!("{before}uses: {}", pinned.unwrap_or(uses))
+}
+
+/// Returns whether `init` wrote a workflow.
+pub(super) fn is_our_workflow(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.trim_end() == MARKER)
+}
+
+/// Returns the line that names the schema of a policy, for editors.
+fn schema_line(action: &ActionPin) -> String {
+    let (repository, commit) = (action.repository(), action.commit());
+    format!(
+        "#:schema https://raw.githubusercontent.com/{repository}/{commit}/schemas/v1/policy.v1.schema.json\n"
+    )
+}
+
+/// Returns a new policy with a preset and the numbers behind it.
+pub(super) fn new_policy(action: Option<&ActionPin>, preset: Preset, numbers: &str) -> String {
+    let schema = action.map(schema_line).unwrap_or_default();
+    format!(
+        "{schema}{POLICY_MARKER}\n# It is in force once it is on the base branch; `qa-skill policy-check` shows every setting.\nversion = 1\n\n{MEASURED}{numbers}\npreset = \"{}\"\n",
+        preset.as_str()
+    )
+}
+
+/// Returns a policy with the schema of an action's commit, if `init` wrote the policy.
+pub(super) fn with_schema(policy: &str, action: &ActionPin) -> String {
+    match policy.split_once('\n') {
+        Some((first, rest)) if first.starts_with("#:schema ") && rest.starts_with(POLICY_MARKER) => {
+            format!("{}{rest}", schema_line(action))
+        }
+        _ => policy.to_owned(),
+    }
+}
+
+/// Returns a policy with another preset. The caller checks that the result is read so: the line may be written in a way
+/// that is not found here.
+pub(super) fn with_preset(policy: &str, preset: Preset, numbers: &str) -> String {
+    let setting = format!("preset = \"{}\"", preset.as_str());
+    let mut lines: Vec<&str> = policy.lines().collect();
+    let top = lines.iter().position(|line| line.trim_start().starts_with('[')).unwrap_or(lines.len());
+    let is_key = |line: &&str, key: &str| {
+        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+    };
+    let measured = format!("{MEASURED}{numbers}");
+    match lines[..top].iter().position(|line| is_key(line, "preset")) {
+        Some(at) => {
+            lines[at] = &setting;
+            if at > 0 && lines[at - 1].starts_with(MEASURED) {
+                lines[at - 1] = &measured;
+            } else {
+                lines.insert(at, &measured);
+            }
+        }
+        None => {
+            let version = lines[..top].iter().position(|line| is_key(line, "version"));
+            let at = version.map_or(0, |at| at + 1);
+            lines.splice(at..at, [measured.as_str(), setting.as_str()]);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Returns CODEOWNERS with owners for paths, in a block of ours at its end, or as it is where the owners have them already.
+pub(super) fn with_owners(codeowners: &str, paths: &[&str], owners: &[String]) -> String {
+    let is_owned = |path: &&str| {
+        let path = path.trim_start_matches('/');
+        let path = if path.ends_with('/') { format!("{path}policy.toml") } else { path.to_owned() };
+        owners_of(codeowners, &path) == owners
+    };
+    if paths.iter().all(is_owned) {
+        return codeowners.to_owned();
+    }
+    let width = paths.iter().map(|path| path.len()).max().unwrap_or(0);
+    let rules: String = paths.iter().map(|path| format!("{path:<width$} {}\n", owners.join(" "))).collect();
+    let block = format!("{OWNERS_BEGIN}\n{rules}{OWNERS_END}\n");
+    // The last match wins, so a block that is not the last thing in the file moves there.
+    let mut text = without_block(codeowners);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text + &block
+}
+
+/// Returns CODEOWNERS without the block of ours.
+fn without_block(codeowners: &str) -> String {
+    let lines: Vec<&str> = codeowners.split_inclusive('\n').collect();
+    let is_line = |line: &&str, text: &str| line.trim_end() == text;
+    let Some(end) = lines.iter().rposition(|line| is_line(line, OWNERS_END)) else {
+        return codeowners.to_owned();
+    };
+    match lines[..end].iter().rposition(|line| is_line(line, OWNERS_BEGIN)) {
+        Some(begin) => [&lines[..begin], &lines[end + 1..]].concat().concat(),
+        None => codeowners.to_owned(),
+    }
+}
+
+/// Returns whether a text names an owner: a user, a team or a mail address, without blanks.
+pub(super) fn is_owner(text: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
+    };
+    match text.split_once('@') {
+        Some(("", name)) => match name.split_once('/') {
+            Some((organisation, team)) => is_word(organisation) && is_word(team),
+            None => is_word(name),
+        },
+        Some((user, host)) => is_word(user) && is_word(host) && host.contains('.'),
+        None => false,
+    }
+}
+
+/// Returns a text with the line ends that a file has now, so that a checkout with CRLF is not rewritten.
+pub(super) fn with_line_ends_of(now: &str, text: &str) -> String {
+    if now.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() }
+}
+
+/// Returns the paths that owners get: the policy, the workflows and CODEOWNERS itself.
+pub(super) fn owned_paths(workflows: &[&str], codeowners: &str) -> Vec<String> {
+    let directory = POLICY_PATH.split('/').next().unwrap_or_default();
+    let mut paths = vec![format!("/{directory}/")];
+    paths.extend(workflows.iter().map(|path| format!("/{path}")));
+    paths.push(format!("/{codeowners}"));
+    paths
+}
