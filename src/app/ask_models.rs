@@ -17,7 +17,7 @@ use qa_core::plan;
 use qa_core::usage::{micro_usd, usd};
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Objects, Progress};
-use qa_run::reviews::{PullRequestBudget, RepliesMode, ReplyCollector, UsageBound};
+use qa_run::reviews::{NoStore, PullRequestBudget, RepliesMode, ReplyCollector, ReplyStore, UsageBound};
 
 /// Time limit of all model requests of a run together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
@@ -54,19 +54,27 @@ pub(crate) fn collect_replies(
         let models = &prepared.request.models;
         let budget = models.pull_request.zip(policy.max_pull_request_cost_micro_usd);
         let secrets: Vec<Secret> = provider_keys().into_iter().chain(models.token.clone()).collect();
-        if !no_model && mode != RepliesMode::Replay {
+        let is_committed = prepared.request.uncommitted.is_none();
+        if is_committed && !no_model && mode != RepliesMode::Replay {
             write_stderr(&maximum_usage(&requesting, reviews.confirmation_bound(&plans, &refusals)));
         }
         let root = artifact_root(prepared.request, &opened.repository.root);
         if mode == RepliesMode::Replay {
             refuse_committed_replies(&root, opened)?;
         }
+        let stored;
+        let store: &dyn ReplyStore = if is_committed {
+            stored = Replies::below(&root)?;
+            &stored
+        } else {
+            &NoStore
+        };
         let collector = ReplyCollector {
             reviews: &reviews,
             plans: &plans,
             refusals: &refusals,
             mode,
-            store: &Replies::below(&root)?,
+            store,
             // Requests that the run cannot wait for end before it has to.
             http: &client(
                 cancellation.time_for_plans().map_or(BUDGET, |left| left.min(BUDGET)),
@@ -75,7 +83,10 @@ pub(crate) fn collect_replies(
             key: &|variable| models.key(variable),
             secrets: &secrets,
             earlier: &models.earlier,
-            refused: no_model.then_some("`no-model` is set, so no request was sent"),
+            refused: match is_committed {
+                true => no_model.then_some("`no-model` is set, so no request was sent"),
+                false => Some("what is not committed is sent to no model"),
+            },
             pull_request: models.pull_request,
             budget: budget
                 .map(|(pull_request, max_micro_usd)| PullRequestBudget { pull_request, max_micro_usd }),

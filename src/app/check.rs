@@ -13,7 +13,8 @@ use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::{Prepared, committed_file, prepare};
 use super::shard::join_parts;
 use super::skill_input::skill_input;
-use super::store_run::{RunRecord, store};
+use super::store_run::{RunRecord, skill_result, store, uncommitted_result};
+use crate::git::Resolved;
 use crate::store::{ArtifactRoot, RunLock};
 use qa_contracts::ids::ExecutionKey;
 use qa_contracts::v1::{MachineCounters, RecordedReplies, RecordedTest, Side};
@@ -31,9 +32,8 @@ use qa_run::sweep::ShardResults;
 /// Time between two attempts at the lock of a run.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Judges a change and stores the proof. `keyed` is called with the execution key before any plan runs, and ends the
-/// run by an error. With directories of
-/// `parts`, no plan runs here and the results of shards are joined.
+/// Judges a change and stores the proof, unless the head is no commit. `keyed` is called with the execution key before any plan
+/// runs, and ends the run by an error. With directories of `parts`, no plan runs here and the results of shards are joined.
 pub(crate) fn check_opened(
     request: &Request,
     opened: Opened,
@@ -44,22 +44,18 @@ pub(crate) fn check_opened(
 ) -> Result<Finished, Failure> {
     let started = Instant::now();
     let journal = &cancellation.journal;
-    let resolved = &opened.resolved;
-    let (base, head, rule) = (resolved.base.short(), resolved.head.short(), resolved.base_rule);
-    log_step(journal, started, "base", &format!("{base} by {rule}, head {head}"));
+    log_commits(journal, started, &opened.resolved);
     let mut prepared = prepare(request, &opened, cancellation, progress)?;
-    let Inputs { change_set, sensitivity, .. } = &prepared.inputs;
-    let (files, lines) = (change_set.files.len(), sensitivity.changed_lines);
-    log_step(journal, started, "surface", &format!("{files} files, {lines} changed lines"));
+    log_surface(journal, started, &prepared.inputs);
     let key = prepared.with_ports(&opened, cancellation, progress, |ports| key(&prepared.inputs, ports));
     let skill_input = skill_input(request, &opened, &prepared.inputs, &key);
     confirm(request, &skill_input)?;
     let parts = match parts {
-        Some(directories) => Some(join_parts(&key.key, &change_set.files, directories)?),
+        Some(directories) => Some(join_parts(&key.key, &prepared.inputs.change_set.files, directories)?),
         None => None,
     };
     let artifact_root = artifact_root(request, &opened.repository.root);
-    let _lock = lock(&artifact_root, &key.key, cancellation)?;
+    let _lock = lock(request, &artifact_root, &key.key, cancellation)?;
     keyed(&key.key)?;
     journal.take(RunEvent::PlanSubmitted)?;
     journal.take(RunEvent::Approved)?;
@@ -68,7 +64,7 @@ pub(crate) fn check_opened(
     prepared.inputs.execution.idle_tests = read_idle_tests(&prepared.inputs, &opened, &key.key)?;
     prepared.inputs.replies = collect_replies(&prepared, &opened, cancellation, progress)?;
     let joined = parts.as_ref().map(|parts| parts as &dyn ShardResults);
-    let outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
+    let mut outcome = prepared.with_ports(&opened, cancellation, progress, |ports| {
         derive(&prepared.inputs, &Ports { joined, ..*ports }, key)
     })?;
     journal.take(RunEvent::cross_checked(outcome.cross_check.passed))?;
@@ -76,6 +72,11 @@ pub(crate) fn check_opened(
     log_step(journal, started, "verdict", &format!("{conclusion} after {plans} plans"));
     cancellation.check()?;
     let Prepared { inputs, texts, .. } = prepared;
+    if let Some(content) = request.uncommitted {
+        let result = uncommitted_result(&skill_input, &mut outcome, content)?;
+        return Ok(Finished { skill_input, inputs, outcome, result, stored: None, opened });
+    }
+    let result = skill_result(&skill_input, &outcome);
     let policy = &inputs.in_force.policy;
     let record = RunRecord {
         skill_input: &skill_input,
@@ -90,24 +91,34 @@ pub(crate) fn check_opened(
         artifact_root: &artifact_root,
         cancellation,
     };
-    let stored = store(&record, texts, policy.max_concurrency)?;
+    let stored = store(&record, &result, texts, policy.max_concurrency)?;
     // The verdict is stored; publishing has a time limit of its own.
     cancellation.set_deadline(None);
     log_step(journal, started, "stored", if stored.replayed { "an earlier run agrees" } else { "a new run" });
-    Ok(Finished { skill_input, inputs, outcome, stored, opened })
+    Ok(Finished { skill_input, inputs, outcome, result, stored: Some(stored), opened })
 }
 
-/// Waits until no other process judges the same change into the same directory.
-fn lock(artifact_root: &Path, key: &ExecutionKey, cancellation: &Cancellation) -> Result<RunLock, Failure> {
+/// Waits until no other process judges the same change into the same directory. There is nothing to lock where nothing is
+/// stored, for a head that is no commit.
+fn lock(
+    request: &Request,
+    artifact_root: &Path,
+    key: &ExecutionKey,
+    cancellation: &Cancellation,
+) -> Result<Option<RunLock>, Failure> {
+    if request.uncommitted.is_some() {
+        return Ok(None);
+    }
     let mut is_logged = false;
-    ArtifactRoot::prepare(artifact_root)?.lock(key, &mut || {
+    let lock: Result<RunLock, Failure> = ArtifactRoot::prepare(artifact_root)?.lock(key, &mut || {
         if !std::mem::replace(&mut is_logged, true) {
             write_stderr("another process judges this change; waiting for it to end\n");
         }
         cancellation.check()?;
         pause_unless_cancelled(LOCK_INTERVAL, cancellation);
         Ok(())
-    })
+    });
+    lock.map(Some)
 }
 
 /// Finds the tests of steps that check nothing, by their source at head.
@@ -118,6 +129,17 @@ fn read_idle_tests(
 ) -> Result<Vec<RecordedTest>, Failure> {
     let evidence = gate_evidence(inputs, key);
     Ok(record_idle_tests(&evidence, &|path| committed_file(opened, Side::Head, path))?)
+}
+
+fn log_commits(journal: &Journal, started: Instant, resolved: &Resolved) {
+    let (base, head, rule) = (resolved.base.short(), resolved.head.short(), resolved.base_rule);
+    log_step(journal, started, "base", &format!("{base} by {rule}, head {head}"));
+}
+
+fn log_surface(journal: &Journal, started: Instant, inputs: &Inputs) {
+    let Inputs { change_set, sensitivity, .. } = inputs;
+    let (files, lines) = (change_set.files.len(), sensitivity.changed_lines);
+    log_step(journal, started, "surface", &format!("{files} files, {lines} changed lines"));
 }
 
 fn log_step(journal: &Journal, started: Instant, step: &str, result: &str) {

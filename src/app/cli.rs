@@ -19,12 +19,14 @@ use super::observer::ObserverRequest;
 use super::option_values::{parse_replies, parse_shard, word_parser};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
+use super::uncommitted_args::{JudgedContentArgs, PlannedContentArgs};
 use super::verify_command::{self, VerifyArgs};
 use super::verify_drift::verify_drift;
 use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::{self, WorkflowArgs};
 use super::{baseline, calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
+use crate::git::Uncommitted;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ObserverMode, Preset, RunMode, RunStage};
 use qa_core::escape::visible;
@@ -164,6 +166,8 @@ struct PlanningArgs {
 struct RunArgs {
     #[command(flatten)]
     verdict: VerdictArgs,
+    #[command(flatten)]
+    content: JudgedContentArgs,
     /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
     #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with_all = [
         "formats", "refresh", "since", "replies", "pull_request", "no_model", "color", "verify_drift",
@@ -221,6 +225,8 @@ struct VerdictArgs {
 struct PlanArgs {
     #[command(flatten)]
     planning: PlanningArgs,
+    #[command(flatten)]
+    content: PlannedContentArgs,
     /// Output format: a table, the plans of the run, or its input, which `run --input` judges
     #[arg(long, value_parser = ["table", "json", "input"], default_value = "table")]
     format: String,
@@ -265,6 +271,7 @@ impl BaseArgs {
             repository: self.repo,
             base: self.base,
             head,
+            uncommitted: None,
             test_merge: None,
             overrides: Overrides { mode: self.mode, preset: self.preset, ..Overrides::default() },
             artifact_root: None,
@@ -420,9 +427,11 @@ fn conclude(
 
 fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, Failure> {
     match command {
-        Command::Run(RunArgs { verdict, shard: None }) => run(verdict, None, cancellation),
-        Command::Run(RunArgs { verdict, shard: Some(shard) }) => run_shard(verdict, shard, cancellation),
-        Command::Aggregate(arguments) => run(arguments.verdict, Some(&arguments.parts), cancellation),
+        Command::Run(RunArgs { verdict, shard: Some(shard), .. }) => run_shard(verdict, shard, cancellation),
+        Command::Run(RunArgs { verdict, content, shard: None }) => {
+            run(verdict, content.uncommitted(), None, cancellation)
+        }
+        Command::Aggregate(arguments) => run(arguments.verdict, None, Some(&arguments.parts), cancellation),
         Command::Plan(arguments) => {
             let shown = match (arguments.shards, arguments.format.as_str()) {
                 _ if arguments.cost => Shown::Cost,
@@ -432,8 +441,9 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
                 (None, _) => Shown::Table,
             };
             let progress = TerminalProgress::new(false);
-            let document =
-                plan_command::plan(&arguments.planning.into_request()?, shown, cancellation, &progress);
+            let uncommitted = arguments.content.uncommitted();
+            let request = Request { uncommitted, ..arguments.planning.into_request()? };
+            let document = plan_command::plan(&request, shown, cancellation, &progress);
             progress.clear();
             console::write_stdout(&document?).map(|()| Exit::Pass)
         }
@@ -481,6 +491,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
 
 fn run(
     arguments: VerdictArgs,
+    uncommitted: Option<Uncommitted>,
     parts: Option<&[PathBuf]>,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
@@ -492,7 +503,7 @@ fn run(
     let (formats, color, since) = (arguments.formats.clone(), arguments.color, arguments.since.clone());
     let verify = arguments.verify_drift;
     cancellation.journal.take(RunEvent::Opened)?;
-    let request = arguments.into_request()?;
+    let request = Request { uncommitted, ..arguments.into_request()? };
     let finished = open_run(&request, &cancellation.journal)
         .and_then(|opened| check::check_opened(&request, opened, cancellation, &progress, &|_| Ok(()), parts))
         .and_then(|finished| {

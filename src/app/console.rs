@@ -95,12 +95,12 @@ fn check_directory(path: &Path) -> Result<(), Failure> {
 /// Returns the report of a finished run, without colour.
 pub(crate) fn report<'a>(
     finished: &'a Finished,
-    directory: &'a str,
+    directory: Option<&'a str>,
     environment: &Environment,
 ) -> Report<'a> {
     Report {
         input: &finished.skill_input,
-        result: &finished.stored.result,
+        result: &finished.result,
         change_set: &finished.inputs.change_set,
         coverage: &finished.outcome.coverage,
         cross_check: &finished.outcome.cross_check,
@@ -112,8 +112,8 @@ pub(crate) fn report<'a>(
             reason: finished.opened.resolved.base_choice(),
             codes: &finished.opened.resolved.codes,
         }),
-        run_directory: Some(directory),
-        replayed: finished.stored.replayed,
+        run_directory: directory,
+        replayed: finished.stored.as_ref().is_some_and(|stored| stored.replayed),
         terminal: TerminalStyle { color: false, width: environment.width() },
     }
 }
@@ -131,8 +131,8 @@ pub(crate) fn print(
     color: Color,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let directory = from_here(&finished.stored.path).display().to_string();
-    let mut report = report(finished, &directory, environment);
+    let directory = finished.stored.as_ref().map(|stored| from_here(&stored.path).display().to_string());
+    let mut report = report(finished, directory.as_deref(), environment);
     report.terminal.color = use_color(color, environment);
     let fallback = [parse_output("terminal").map_err(|message| Failure::usage(message, ""))?];
     let outputs = if outputs.is_empty() { &fallback } else { outputs };

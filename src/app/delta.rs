@@ -26,7 +26,7 @@ struct Earlier {
 /// Writes the comparison with the nearest earlier run below a directory and returns a summary of one line, or `None` if there
 /// is no earlier run of this repository.
 pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<String>, Failure> {
-    let now = &finished.stored.result;
+    let now = &finished.result;
     let head = &finished.inputs.change_set.head_sha;
     let mut runs: Vec<Earlier> = runs_below(directory)
         .into_iter()
@@ -44,7 +44,7 @@ pub(crate) fn since(directory: &Path, finished: &Finished) -> Result<Option<Stri
     };
     let delta = Delta { history_rewritten: !is_ancestor, ..compare_runs(&earlier, now, head) };
     // The directory of runs is ignored by git; the digests in a comparison look like secrets where it is committed.
-    let runs = finished.stored.path.parent().unwrap_or(directory);
+    let runs = finished.proof().path.parent().unwrap_or(directory);
     write_beside(runs, &delta)?;
     Ok(Some(describe(&delta)))
 }

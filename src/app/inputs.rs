@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::exit::Failure;
 use super::observer::ObserverRequest;
-use crate::config::provider_key;
-use crate::git::{GitObjects, OpenRepository, Resolved, Sides, resolve};
+use crate::config::{self, provider_key};
+use crate::git::{GitObjects, OpenRepository, Resolved, Sides, Surroundings, Uncommitted, resolve};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
@@ -55,6 +55,8 @@ pub(crate) struct Request {
     pub(crate) repository: std::path::PathBuf,
     pub(crate) base: Option<String>,
     pub(crate) head: String,
+    /// Content that is judged in the place of `head`.
+    pub(crate) uncommitted: Option<Uncommitted>,
     /// The merge commit that a pull request's step was started for.
     pub(crate) test_merge: Option<CommitId>,
     pub(crate) overrides: Overrides,
@@ -81,6 +83,7 @@ impl Request {
             repository: repository.to_owned(),
             base: base.map(str::to_owned),
             head: "HEAD".to_owned(),
+            uncommitted: None,
             test_merge: None,
             overrides: Overrides::default(),
             artifact_root: None,
@@ -153,9 +156,34 @@ pub(crate) fn open(request: &Request) -> Result<Opened, Failure> {
 
 /// Resolves the commits of a request in an open repository.
 pub(crate) fn open_in(request: &Request, repository: OpenRepository) -> Result<Opened, Failure> {
-    let resolved = resolve(&repository, request.base.as_deref(), &request.head, request.test_merge.as_ref())?;
+    let base = request.base.as_deref();
+    let resolved = match request.uncommitted {
+        Some(content) => resolve_uncommitted(&repository, base, content)?,
+        None => resolve(&repository, base, &request.head, request.test_merge.as_ref())?,
+    };
     let objects = GitObjects::new(&repository)?;
     Ok(Opened { repository, objects, resolved })
+}
+
+/// Makes a commit of uncommitted content in the run's own store, and resolves it as the head. The base is HEAD unless another
+/// one is named.
+fn resolve_uncommitted(
+    repository: &OpenRepository,
+    base: Option<&str>,
+    content: Uncommitted,
+) -> Result<Resolved, Failure> {
+    let surroundings = Surroundings {
+        index: config::index_file(),
+        configuration: config::git_configuration_files(),
+        account: config::git_account_directory(),
+    };
+    let snapshot = repository.snapshot(content, &surroundings)?;
+    let resolved =
+        resolve(repository, Some(base.unwrap_or(snapshot.base.as_str())), snapshot.head.as_str(), None)?;
+    Ok(match base {
+        Some(_) => resolved,
+        None => Resolved { base_rule: snapshot.base_rule, ..resolved },
+    })
 }
 
 /// Reads policy and waivers from the base commit. A file that cannot be read is an error: the defaults in its place would be

@@ -48,6 +48,7 @@ mod schema_command;
 mod shard;
 mod skill_input;
 mod store_run;
+mod uncommitted_args;
 mod upload;
 mod verify;
 mod verify_command;

@@ -52,6 +52,12 @@ pub(crate) fn plan_opened(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Vec<u8>, Failure> {
+    if request.uncommitted.is_some() && shown == Shown::Input {
+        return Err(Failure::usage(
+            "no other run can judge what is not committed, so it has no input document",
+            "commit first, or leave out `--format input`",
+        ));
+    }
     let prepared = prepare(request, opened, cancellation, progress)?;
     let inputs = &prepared.inputs;
     if let Shown::Matrix(shards) = shown {

@@ -98,8 +98,13 @@ fn read_reports(
     in_force: &PolicyInForce,
     change_set: &ChangeSet,
 ) -> Result<RecordedGates, Failure> {
-    // The later of both: an author can set the date of a commit.
-    let time = opened.resolved.head_time.max(opened.resolved.base_time);
+    let now = seconds_since_1970(crate::config::now());
+    let (time, now) = match request.uncommitted {
+        // A commit would be made after this, and every report here is older.
+        Some(_) => (now + 1, now + 1),
+        // The later of both: an author can set the date of a commit.
+        None => (opened.resolved.head_time.max(opened.resolved.base_time), now),
+    };
     let Resolved { base, head, .. } = &opened.resolved;
     let declared_features = match in_force.policy.gates.contains_key(&GateName::StoryValidation) {
         true => opened.repository.declared_features(base, head)?,
@@ -116,7 +121,7 @@ fn read_reports(
         id: &opened.resolved.head,
         merged_tree: &|| opened.repository.merged_tree(&opened.resolved),
         time,
-        now: seconds_since_1970(crate::config::now()),
+        now,
         root: root_path.trim_end_matches('/'),
     };
     let baseline = request.baseline_of(change_set);

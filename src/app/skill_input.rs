@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::inputs::{Opened, Request, artifact_root};
+use crate::git::Uncommitted;
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{ExecutionKeyPreimage, ProviderBinding, SkillInput};
@@ -20,7 +21,11 @@ pub(crate) fn skill_input(request: &Request, opened: &Opened, inputs: &Inputs, k
     SkillInput {
         repo_root: sanitize(&root.display().to_string()),
         base_ref: request.base.as_deref().map(sanitize),
-        head_ref: sanitize(&request.head),
+        head_ref: match request.uncommitted {
+            Some(Uncommitted::Staged) => "what is staged".to_owned(),
+            Some(Uncommitted::Worktree) => "the working tree".to_owned(),
+            None => sanitize(&request.head),
+        },
         test_merge_sha: request.test_merge.clone(),
         artifact_root: sanitize(&artifact_root(request, root).display().to_string()),
         settings: [request.observer.settings(&inputs.in_force.policy), request.settings.clone()].concat(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::drift;
 use super::exit::Failure;
 use super::skill_input::normalized_input_hash;
+use crate::git::Uncommitted;
 use crate::store::{ArtifactRoot, Entry, PartedEntry, PublishedRun, RunDirectory, RunWriter, StoreError};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
@@ -62,7 +63,6 @@ impl RunRecord<'_> {
 /// A stored run.
 pub(crate) struct Stored {
     pub(crate) path: PathBuf,
-    pub(crate) result: SkillResult,
     pub(crate) run_digest: Sha256Hex,
     /// True if an earlier run of the same key exists and has the same result.
     pub(crate) replayed: bool,
@@ -70,8 +70,12 @@ pub(crate) struct Stored {
 
 /// Stores a run. An existing run of the same key is compared with it: a difference is drift. Texts that fill more than one
 /// file are written first and dropped, which frees memory for large artifacts.
-pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> Result<Stored, Failure> {
-    let result = skill_result(record.skill_input, record.outcome);
+pub(crate) fn store(
+    record: &RunRecord<'_>,
+    result: &SkillResult,
+    texts: impl Texts,
+    workers: u64,
+) -> Result<Stored, Failure> {
     let root = ArtifactRoot::prepare(record.artifact_root)?;
     let key = &record.outcome.key;
     let existing = root.run(key);
@@ -79,16 +83,16 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
     let change_set = &record.inputs.change_set;
     if fills_one_file(change_set, &texts)? {
         let make: MakeFile<'_> = Box::new(|| only_recording(change_set, &texts));
-        artifacts(record, &result, vec![make], workers, |entry| Ok(writer.add(&entry)?))?;
+        artifacts(record, result, vec![make], workers, |entry| Ok(writer.add(&entry)?))?;
     } else {
         for_each_recording(change_set, &texts, |entry| {
             record.cancellation.check()?;
             Ok(writer.add(&entry)?)
         })?;
         drop(texts);
-        artifacts(record, &result, Vec::new(), workers, |entry| Ok(writer.add(&entry)?))?;
+        artifacts(record, result, Vec::new(), workers, |entry| Ok(writer.add(&entry)?))?;
     }
-    let statement = derived_statement(record, &result, &writer.run_digest());
+    let statement = derived_statement(record, result, &writer.run_digest());
     let statement = statement.map(|statement| Entry::artifact(&statement)).transpose()?;
     if let Some(statement) = &statement {
         writer.add_beside_digest(statement)?;
@@ -99,7 +103,7 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
             break writer.publish_attempt()?;
         }
         if std::fs::symlink_metadata(&existing).is_ok() {
-            return compare_with_existing(&existing, writer, statement.as_ref(), result);
+            return compare_with_existing(&existing, writer, statement.as_ref());
         }
         // `None` if another process has just published a run of this key, which is compared then.
         if let Some(published) = writer.publish()? {
@@ -107,7 +111,7 @@ pub(crate) fn store(record: &RunRecord<'_>, texts: impl Texts, workers: u64) -> 
         }
     };
     reread(&path, &hashes)?;
-    Ok(Stored { path, result, run_digest: hashes.run_digest, replayed: false })
+    Ok(Stored { path, run_digest: hashes.run_digest, replayed: false })
 }
 
 /// Compares a new run with the stored one of its key.
@@ -115,7 +119,6 @@ fn compare_with_existing(
     existing: &Path,
     mut writer: RunWriter<'_>,
     statement: Option<&Entry>,
-    result: SkillResult,
 ) -> Result<Stored, Failure> {
     let before = RunDirectory::open(existing)?;
     let run_digest = writer.run_digest();
@@ -123,7 +126,7 @@ fn compare_with_existing(
         if let Some(difference) = drift::compare_statement(&before, statement.map(Entry::bytes).as_deref())? {
             return Err(other_result(&before.hashes, &difference.to_string()));
         }
-        return Ok(Stored { path: existing.to_owned(), result, run_digest, replayed: true });
+        return Ok(Stored { path: existing.to_owned(), run_digest, replayed: true });
     }
     let PublishedRun { path, hashes } = writer.publish_attempt()?;
     let difference = drift::compare(&before, &RunDirectory::open(&path)?)?;
@@ -160,6 +163,23 @@ fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
     let run = RunDirectory::open(path)?;
     debug_assert_eq!(run.hashes, *written);
     run.artifact::<SkillResult>().map(|_| ())
+}
+
+/// Returns the result of a run whose head is no commit, and that is not stored. It is validated as a stored one.
+pub(crate) fn uncommitted_result(
+    input: &SkillInput,
+    outcome: &mut Outcome,
+    content: Uncommitted,
+) -> Result<SkillResult, Failure> {
+    let warnings = &mut outcome.verdict.warning_codes;
+    warnings.push(match content {
+        Uncommitted::Staged => Code::StagedJudged,
+        Uncommitted::Worktree => Code::WorktreeJudged,
+    });
+    warnings.sort();
+    let result = skill_result(input, outcome);
+    Entry::artifact(&result)?;
+    Ok(result)
 }
 
 /// Returns the outcome as one contract value.

@@ -15,7 +15,7 @@ pub(crate) fn verify_drift(
     progress: &dyn Progress,
 ) -> Result<(), Failure> {
     cancellation.set_deadline(Some(LONG_DEADLINE));
-    let directory = &finished.stored.path;
+    let directory = &finished.proof().path;
     let place = directory.display().to_string();
     let mut replays = Vec::new();
     for against in [Against::Recording, Against::Repository(&finished.opened.repository.root)] {

@@ -2,6 +2,7 @@
 
 mod action;
 mod artifacts;
+mod git;
 mod inputs;
 mod pace;
 mod provider_keys;
@@ -12,6 +13,7 @@ use terminal_size::terminal_size_of;
 
 pub(crate) use action::{ActionEnvironment, Context, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
+pub(crate) use git::{git_account_directory, git_configuration_files, index_file};
 pub(crate) use inputs::{ActionCommand, Inputs, ObjectSource, SettingsError, Surfaces};
 pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};

@@ -31,7 +31,7 @@ pub(crate) struct Resolved {
     /// The head commit's committer date, seconds since 1970.
     pub(crate) head_time: i64,
     /// Rule that named the base: `configured`, `origin/HEAD`, `origin/main` or `origin/master`; `main` or `master`, a local branch,
-    /// where there is no remote.
+    /// where there is no remote; for uncommitted content `HEAD`, or `no commit` where there is none.
     pub(crate) base_rule: &'static str,
     /// The codes of the fallback chain, in order.
     pub(crate) codes: Vec<Code>,
@@ -49,6 +49,7 @@ impl Resolved {
     pub(crate) fn base_choice(&self) -> String {
         match self.base_rule {
             "configured" => "as requested".to_owned(),
+            "no commit" => "because there is no commit yet".to_owned(),
             rule => format!("by {rule}"),
         }
     }

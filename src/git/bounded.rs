@@ -14,7 +14,7 @@ const MAX_COMMIT_BYTES: u64 = 16 << 20;
 /// Size of the largest tree that is read, in bytes: a directory of some 500,000 files.
 const MAX_TREE_BYTES: u64 = 32 << 20;
 /// Size of the largest blob whose hash is computed, in bytes. GitHub takes files up to 100 MiB.
-const MAX_BLOB_BYTES: u64 = 512 << 20;
+pub(super) const MAX_BLOB_BYTES: u64 = 512 << 20;
 /// Largest factor by which compression makes an object of many kilobytes longer, with room to spare.
 const MAX_EXPANSION: u64 = 2;
 /// Longest chain of tags that name each other.

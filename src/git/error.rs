@@ -59,6 +59,8 @@ pub(crate) enum GitError {
     RefStorage(String),
     #[error("choose a commit: {0}")]
     Ambiguous(String),
+    #[error("make a commit of what is not committed: {problem}")]
+    NotCommittable { problem: String, hint: &'static str },
     #[error("write a tree: {0}")]
     NotWritten(String),
     #[error("read the repository: {0}")]
@@ -90,6 +92,7 @@ impl GitError {
             Self::HashMismatch(_) => Code::ObjectHashMismatch,
             Self::HeadMoved(_) => Code::HeadSuperseded,
             Self::Ambiguous(_) => Code::RefAmbiguous,
+            Self::NotCommittable { .. } => Code::NotCommittable,
             Self::NotWritten(_) => Code::ExecutionDenied,
             Self::Other(_) => Code::InternalError,
         }
@@ -138,6 +141,7 @@ impl GitError {
             Self::ObjectTooLarge { .. } => {
                 "delete the checkout and fetch again, or, in a workflow, set `objects: server`: an earlier step may have planted the object; if the change brings it, make it smaller"
             }
+            Self::NotCommittable { hint, .. } => hint,
             Self::NotWritten(_) => {
                 "check the free space of the directory for trees, and the files of the commit"
             }

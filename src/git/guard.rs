@@ -143,7 +143,17 @@ pub(super) fn check_repository(repository: &Repository) -> Result<Vec<LooseFile>
 
 /// Checks the index of a repository.
 pub(super) fn check_index(repository: &Repository) -> Result<(), GitError> {
-    check_file(&repository.path().join("index"), MAX_INDEX_BYTES)
+    check_index_file(&repository.path().join("index"))
+}
+
+/// Checks the file of an index.
+pub(super) fn check_index_file(path: &Path) -> Result<(), GitError> {
+    check_file(path, MAX_INDEX_BYTES)
+}
+
+/// Checks a configuration file outside the repository, and those that it includes.
+pub(super) fn check_configuration(path: &Path) -> Result<(), GitError> {
+    check_includes(path, MAX_INCLUDES)
 }
 
 /// Checks the files that a ref may have.

@@ -20,9 +20,11 @@ mod provenance;
 mod refs;
 mod store;
 mod tree;
+mod uncommitted;
 mod walk;
 #[cfg(unix)]
 mod worktree;
+mod worktree_files;
 
 pub(crate) use base::{CheckedOut, Resolved, Sides, resolve};
 pub(crate) use complete::Remote;
@@ -30,5 +32,6 @@ pub(crate) use error::GitError;
 pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
+pub(crate) use uncommitted::{Surroundings, Uncommitted};
 #[cfg(unix)]
 pub(crate) use worktree::{OmittedPath, TreeLimits};

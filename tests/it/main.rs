@@ -99,6 +99,7 @@ mod turns;
 mod turns_lost;
 mod turns_reviews;
 mod two_stages;
+mod uncommitted;
 mod unread;
 mod verdict;
 mod ways_out;

@@ -213,7 +213,7 @@ fn who_judges_what_is_checked_out_is_told_that_only_commits_are_judged() {
     let repo = checkout();
     std::fs::write(repo.path().join("a.py"), conflict()).unwrap();
     let text = within(&repo.path(), &["run", "--base=main", "--quiet"]).run().expect(0).text();
-    assert!(text.contains("; what is not committed is not judged\n"), "{text}");
+    assert!(text.contains("; what is not committed is not judged; --worktree judges it\n"), "{text}");
     let text =
         within(&repo.path(), &["run", "--base=main", "--head=topic", "--quiet"]).run().expect(0).text();
     assert!(!text.contains("not committed"), "{text}");

@@ -49,6 +49,8 @@ fn every_shell_block_of_the_readme_and_of_the_policy_runs() {
     for block in shell_blocks {
         let scratch = Scratch::new();
         scratch.commit_on_base(".qa-skill/policy.toml", &self::block("docs/policy.md", "toml policy"));
+        let staged = "printf 'def width():\n    return 3\n' > width.py && git add width.py";
+        assert!(run_bash(&scratch.checkout(), staged).status.success());
         let place = if block.text.starts_with("make ") { project() } else { scratch.checkout() };
         let demo = scratch.path().join("demo");
         let output = run_bash(&place, &format!("export DEMO_DIR='{}'\n{}", demo.display(), block.text));

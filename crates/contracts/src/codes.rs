@@ -150,6 +150,7 @@ codes! {
         ModelRetiring = "MODEL_RETIRING", Notice, "the model is switched off within ninety days of the base commit, or is already; name another one on the base branch";
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
         NetworkUnavailable = "NETWORK_UNAVAILABLE", Transient, "a server could not be reached, or did not answer usefully, in the time and size allowed; try again, and check proxy and firewall";
+        NotCommittable = "NOT_COMMITTABLE", UserRecoverable, "git would not commit what is to be judged as it stands, or would commit another form of it that a program makes; the file and the way out are named";
         NothingToJudge = "NOTHING_TO_JUDGE", UserRecoverable, "base and head have the same files, as on the base branch itself or before the first commit of a change; commit what is to be judged, check --base and --head, or set `empty-change = \"pass\"` in the policy";
         ObjectHashMismatch = "OBJECT_HASH_MISMATCH", Terminal, "an object of the checkout does not have the content its id names: it is damaged, or an earlier step planted it; delete the checkout and fetch again, or, in a workflow, set `objects: server`";
         ObjectMissing = "OBJECT_MISSING", UserRecoverable, "the clone lacks an object of the change: a partial clone (`--filter`) leaves objects out, and `git fetch --refetch --no-filter origin` gets them; in a workflow, leave out `filter` of actions/checkout; a clone that is not partial is damaged, so clone again";
@@ -196,8 +197,10 @@ codes! {
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
         SourceUnread = "SOURCE_UNREAD", Degradation, "a changed file that a lens has to parse is over 1 MiB or takes too long to parse; split it, keep generated text out of the repository, or set limits.allow-omitted on the base branch";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
+        StagedJudged = "STAGED_JUDGED", Notice, "what is staged was judged, which is no commit: nothing was stored, and the verdict proves nothing about a commit";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
+        WorktreeJudged = "WORKTREE_JUDGED", Notice, "the files of the working tree were judged, which are no commit: nothing was stored, and the verdict proves nothing about a commit";
         WorkflowInvalidTransition = "WORKFLOW_INVALID_TRANSITION", UserRecoverable, "the workflow cannot go from the one phase to the other; tell it what happened in between, such as `--event push` before a verdict";
         WorkflowStateInvalid = "WORKFLOW_STATE_INVALID", UserRecoverable, "the workflow state or the report cannot be read as its schema says, or contradicts itself; mend it, or delete the state to begin anew";
     }

@@ -73,8 +73,34 @@ pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
     }
 }
 
+/// Returns what was judged in the place of a commit, or `None` if a commit was judged.
+pub(crate) fn uncommitted(report: &Report<'_>) -> Option<&'static str> {
+    let warnings = &report.result.final_verdict.warning_codes;
+    if warnings.contains(&Code::StagedJudged) {
+        return Some("Staged changes");
+    }
+    warnings.contains(&Code::WorktreeJudged).then_some("Working tree")
+}
+
+/// Returns the commit that was judged. Where none was, the id in the input names no commit of any repository.
+pub(crate) fn head_commit<'a>(report: &Report<'a>) -> &'a str {
+    match uncommitted(report) {
+        Some(_) => "none: it is not committed",
+        None => report.input.head_sha.as_str(),
+    }
+}
+
 /// Returns the verdict's reason in one sentence.
 pub(crate) fn reason(report: &Report<'_>) -> String {
+    let headline = headline(report);
+    match uncommitted(report) {
+        Some(content) => format!("{content}: {headline}"),
+        None => headline,
+    }
+}
+
+/// Returns the headline of a verdict about a commit.
+fn headline(report: &Report<'_>) -> String {
     let verdict = &report.result.final_verdict;
     let all = all_places(report.result.lens_results.iter().flat_map(|result| &result.findings));
     let blocking = all_places(&verdict.blocking_findings);

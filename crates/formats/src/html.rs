@@ -8,7 +8,7 @@ mod sections;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::common::{counted, extent, findings, further_reasons, reason, verdict_word};
+use crate::common::{counted, extent, findings, further_reasons, reason, uncommitted, verdict_word};
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
 use qa_contracts::v1::Conclusion;
@@ -102,7 +102,11 @@ fn banner(report: &Report<'_>) -> Markup {
             div.page {
                 p.name {
                     "qa-skill · " (visible(&report.input.repo_id)) " · "
-                    code { (report.input.merge_base_sha.short()) } " → " code { (report.input.head_sha.short()) }
+                    code { (report.input.merge_base_sha.short()) } " → "
+                    @match uncommitted(report) {
+                        Some(content) => (content),
+                        None => code { (report.input.head_sha.short()) },
+                    }
                 }
                 h1 { span aria-hidden="true" { (symbol) " " } (verdict_word(verdict.conclusion)) }
                 p.reason { (reason(report)) }

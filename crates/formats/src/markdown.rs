@@ -2,9 +2,9 @@
 
 use crate::answers::fenced;
 use crate::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, further_reasons, gate_word, location,
-    message_lines, model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing,
-    verdict_word,
+    by_rule, codes, counted, elsewhere, extent, findings_here, further_reasons, gate_word, head_commit,
+    location, message_lines, model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing,
+    uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
@@ -306,7 +306,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
         ("Repository", &input.repo_id),
         ("Base", input.base_sha.as_str()),
         ("Merge base", &merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
-        ("Head", input.head_sha.as_str()),
+        ("Head", head_commit(report)),
         ("Normalised input", result.normalized_input_hash.as_str()),
         ("Configuration", input.config_hash.as_str()),
     ];
@@ -318,9 +318,12 @@ fn proof(page: &mut Page, report: &Report<'_>) {
         input.run_mode.as_str().replace('_', "\\_"),
         input.preset
     ));
-    page.push(
-        "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding",
-    );
+    page.push(match uncommitted(report) {
+        Some(_) => "\nNo commit was judged, so nothing is stored and nothing is proved about a commit. A finding",
+        None => {
+            "\nDownload the run's directory and re-derive this verdict offline: `qa-skill verify DIR`. A finding"
+        }
+    });
     page.push("explained: `qa-skill explain RULE`.");
     page.push("\n</details>");
 }

@@ -4,7 +4,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons,
-    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, verdict_word,
+    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, uncommitted,
+    verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::excerpt::{ExcerptLine, Sides, excerpt};
@@ -432,7 +433,18 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     let head = report.input.head_sha.short();
     // The person who names no head may expect the files of the checkout to be judged.
     match report.input.head_ref == "HEAD" {
-        true => page.item("  head    ", DIM, &format!("{head}; what is not committed is not judged")),
+        _ if uncommitted(report).is_some() => {
+            page.item(
+                "  head    ",
+                DIM,
+                "no commit: nothing is stored, and nothing is proved about a commit",
+            );
+        }
+        true => page.item(
+            "  head    ",
+            DIM,
+            &format!("{head}; what is not committed is not judged; --worktree judges it"),
+        ),
         false => page.item("  head    ", DIM, head),
     }
     page.item("  checked ", DIM, &extent(report));

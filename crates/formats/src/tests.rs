@@ -1,6 +1,7 @@
 //! What holds for every format and every kind of run.
 
 use crate::{ALL, sample};
+use qa_contracts::codes::Code;
 use qa_contracts::ids::is_unprintable;
 
 fn render(id: &str, sample: &sample::Sample, color: bool) -> String {
@@ -81,6 +82,27 @@ fn every_format_can_be_written_down() {
             let file = format.spec().file.unwrap_or(id);
             std::fs::write(folder.join(format!("{name}-{file}")), render(id, &sample, id == "terminal"))
                 .unwrap();
+        }
+    }
+}
+
+#[test]
+fn no_format_names_a_head_commit_where_none_was_judged() {
+    for (code, content) in
+        [(Code::StagedJudged, "Staged changes: "), (Code::WorktreeJudged, "Working tree: ")]
+    {
+        for (name, mut sample) in sample::all() {
+            sample.result.final_verdict.warning_codes.push(code);
+            for format in ALL {
+                let id = format.spec().id;
+                let text = render(id, &sample, false);
+                assert!(!text.contains(sample.input.head_sha.short()), "{id} of {name}: {text}");
+            }
+            assert!(render("json", &sample, false).contains(code.as_str()), "{name}");
+            for id in ["terminal", "markdown", "html"] {
+                let text = render(id, &sample, false);
+                assert!(text.contains(content) && text.contains(code.as_str()), "{id} of {name}");
+            }
         }
     }
 }

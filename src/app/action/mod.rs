@@ -291,11 +291,11 @@ fn check_change(
     if let Some(run) = run {
         second_stage::confirm_change(environment, run, &change, cancellation)?;
     }
-    let directory = finished.stored.path.display().to_string();
-    let report = console::report(&finished, &directory, &Environment::from_process());
+    let directory = finished.proof().path.display().to_string();
+    let report = console::report(&finished, Some(&directory), &Environment::from_process());
     print_quoting(&console::render("terminal", &report))?;
     // Runs that an earlier step or a cache left. The comparison does not affect the verdict, so its errors are ignored.
-    let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
+    let runs = finished.proof().path.parent().unwrap_or(&finished.proof().path);
     if let Ok(Some(summary)) = delta::since(runs, &finished) {
         print_quoting(summary.as_bytes())?;
     }
@@ -308,7 +308,7 @@ fn check_change(
     if let (Some(notes), Some(ledger)) = (&notes, &ledger) {
         show_notes(notes, ledger, runner)?;
     }
-    let mut directories = vec![finished.stored.path.clone()];
+    let mut directories = vec![finished.proof().path.clone()];
     let kept = ledger.as_ref().filter(|ledger| ledger.is_kept);
     directories.extend(kept.map(|ledger| ledger.directory.clone()));
     let artifact = match artifact::upload_artifact(environment, &directories, None, cancellation) {
@@ -373,7 +373,7 @@ fn stands_without_artifact(failure: &Failure, conclusion: Conclusion, inputs: &I
 fn outputs(finished: &Finished, published: &Published, artifact: Option<&StoredArtifact>) -> Outputs {
     let findings = finished.outcome.results.iter().flat_map(|result| &result.findings);
     let (blocking, other): (Vec<_>, Vec<_>) = findings.partition(|finding| finding.blocking);
-    let directory = &finished.stored.path;
+    let directory = &finished.proof().path;
     let qa_report = if finished.has_gates() { file_in(directory, "qa-report.json") } else { String::new() };
     let next_agent = next_agent::next_agent(finished).map(|agent| agent.to_string()).unwrap_or_default();
     let is_escalated = finished.outcome.verdict.warning_codes.contains(&Code::BudgetEscalated);
@@ -511,6 +511,7 @@ fn open_change(
         repository: directory,
         base: Some(base.commit.as_str().to_owned()),
         head: head.as_str().to_owned(),
+        uncommitted: None,
         test_merge: base.test_merge,
         overrides,
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),

@@ -238,7 +238,7 @@ pub(crate) fn write(
         .expect("only an enabled observer decides about a run");
     let judged = judged_turn(before, observer, &settings, pull_request, finished);
     let ledger = ledger::append(before.map(|before| &before.ledger), &judged);
-    let runs = finished.stored.path.parent().unwrap_or(&finished.stored.path);
+    let runs = finished.proof().path.parent().unwrap_or(&finished.proof().path);
     let directory = runs.with_file_name(LEDGER_DIRECTORY);
     // All of it is packed, and an earlier step of the job may have run code of the change.
     fresh_directory(&directory)?;
@@ -312,7 +312,7 @@ fn judged_turn(
             .collect(),
         head_sha: change_set.head_sha.clone(),
         execution_key: outcome.key.clone(),
-        run_digest: finished.stored.run_digest.clone(),
+        run_digest: finished.proof().run_digest.clone(),
         conclusion: outcome.verdict.conclusion,
         deferred: deferred_plans(&outcome.plans),
         cost_micro_usd: cost.map(micro_usd),

@@ -217,6 +217,7 @@ fn request(test: &BackTest<'_>) -> Request {
         repository: test.repository.to_owned(),
         base: None,
         head: test.head.to_owned(),
+        uncommitted: None,
         test_merge: None,
         overrides: Overrides { preset: test.preset, ..Overrides::default() },
         artifact_root: None,

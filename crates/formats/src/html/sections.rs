@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 
 use crate::common::{
-    codes as all_codes, counted, gate_word, model_reviews, plan_name, plan_totals, quality_gates,
-    verdict_word,
+    codes as all_codes, counted, gate_word, head_commit, model_reviews, plan_name, plan_totals,
+    quality_gates, uncommitted, verdict_word,
 };
 use crate::contract::Report;
 use crate::gaps::Gaps;
@@ -350,7 +350,7 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
         ("Repository", &input.repo_id),
         ("Base commit", input.base_sha.as_str()),
         ("Merge base", &merge_bases(&input.merge_base_sha, &input.other_merge_bases)),
-        ("Head commit", input.head_sha.as_str()),
+        ("Head commit", head_commit(report)),
         ("Mode", input.run_mode.as_str()),
         ("Preset", input.preset.as_str()),
         ("Configuration", input.config_hash.as_str()),
@@ -359,9 +359,13 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
     html! {
         section aria-labelledby="proof" {
             h2 id="proof" { "Proof" }
-            p { "The execution key is the SHA-256 over repository, commits, mode, configuration, lenses and adapters. "
-                "With the run's directory this verdict can be derived again offline, byte for byte:" }
-            p { code { "qa-skill verify DIR" } }
+            @if uncommitted(report).is_some() {
+                p { "No commit was judged, so nothing is stored and nothing is proved about a commit." }
+            } @else {
+                p { "The execution key is the SHA-256 over repository, commits, mode, configuration, lenses and adapters. "
+                    "With the run's directory this verdict can be derived again offline, byte for byte:" }
+                p { code { "qa-skill verify DIR" } }
+            }
             dl.facts {
                 @for (name, value) in rows { dt { (name) } dd { code { (visible(value)) } } }
                 dt { "Lenses" }

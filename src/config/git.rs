@@ -1,0 +1,43 @@
+//! Variables and files by which git knows the account, for content that is not committed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Configuration of the machine, unless a variable names another.
+const SYSTEM_FILE: &str = "/etc/gitconfig";
+
+/// Returns the index of a running `git commit`. A hook of `git commit --all`, and of one with paths, finds there what will be
+/// committed, and not in the repository's own index.
+pub(crate) fn index_file() -> Option<PathBuf> {
+    variable("GIT_INDEX_FILE").map(PathBuf::from)
+}
+
+/// Returns git's configuration files outside the repository, in the order in which git reads them.
+pub(crate) fn git_configuration_files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    if variable("GIT_CONFIG_NOSYSTEM").is_none() {
+        files.push(variable("GIT_CONFIG_SYSTEM").map_or_else(|| PathBuf::from(SYSTEM_FILE), PathBuf::from));
+    }
+    match variable("GIT_CONFIG_GLOBAL") {
+        Some(file) => files.push(PathBuf::from(file)),
+        None => {
+            files.extend(git_account_directory().map(|directory| directory.join("config")));
+            files.extend(std::env::home_dir().map(|home| home.join(".gitconfig")));
+        }
+    }
+    files
+}
+
+/// Returns the directory with the account's ignore rules and attributes.
+pub(crate) fn git_account_directory() -> Option<PathBuf> {
+    let base = match variable("XDG_CONFIG_HOME") {
+        Some(base) => PathBuf::from(base),
+        None => std::env::home_dir()?.join(".config"),
+    };
+    Some(base.join("git"))
+}
+
+/// Returns a variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
