@@ -7,7 +7,10 @@ use std::process::Command;
 use git2::{ObjectType, Oid};
 use serde_json::Value;
 
-use crate::support::{Outcome, Program, conflict, qa_skill, temp, token};
+use crate::gates_run::{EXECUTION, Scene, kinds, runs};
+use crate::support::answers::CHAT;
+use crate::support::reviews::{self, findings};
+use crate::support::{Outcome, Program, Server, conflict, git, qa_skill, temp, token};
 
 /// A checkout with a commit, and what a script makes of it.
 struct Case {
@@ -342,6 +345,45 @@ fn what_git_would_not_commit_as_it_stands_is_refused_with_a_way_out() {
 }
 
 #[test]
+fn a_program_that_filters_a_file_is_not_run_and_not_needed_once_it_is_staged() {
+    let checkout =
+        Checkout::new("printf '*.nb filter=strip\n*.none filter=unknown\n' > .gitattributes; echo x > x.nb");
+    let clean = "git config filter.strip.clean 'touch ../was-run; cat'";
+    checkout.run(clean);
+    checkout.run("echo y > y.none");
+    // What did not change since it was staged is not filtered again.
+    checkout.program(&["run", "--worktree"]).run().expect(0);
+    checkout.run("echo y >> x.nb");
+    checkout.program(&["run", "--worktree"]).run().expect_code(3, "NOT_COMMITTABLE");
+    assert!(!checkout.home.path().join("was-run").exists());
+    checkout.run("git add x.nb");
+    checkout.program(&["run", "--staged"]).run().expect(0);
+}
+
+/// A program that makes pointers of Git LFS, by its specification.
+const LFS: &str = r#"
+    file=$(mktemp); cat > $file
+    if [ ! -s $file ] || head -c 200 $file | grep -q '^version https://git-lfs.github.com/spec/v1$'; then cat $file
+    else printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %s\n' \
+        $(sha256sum < $file | cut -d' ' -f1) $(stat -c %s $file); fi
+"#;
+
+#[test]
+fn files_of_git_lfs_are_judged_as_their_pointers() {
+    let checkout = Checkout::new("");
+    std::fs::write(checkout.home.path().join("lfs"), LFS).unwrap();
+    checkout.run("git config filter.lfs.clean \"bash $PWD/../lfs\"; git config filter.lfs.required true");
+    checkout.run("printf '*.big filter=lfs diff=lfs merge=lfs -text\n' > .gitattributes; cp $TOKEN t.big");
+    checkout.run("head -c 200000 /dev/zero > z.big; : > e.big; chmod +x z.big; bash ../lfs < z.big > p.big");
+    let copy = checkout.copy();
+    let expected = stand_in(&git_tree(&copy, "--worktree"), &[checkout.run("git rev-parse HEAD")]);
+    let plan = checkout.program(&["plan", "--worktree"]).run().expect(0).text();
+    assert!(plan.contains(&format!(" to {}\n", &expected[..12])), "{plan}");
+    // A token in the file is not in what is committed.
+    checkout.program(&["run", "--worktree"]).run().expect(0);
+}
+
+#[test]
 fn a_hook_judges_the_index_of_the_commit_that_is_being_made() {
     let checkout = Checkout::new("");
     let hook = format!("#!/bin/sh\nexec '{}' run --staged --quiet >&2\n", env!("CARGO_BIN_EXE_qa-skill"));
@@ -373,4 +415,80 @@ fn before_the_first_commit_the_base_is_empty() {
     let text = checkout.program(&["run", "--staged", "--quiet"]).run().expect(1).text();
     assert!(text.starts_with("FAIL  Staged changes: 1 finding blocks"), "{text}");
     checkout.program(&["run", "--staged", "--base=main"]).run().expect(3);
+}
+
+#[test]
+fn options_that_need_another_head_or_a_stored_run_conflict_with_uncommitted_content() {
+    let checkout = Checkout::new("");
+    let conflicting: [&[&str]; 10] = [
+        &["--head=HEAD"],
+        &["--input=x"],
+        &["--out=x"],
+        &["--verify-drift"],
+        &["--refresh"],
+        &["--since=x"],
+        &["--replies=off"],
+        &["--pull-request=1"],
+        &["--no-model"],
+        &["--shard=1/1"],
+    ];
+    for content in ["--staged", "--worktree"] {
+        for options in conflicting {
+            let arguments = [&["run", content], options].concat();
+            let outcome = checkout.program(&arguments).run().expect(2);
+            assert!(outcome.stderr.contains("cannot be used with"), "{}", outcome.stderr);
+        }
+        let outcome = checkout.program(&["plan", content, "--format=input"]).run().expect(2);
+        assert!(outcome.stderr.contains("has no input document"), "{}", outcome.stderr);
+        checkout.program(&["plan", content, "--shards=2"]).run().expect(2);
+        checkout.program(&["plan", content, "--head=HEAD"]).run().expect(2);
+    }
+    checkout.program(&["run", "--staged", "--worktree"]).run().expect(2);
+    checkout.program(&["plan", "--staged", "--worktree"]).run().expect(2);
+}
+
+#[test]
+fn uncommitted_content_is_sent_to_no_model_and_kept_nowhere() {
+    let server = Server::start(|_| findings(CHAT, &[]));
+    let repo = reviews::repository(&reviews::reviewing(CHAT, &server.url(), ""), &[("app.py", "a = 1\n")]);
+    git(&repo.path(), &["checkout", "-q", "-f", "topic"]);
+    std::fs::write(repo.path().join("app.py"), reviews::FAULT).unwrap();
+    for option in ["--worktree", "--staged"] {
+        git(&repo.path(), &["add", "app.py"]);
+        let run = qa_skill(["run", option, "--format=json"]).within(&repo.path());
+        let outcome = run.env("OPENAI_API_KEY", reviews::KEY).run().expect(3);
+        let result: Value = serde_json::from_slice(&outcome.stdout).unwrap();
+        let codes = result["lensResults"].to_string();
+        assert!(codes.contains("REVIEW_NOT_ASKED"), "{result}");
+    }
+    assert!(server.requests().is_empty() && !repo.path().join(".qa-skill/replies").exists());
+    assert!(!repo.path().join(".qa-skill/runs").exists());
+}
+
+#[test]
+fn commands_of_gates_run_on_what_is_judged() {
+    let kind = &kinds()[0];
+    let policy = format!("{EXECUTION}\n{}", runs(kind, true));
+    let Some(scene) = Scene::new(&policy, &kind.passes) else { return };
+    git(&scene.repo.path(), &["checkout", "-q", "-f", "topic"]);
+    std::fs::write(scene.repo.path().join("says"), &kind.fails).unwrap();
+    std::fs::write(scene.repo.path().join("src/a.py"), "a = 1\nimport b\n").unwrap();
+    let judge = |option: &str| qa_skill(["run", option, "--quiet"]).within(&scene.repo.path()).run();
+    let outcome = judge("--worktree").expect(1);
+    assert!(outcome.text().contains("lint/error"), "{}", outcome.text());
+    git(&scene.repo.path(), &["add", "src/a.py"]);
+    judge("--staged").expect(0);
+}
+
+#[test]
+fn a_report_that_was_there_before_is_of_another_commit() {
+    let checkout = Checkout::new(
+        "mkdir .qa-skill; printf '[gates.lint]\nreports = [{ path = \"r.json\", tool = \"eslint\" }]\n' > \
+         .qa-skill/policy.toml; echo /r.json > .gitignore; echo 'const a = 1;' > a.js",
+    );
+    checkout.run("echo 'const b = 1;' >> a.js; git add a.js; echo '[]' > r.json");
+    for option in ["--staged", "--worktree"] {
+        let outcome = checkout.program(&["run", option, "--quiet"]).run().expect(3);
+        assert!(outcome.text().contains("GATE_REPORT_STALE"), "{}", outcome.text());
+    }
 }
