@@ -15,11 +15,14 @@ pub(crate) fn index_file() -> Option<PathBuf> {
 /// Returns git's configuration files outside the repository, in the order in which git reads them.
 pub(crate) fn git_configuration_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    if variable("GIT_CONFIG_NOSYSTEM").is_none() {
-        files.push(variable("GIT_CONFIG_SYSTEM").map_or_else(|| PathBuf::from(SYSTEM_FILE), PathBuf::from));
+    let is_off =
+        |value: OsString| ["0", "false", "no", "off"].iter().any(|word| value.eq_ignore_ascii_case(word));
+    if variable("GIT_CONFIG_NOSYSTEM").is_none_or(is_off) {
+        files.push(std::env::var_os("GIT_CONFIG_SYSTEM").unwrap_or_else(|| SYSTEM_FILE.into()).into());
     }
-    match variable("GIT_CONFIG_GLOBAL") {
-        Some(file) => files.push(PathBuf::from(file)),
+    // An empty variable names no file.
+    match std::env::var_os("GIT_CONFIG_GLOBAL") {
+        Some(file) => files.push(file.into()),
         None => {
             files.extend(git_account_directory().map(|directory| directory.join("config")));
             files.extend(std::env::home_dir().map(|home| home.join(".gitconfig")));

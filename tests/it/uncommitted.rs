@@ -492,3 +492,33 @@ fn a_report_that_was_there_before_is_of_another_commit() {
         assert!(outcome.text().contains("GATE_REPORT_STALE"), "{}", outcome.text());
     }
 }
+
+#[test]
+fn ignored_files_attributes_and_line_ends_of_the_account_hold() {
+    let checkout = Checkout::new("");
+    let home = checkout.home.path().join("account");
+    std::fs::create_dir_all(home.join(".config/git")).unwrap();
+    for (name, text) in [
+        (".gitconfig", "[core]\n\tautocrlf = input\n[include]\n\tpath = ~/more\n"),
+        ("more", "[core]\n\tfileMode = false\n[filter \"strip\"]\n\tclean = cat\n"),
+        (".config/git/ignore", "*.swp\n"),
+        (".config/git/attributes", "*.raw -text\n"),
+    ] {
+        std::fs::write(home.join(name), text).unwrap();
+    }
+    checkout.run("printf 'x\r\n' > t.txt; printf 'y\r\n' > y.raw; cp $TOKEN z.swp");
+    let account =
+        format!("export HOME={}; unset GIT_CONFIG_GLOBAL XDG_CONFIG_HOME; git add -A", home.display());
+    let copy = checkout.copy();
+    let tree = run_in(&copy, checkout.home.path(), &format!("{account}; git write-tree"));
+    let expected = stand_in(&tree, &[checkout.run("git rev-parse HEAD")]);
+    let judge = |command: &str| {
+        let program = qa_skill([command, "--worktree"]).within(&checkout.path());
+        program.env("HOME", &home).env("GIT_CONFIG_NOSYSTEM", "true").run()
+    };
+    let plan = judge("plan").expect(0).text();
+    assert!(plan.contains(&format!(" to {}\n", &expected[..12])), "{plan}");
+    judge("run").expect(0);
+    checkout.run("printf '*.nb filter=strip\n' > .gitattributes; echo n > n.nb");
+    judge("run").expect_code(3, "NOT_COMMITTABLE");
+}
