@@ -36,20 +36,9 @@ use qa_core::shard::Shard;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
 use qa_run::reviews::RepliesMode;
 
-const EXAMPLES: &str = "\
-Examples:
-  qa-skill run                                    judge the checked-out branch against origin's
-  qa-skill run --base main --head my-branch       name both sides
-  qa-skill run --format json > result.json        the result as one JSON document
-  qa-skill run --format terminal --format sarif=results.sarif --format html=report.html
-  qa-skill verify .qa-skill/runs/<key>            reproduce a stored verdict
-  qa-skill explain secret-token/provider-token    explain a rule and its fix
-
-Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 internal error";
-
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
-#[command(name = "qa-skill", version = qa_run::keys::BUILD, about, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(name = "qa-skill", version = qa_run::keys::BUILD, about, after_help = console::EXAMPLES, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

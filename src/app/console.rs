@@ -15,6 +15,20 @@ use qa_core::escape::visible;
 use qa_core::secrets;
 use qa_formats::contract::{BaseChoice, Format, Report, TerminalStyle};
 
+/// Examples and exit codes in the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  qa-skill init                                   write the workflow and a policy for a repository
+  qa-skill run                                    judge the checked-out branch against origin's
+  qa-skill run --base main --head my-branch       name both sides
+  qa-skill run --staged                           judge what is staged, before it is a commit
+  qa-skill run --format json > result.json        the result as one JSON document
+  qa-skill run --format terminal --format sarif=results.sarif --format html=report.html
+  qa-skill verify .qa-skill/runs/<key>            reproduce a stored verdict
+  qa-skill explain secret-token/provider-token    explain a rule and its fix
+
+Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 internal error";
+
 /// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
