@@ -240,10 +240,12 @@ impl<'a> WorktreeFiles<'a> {
         match filter.as_str() {
             // Git commits the file as it is.
             _ if !is_configured => Ok(None),
-            "lfs" => lfs_pointer(full, found).map(Some).map_err(|error| GitError::NotCommittable {
-                problem: format!("{} cannot be read: {error}", shown(path)),
-                hint: "see what `git status` says there as the same user",
-            }),
+            "lfs" if self.is_git_lfs() => {
+                lfs_pointer(full, found).map(Some).map_err(|error| GitError::NotCommittable {
+                    problem: format!("{} cannot be read: {error}", shown(path)),
+                    hint: "see what `git status` says there as the same user",
+                })
+            }
             _ => Err(GitError::NotCommittable {
                 problem: format!(
                     "{} passes a program before git commits it, the filter `{}`, which is not run",
@@ -253,6 +255,18 @@ impl<'a> WorktreeFiles<'a> {
                 hint: "stage it with `git add`, which runs the filter, and judge what is staged with --staged",
             }),
         }
+    }
+
+    /// Returns whether the filter `lfs` is Git LFS, and git commits nothing if it does not run.
+    fn is_git_lfs(&self) -> bool {
+        let Ok(config) = self.repository.config() else { return false };
+        let is_program = |kind: &str| {
+            config
+                .get_string(&format!("filter.lfs.{kind}"))
+                .is_ok_and(|program| program.starts_with("git-lfs "))
+        };
+        self.setting("filter.lfs.required") == Some(true)
+            && (is_program("process") || is_program("clean") && !self.has_setting("filter.lfs.process"))
     }
 
     /// Returns the value of an attribute; `None` where it is unset, or set without a value.

@@ -299,6 +299,12 @@ const REFUSED: &[Refused] = &[
         words: &["x.nb passes a program", "the filter `strip`", "--staged"],
     },
     Refused {
+        change: "printf '*.big filter=lfs\n' > .gitattributes; git config filter.lfs.clean 'git-lfs clean -- %f'; \
+                 echo x > x.big",
+        options: &["--worktree"],
+        words: &["x.big passes a program", "the filter `lfs`", "--staged"],
+    },
+    Refused {
         change: "printf '*.u working-tree-encoding=UTF-16\n' > .gitattributes; echo x > x.u",
         options: &["--worktree"],
         words: &["x.u in another encoding", "--staged"],
@@ -376,6 +382,8 @@ fn files_of_git_lfs_are_judged_as_their_pointers() {
     checkout.run("printf '*.big filter=lfs diff=lfs merge=lfs -text\n' > .gitattributes; cp $TOKEN t.big");
     checkout.run("head -c 200000 /dev/zero > z.big; : > e.big; chmod +x z.big; bash ../lfs < z.big > p.big");
     let copy = checkout.copy();
+    // The name under which it is installed; nothing runs it here.
+    checkout.run("git config filter.lfs.clean 'git-lfs clean -- %f'");
     let expected = stand_in(&git_tree(&copy, "--worktree"), &[checkout.run("git rev-parse HEAD")]);
     let plan = checkout.program(&["plan", "--worktree"]).run().expect(0).text();
     assert!(plan.contains(&format!(" to {}\n", &expected[..12])), "{plan}");

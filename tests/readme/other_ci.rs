@@ -18,7 +18,9 @@ const SERVICES: &[(&str, &str)] = &[
 fn commands(pipeline: &str) -> String {
     let lines = pipeline.lines().map(|line| line.trim_start().trim_start_matches("- "));
     let own = lines.filter(|line| {
-        ["git fetch ", "qa-skill run ", "target="].iter().any(|beginning| line.starts_with(beginning))
+        ["git fetch ", "qa-skill run ", "set -e", "target="]
+            .iter()
+            .any(|beginning| line.starts_with(beginning))
     });
     own.fold(String::new(), |all, line| all + line + "\n")
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::common::{Files, findings, reason, verdict_word};
 use crate::contract::Report;
 use crate::excerpt::byte_columns;
 use crate::why::message;
+use qa_contracts::ids::is_unprintable;
 use qa_contracts::v1::{Conclusion, Finding, Severity};
 use qa_core::escape::visible;
 
@@ -17,6 +20,7 @@ pub(crate) struct Diagnostic {
     pub(crate) rule: String,
     /// Different for each diagnostic of a report; the same for a finding that only moves.
     pub(crate) fingerprint: String,
+    /// As it is; [`to_json`] writes what cannot be seen in it as escapes.
     pub(crate) path: String,
     pub(crate) lines: (u64, u64),
     /// The first column and the one after the last, in bytes from 1, where they are known and inside one line.
@@ -24,6 +28,22 @@ pub(crate) struct Diagnostic {
     pub(crate) blocks: bool,
     pub(crate) severity: Severity,
     pub(crate) message: String,
+}
+
+/// Returns a document as bytes, in which no character is invisible: JSON can write each of them as an escape.
+pub(crate) fn to_json(document: &Value) -> Vec<u8> {
+    let mut text = String::new();
+    for sign in document.to_string().chars() {
+        if is_unprintable(sign) {
+            let mut units = [0; 2];
+            let escapes = sign.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+            text.extend(escapes);
+        } else {
+            text.push(sign);
+        }
+    }
+    text.push('\n');
+    text.into_bytes()
 }
 
 /// Returns the findings of a report that are not waived, blocking ones first. A program that reads nothing else is told of
@@ -52,7 +72,7 @@ fn of_finding<'a>(report: &Report<'a>, files: &Files<'a>, finding: &'a Finding, 
     Diagnostic {
         rule: visible(&finding.rule_id),
         fingerprint: format!("{}:{number}", finding.finding_id.as_str()),
-        path: visible(&anchor.path.to_text()),
+        path: anchor.path.to_text().into_owned(),
         lines: (anchor.start_line, anchor.end_line),
         columns,
         blocks: finding.blocking,
@@ -69,7 +89,7 @@ fn of_verdict(report: &Report<'_>) -> Diagnostic {
     Diagnostic {
         rule: VERDICT.to_owned(),
         fingerprint: format!("{VERDICT}:{}", conclusion.as_str()),
-        path: first.map_or_else(|| ".".to_owned(), |file| visible(&file.path.to_text())),
+        path: first.map_or_else(|| ".".to_owned(), |file| file.path.to_text().into_owned()),
         lines: (line, line),
         columns: None,
         blocks: true,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::contract::{Format, FormatSpec, Report};
-use crate::diagnostics::{Diagnostic, diagnostics};
+use crate::diagnostics::{Diagnostic, diagnostics, to_json};
 use qa_contracts::v1::Severity;
 
 /// A Code Quality report.
@@ -16,7 +16,7 @@ impl Format for Gitlab {
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
         let all: Vec<Value> = diagnostics(report).iter().map(issue).collect();
-        format!("{}\n", Value::Array(all)).into_bytes()
+        to_json(&Value::Array(all))
     }
 }
 

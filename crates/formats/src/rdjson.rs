@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::contract::{Format, FormatSpec, Report};
-use crate::diagnostics::{Diagnostic, diagnostics};
+use crate::diagnostics::{Diagnostic, diagnostics, to_json};
 use qa_contracts::v1::Severity;
 
 /// Diagnostics for reviewdog, and for editors that read them.
@@ -16,8 +16,7 @@ impl Format for Rdjson {
 
     fn render(&self, report: &Report<'_>) -> Vec<u8> {
         let all: Vec<Value> = diagnostics(report).iter().map(diagnostic).collect();
-        let document = json!({"source": {"name": "qa-skill"}, "diagnostics": all});
-        format!("{document}\n").into_bytes()
+        to_json(&json!({"source": {"name": "qa-skill"}, "diagnostics": all}))
     }
 }
 

@@ -62,14 +62,17 @@ impl WorkflowKind {
 fn with_pin_of(line: &str, now: &str) -> String {
     let Some((before, uses)) = line.split_once("uses: ") else { return line.to_owned() };
     let name = uses.split('@').next().unwrap_or_default();
-    let pinned = now.lines().find_map(|line| {
-        let uses = line.split_once("uses: ")?.1.trim_end();
-        let reference = uses.strip_prefix(name)?.strip_prefix('@')?;
-        let commit = reference.split_whitespace().next()?;
-        let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_commit.then_some(uses)
-    });
+    let steps = now.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let pinned = steps.filter_map(|line| pinned_use(line.split_once("uses: ")?.1.trim_end(), name)).next();
     format!("{before}uses: {}", pinned.unwrap_or(uses))
+}
+
+/// Returns what a line uses, if that is a commit of an action and nothing follows but a comment.
+fn pinned_use<'a>(uses: &'a str, action: &str) -> Option<&'a str> {
+    let reference = uses.strip_prefix(action)?.strip_prefix('@')?;
+    let (commit, rest) = reference.split_at_checked(40)?;
+    let is_alone = rest.is_empty() || rest.starts_with(' ') && rest.trim_start().starts_with('#');
+    (is_alone && commit.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(uses)
 }
 
 /// Returns whether `init` wrote a workflow.
@@ -193,4 +196,25 @@ pub(super) fn owned_paths(workflows: &[&str], codeowners: &str) -> Vec<String> {
     paths.extend(workflows.iter().map(|path| format!("/{path}")));
     paths.push(format!("/{codeowners}"));
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pin_is_taken_from_a_step_that_has_nothing_but_a_comment_behind_it() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let line = "      - uses: actions/checkout@v7";
+        for (now, kept) in [
+            (format!("- uses: actions/checkout@{commit} # v6"), format!("@{commit} # v6")),
+            (format!("- uses: actions/checkout@{commit}"), format!("@{commit}")),
+            (format!("- {{ uses: actions/checkout@{commit} }}"), "@v7".to_owned()),
+            (format!("# x; uses: actions/checkout@{commit}"), "@v7".to_owned()),
+            (format!("- uses: actions/checkout@{commit}  : {{"), "@v7".to_owned()),
+            (format!("- uses: actions/checkout@{commit}0"), "@v7".to_owned()),
+        ] {
+            assert_eq!(with_pin_of(line, &now), format!("      - uses: actions/checkout{kept}"), "{now}");
+        }
+    }
 }
