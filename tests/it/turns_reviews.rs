@@ -144,9 +144,13 @@ fn a_finding_of_a_review_that_got_one_of_two_answers_is_kept() {
 /// Answers that differ about a line may be about two flaws, so no second model may excuse one of them, in later turns as well.
 #[test]
 fn a_finding_that_answers_tell_in_other_words_stays_one_of_those() {
-    let mut reworded = finding();
-    reworded["summary"] = "Other words.".into();
-    let mut scene = asked_twice([findings(CHAT, &[finding()]), findings(CHAT, &[reworded])]);
+    // Which of the two answers comes first is not known.
+    let answers = ["Other words.", "Words of another kind."].map(|words| {
+        let mut reworded = finding();
+        reworded["summary"] = words.into();
+        findings(CHAT, &[reworded])
+    });
+    let mut scene = asked_twice(answers);
     let turn = scene.push(FAULT, "two\n", false, 1);
     let replies: Value =
         serde_json::from_slice(&std::fs::read(turn.run.join("recordings/replies.json")).unwrap()).unwrap();
