@@ -7,6 +7,31 @@ use crate::syntax::{self, Language, OtherVersion, Outline, callers};
 use qa_contracts::v1::{Definition, DefinitionKind, ModuleSurface, PlacedUse};
 use tree_sitter::Tree;
 
+/// Traits of Rust whose methods every one of their types writes, or which have names of no other method.
+pub const CLOSED_TRAITS: &[&str] = &[
+    "AsMut",
+    "AsRef",
+    "Borrow",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Deserialize",
+    "Display",
+    "Drop",
+    "Eq",
+    "From",
+    "FromStr",
+    "Hash",
+    "Into",
+    "PartialEq",
+    "Send",
+    "Serialize",
+    "Sync",
+    "TryFrom",
+    "Unpin",
+];
+
 /// Returns the definitions of a file with their parameters. One without a grammar may define anything.
 pub fn surface(path: &str, text: &str) -> ModuleSurface {
     surface_beside(path, text, None)

@@ -247,11 +247,12 @@ fn told_missing(
     taken: &Taken,
     callers: Callers,
 ) -> Vec<Draft> {
-    let mut members = 0;
-    let asked = callers.into_iter().filter(|(place, _)| {
-        members += usize::from(place.owner.is_some());
-        place.owner.is_none() || members <= MOST_MEMBERS
-    });
+    let (members, names): (Callers, Callers) =
+        callers.into_iter().partition(|(place, _)| place.owner.is_some());
+    if members.len() > MOST_MEMBERS {
+        lookups.stop_short();
+    }
+    let asked = names.into_iter().chain(members.into_iter().take(MOST_MEMBERS));
     let gone = asked.filter(|(place, _)| is_missing(lookups, kind, place) || hides(lookups, place));
     let drafts = gone.filter_map(|(place, callers)| {
         let removed = &taken.removed[&place];

@@ -6,11 +6,12 @@ use super::super::contract::Lookups;
 use super::super::imports::{Has, has, has_stem, join, split};
 use super::place::{Place, is_by_namespace};
 use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, ModuleSurface, Side};
+use qa_reading::callers::CLOSED_TRAITS;
 
 /// Most files of a package, or with the name of a type, that are read.
 const MOST_FILES: usize = 80;
 /// Most files with the name of a member that are asked whether they define it.
-const MOST_CALLERS: usize = 120;
+const MOST_SEARCHED: usize = 120;
 
 /// Members that objects have without a definition, in one language or another.
 const UNIVERSAL: &[&str] = &[
@@ -84,30 +85,6 @@ const MADE_IN_PYTHON: &[&str] = &[
     "setattr(",
     "type(",
     "vars(",
-];
-/// Traits of Rust whose methods every one of their types writes, or which have names of no other method.
-const CLOSED_TRAITS: &[&str] = &[
-    "AsMut",
-    "AsRef",
-    "Borrow",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Deserialize",
-    "Display",
-    "Drop",
-    "Eq",
-    "From",
-    "FromStr",
-    "Hash",
-    "Into",
-    "PartialEq",
-    "Send",
-    "Serialize",
-    "Sync",
-    "TryFrom",
-    "Unpin",
 ];
 
 /// Returns whether head has no definition of a name.
@@ -200,7 +177,7 @@ pub(super) fn has_other_meaning(lookups: &dyn Lookups, kind: MentionKind, place:
 }
 
 fn is_universal(name: &str) -> bool {
-    name.starts_with("__") || UNIVERSAL.binary_search(&name).is_ok()
+    name.starts_with("__") || UNIVERSAL.contains(&name)
 }
 
 /// Returns the definitions that a place may mean, with the surfaces that have them; `None` where some are not known.
@@ -321,7 +298,7 @@ fn is_closed(implementation: &str, owner: &str) -> bool {
     }
     let path = without_arguments(implemented.trim_end());
     let name = path.rsplit(|sign: char| !sign.is_alphanumeric() && sign != '_').next().unwrap_or(path);
-    CLOSED_TRAITS.binary_search(&name).is_ok()
+    CLOSED_TRAITS.contains(&name)
 }
 
 /// Returns a path without the list of arguments at its end.
@@ -360,7 +337,7 @@ fn is_made_nowhere(lookups: &dyn Lookups, kind: MentionKind, owner: &str, name: 
 fn may_have(lookups: &dyn Lookups, kind: MentionKind, word: &str, text: &str) -> bool {
     let found = lookups.mentions(Side::Head, kind, &[word.to_owned()]);
     !found.complete
-        || found.paths.len() > MOST_CALLERS
+        || found.paths.len() > MOST_SEARCHED
         || found.paths.iter().any(|path| lookups.text(Side::Head, path).is_none_or(|all| all.contains(text)))
 }
 
@@ -368,7 +345,7 @@ fn may_have(lookups: &dyn Lookups, kind: MentionKind, word: &str, text: &str) ->
 fn is_defined_by_none(lookups: &dyn Lookups, kind: MentionKind, name: &str) -> bool {
     let found = lookups.mentions(Side::Head, kind, &[name.to_owned()]);
     found.complete
-        && found.paths.len() <= MOST_CALLERS
+        && found.paths.len() <= MOST_SEARCHED
         && found.paths.iter().all(|path| {
             lookups.surface(Side::Head, path).is_some_and(|surface| {
                 !surface.definitions.iter().any(|each| each.name.name.eq_ignore_ascii_case(name))

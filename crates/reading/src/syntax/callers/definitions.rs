@@ -9,6 +9,7 @@ use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
 use super::seek::{Found, Seeker};
 use super::signatures::signature;
+use crate::callers::CLOSED_TRAITS;
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
 
@@ -264,7 +265,7 @@ impl<'t> Reader<'t> {
         let modifiers = children(member).find(|child| child.word() == "modifiers");
         modifiers.into_iter().flat_map(children).any(|annotation| {
             let name = annotation.field("name").map(|name| span(name).of(self.text));
-            name.is_none_or(|name| PLAIN.binary_search(&name).is_err())
+            name.is_none_or(|name| !PLAIN.contains(&name))
         })
     }
 
@@ -432,7 +433,7 @@ fn is_interface(base: &str) -> bool {
     const PLAIN: &[&str] =
         &["IAsyncDisposable", "ICloneable", "IComparable", "IDisposable", "IEquatable", "IFormattable"];
     let name = base.split('<').next().unwrap_or(base).rsplit('.').next().unwrap_or(base);
-    PLAIN.binary_search(&name).is_ok()
+    PLAIN.contains(&name)
 }
 
 /// Returns whether a base of a class of Python may make objects from other arguments than the class says.
@@ -442,12 +443,10 @@ fn is_other_maker(base: &str) -> bool {
 
 /// Returns whether an attribute of Rust derives traits alone, whose methods have names that no other one has.
 fn derives_only_traits(attribute: &str) -> bool {
-    const TRAITS: &[&str] =
-        &["Clone", "Copy", "Debug", "Default", "Deserialize", "Eq", "Hash", "PartialEq", "Serialize"];
     let Some(list) = attribute.strip_prefix("derive(") else { return false };
     let names = list.trim_end_matches([']', ')', ' ', '\n']).split(',').map(str::trim);
     let mut names = names.filter(|name| !name.is_empty());
-    names.all(|name| TRAITS.binary_search(&name.rsplit(':').next().unwrap_or(name)).is_ok())
+    names.all(|name| CLOSED_TRAITS.contains(&name.rsplit(':').next().unwrap_or(name)))
 }
 
 /// Returns whether a processor of annotations, or a macro, may add members.

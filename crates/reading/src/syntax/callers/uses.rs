@@ -196,7 +196,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn used(&self, name: Node<'t>, above: &[Node<'t>]) -> Option<Used> {
-        // What stands under a condition of a preprocessor may be no code.
+        // Code under a condition of a preprocessor may be left out.
         if above.len() > MAX_DEPTH || above.iter().any(|node| node.word().starts_with("preproc_")) {
             return None;
         }
