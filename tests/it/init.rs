@@ -248,10 +248,39 @@ fn no_link_of_the_checkout_is_written_through() {
         let full = repo.path().join(path);
         std::fs::create_dir_all(full.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&victim, &full).unwrap();
-        let outcome = init_with(&repo, &["--yes"]).expect_code(3, "ARTIFACT_WRITE_FAILED");
+        let outcome =
+            init_with(&repo, &["--yes", "--codeowners", "@sam"]).expect_code(3, "ARTIFACT_WRITE_FAILED");
         assert!(outcome.stderr.contains("is a link"), "{path}: {}", outcome.stderr);
         assert_eq!(std::fs::read_dir(&victim).unwrap().count(), 0, "{path}");
     }
+}
+
+#[test]
+fn links_that_are_not_written_do_not_matter_and_nothing_is_written_if_one_file_cannot_be() {
+    let repo = kind("go").repository();
+    let workflows = repo.path().join(".github/workflows");
+    std::fs::create_dir_all(&workflows).unwrap();
+    std::os::unix::fs::symlink("/nowhere", workflows.join("other.yml")).unwrap();
+    std::os::unix::fs::symlink("/nowhere", repo.path().join("CODEOWNERS")).unwrap();
+    std::fs::create_dir(repo.path().join(NIGHTLY)).unwrap();
+    init_with(&repo, &["--yes"]).expect_code(3, "ARTIFACT_WRITE_FAILED");
+    assert!(!exists(&repo, GATE) && !exists(&repo, POLICY));
+    std::fs::remove_dir(repo.path().join(NIGHTLY)).unwrap();
+    init_with(&repo, &["--yes"]).expect(0);
+    assert!(exists(&repo, GATE) && exists(&repo, POLICY));
+}
+
+#[test]
+fn a_file_that_is_updated_keeps_its_rights() {
+    use std::os::unix::fs::PermissionsExt;
+    let repo = kind("go").repository();
+    init_with(&repo, &["--yes"]).expect(0);
+    let gate = repo.path().join(GATE);
+    std::fs::set_permissions(&gate, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::write(&gate, read(&repo, GATE) + "# more\n").unwrap();
+    init_with(&repo, &["--yes"]).expect(0);
+    assert!(!read(&repo, GATE).contains("# more"));
+    assert_eq!(std::fs::metadata(&gate).unwrap().permissions().mode() & 0o777, 0o666);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::exit::Failure;
 use super::plan::{Checkout, WorkingFile};
+use super::texts::WorkflowKind;
 use crate::paths::{list_files, refuse_links};
 use qa_contracts::codes::Code;
 use qa_core::masking::sanitize_cut;
@@ -16,24 +17,39 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Number of workflows that are read at most.
 const MAX_WORKFLOWS: usize = 1_000;
 
-/// Reads the files of a checkout. A link on the way to one is an error: writing would follow it.
-pub(super) fn read_checkout(root: &Path) -> Result<Checkout, Failure> {
+/// Reads the files of a checkout, CODEOWNERS only where it may be written. A link on the way to a file that may be written
+/// is an error: writing would follow it. Other linked workflows are not read.
+pub(super) fn read_checkout(root: &Path, wants_owners: bool) -> Result<Checkout, Failure> {
     let names = list_files(root, WORKFLOWS).map_err(|error| read_failure(WORKFLOWS, &error))?;
-    let is_workflow = |name: &&String| {
-        let ending = Path::new(name.as_str()).extension();
-        ending.is_some_and(|ending| ending == "yml" || ending == "yaml")
-    };
     let mut workflows = Vec::new();
-    for path in names.iter().filter(is_workflow).take(MAX_WORKFLOWS) {
-        workflows.extend(read_file(root, path)?);
+    for path in names.iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS) {
+        let is_ours = WorkflowKind::ALL.iter().any(|kind| kind.path() == path);
+        if is_ours || !root.join(path).is_symlink() {
+            workflows.extend(read_file(root, path)?);
+        }
     }
     let mut codeowners = None;
     for path in CODEOWNERS {
-        if codeowners.is_none() {
+        if wants_owners && codeowners.is_none() {
             codeowners = read_file(root, path)?;
         }
     }
     Ok(Checkout { workflows, policy: read_file(root, POLICY_PATH)?, codeowners })
+}
+
+fn is_workflow(path: &str) -> bool {
+    let ending = Path::new(path).extension();
+    ending.is_some_and(|ending| ending == "yml" || ending == "yaml")
+}
+
+/// Fails if a file cannot be written at a path, before any is.
+pub(super) fn check_target(root: &Path, path: &str) -> Result<(), Failure> {
+    let full = root.join(path);
+    refuse_links(&full).map_err(|error| failure("write", path, &error))?;
+    if full.is_dir() {
+        return Err(failure("write", path, &std::io::ErrorKind::IsADirectory.into()));
+    }
+    Ok(())
 }
 
 /// Reads a file, or returns `None` if it does not exist.
@@ -74,14 +90,14 @@ fn replace_file(directory: &Path, full: &Path, text: &str) -> std::io::Result<()
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // A new file has the rights that the umask leaves; an old one keeps its own.
-        let permissions = match std::fs::metadata(full) {
-            Ok(metadata) => metadata.permissions(),
-            Err(_) => std::fs::Permissions::from_mode(0o666),
-        };
-        builder.permissions(permissions);
+        // A new file has the rights that the umask leaves.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(directory)?;
+    // An old one keeps its own.
+    if let Ok(metadata) = std::fs::metadata(full) {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(full)?;

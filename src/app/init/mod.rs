@@ -101,7 +101,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         return Err(Failure::usage(message, "run init in a clone of it"));
     }
     let commit = repository.checked_out()?.head;
-    let checkout = files::read_checkout(&root)?;
+    let checkout = files::read_checkout(&root, !arguments.codeowners.is_empty())?;
     // Everything else may take minutes, which are spent for nothing if files are to be written at once and cannot be.
     if arguments.yes && action.is_none() && checkout.action().is_none() {
         return Err(plan_failure(&PlanError::ActionUnknown));
@@ -134,6 +134,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     if !is_confirmed(arguments, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
+    texts.iter().try_for_each(|(path, _)| files::check_target(&root, path))?;
     for (path, text) in &texts {
         cancellation.check()?;
         files::write_file(&root, path, text)?;
@@ -152,7 +153,7 @@ fn is_confirmed(arguments: &InitArgs, count: usize) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::with_code(
             Code::InitNotConfirmed,
-            "failed to ask: standard input is not a terminal",
+            "failed to ask: standard input and standard error are not both a terminal",
         ));
     }
     console::write_stderr(&format!("\n{}", report::question(count)));

@@ -41,7 +41,7 @@ pub(super) struct Wishes<'a> {
     pub(super) force: bool,
 }
 
-/// What becomes of a file.
+/// Outcome of a file in the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Create {
@@ -58,11 +58,13 @@ pub(super) enum Step {
     },
 }
 
-/// A file with what becomes of it.
+/// A file with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlannedFile {
     pub(super) path: String,
     pub(super) step: Step,
+    /// Consequence that the changed lines do not show.
+    pub(super) note: Option<String>,
 }
 
 impl PlannedFile {
@@ -87,7 +89,7 @@ pub(super) struct Plan {
 pub(super) enum PlanError {
     #[error("the commit of the action is not known: there is no `--uses`, and no workflow here names one")]
     ActionUnknown,
-    #[error("{0} is there already, and init did not write it")]
+    #[error("{0} is there already, and not marked as written by init")]
     NotOurs(String),
     #[error("{0} is not UTF-8, or has more than 1 MiB")]
     Unreadable(String),
@@ -197,7 +199,7 @@ fn plan_workflow(
             let Some(text) = file.text.as_deref() else { return Err(PlanError::Unreadable(path.to_owned())) };
             if !texts::is_our_workflow(text) && !force {
                 if has(&workflow_use(text)) {
-                    let reason = format!("it {done}, and init did not write it");
+                    let reason = format!("it {done}, and is not marked as written by init");
                     return Ok(planned(path, Step::Leave { reason }));
                 }
                 return Err(PlanError::NotOurs(path.to_owned()));
@@ -277,11 +279,16 @@ fn plan_owners(
     };
     let paths = texts::owned_paths(workflows, path);
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    Ok(planned(path, step(text, &|now| texts::with_owners(now, &paths, owners))))
+    let file = planned(path, step(text, &|now| texts::with_owners(now, &paths, owners)));
+    let replaced = texts::replaced_owners(text.unwrap_or_default(), &paths, owners);
+    let names: Vec<String> = replaced.iter().map(|owner| sanitize_cut(owner, 100)).collect();
+    let is_changed = file.text().is_some() && !names.is_empty();
+    let note = is_changed.then(|| format!("these files no longer have the owners {}", names.join(", ")));
+    Ok(PlannedFile { note, ..file })
 }
 
 fn planned(path: &str, step: Step) -> PlannedFile {
-    PlannedFile { path: path.to_owned(), step }
+    PlannedFile { path: path.to_owned(), step, note: None }
 }
 
 /// Returns the step from a file's text to its edited one. The edit sees line ends as `\n` and keeps those of the file.

@@ -1,4 +1,4 @@
-//! What becomes of the files of a repository, for what it has and what was asked for.
+//! Tests the plan for the files of a repository, by the files that it has and the options.
 
 use super::plan::{Checkout, Plan, PlanError, Step, Wishes, WorkingFile, plan};
 use qa_contracts::v1::Preset;
@@ -160,7 +160,7 @@ fn files_of_others_are_left_refused_or_replaced() {
             GATE,
             &judges,
             false,
-            Ok("left (it runs the action on pull requests already, and init did not write it)"),
+            Ok("left (it runs the action on pull requests already, and is not marked as written by init)"),
         ),
         (GATE, &judges, true, Ok("changed")),
         (GATE, none, false, refused(GATE)),
@@ -218,7 +218,7 @@ fn a_policy_is_made_stricter_and_never_weaker() {
         (
             "version = 1\n# Why.\npreset = \"default\" # for now\n",
             Some(Preset::Guarded),
-            Some(format!("version = 1\n# Why.\n{measured}preset = \"guarded\"\n")),
+            Some(format!("version = 1\n# Why.\n{measured}preset = \"guarded\" # for now\n")),
             Preset::Guarded,
         ),
         (
@@ -264,6 +264,10 @@ fn owners_are_those_that_were_named_and_other_rules_stay() {
     let overruled = first.clone() + "/.qa-skill/ @all\n";
     let moved = with(&overruled, &owners).unwrap();
     assert!(moved.starts_with("* @all\n/.qa-skill/ @all\n# qa-skill init: begin\n"), "{moved}");
+    // A rule that somebody wrote into the block stays.
+    let grown = first.replace("# qa-skill init: end", "/payments/ @money\n# qa-skill init: end");
+    let kept = with(&grown, &who(&["@sam"])).unwrap();
+    assert!(kept.contains("\n/payments/ @money\n") && kept.contains(" @sam\n"), "{kept}");
     let other = with(&first, &who(&["@sam"])).unwrap();
     assert_eq!(other.matches("# qa-skill init: begin").count(), 1);
     assert!(other.contains(" @sam\n") && !other.contains("@acme"), "{other}");

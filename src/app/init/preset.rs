@@ -17,17 +17,19 @@ pub(super) fn propose(costs: &[Calibration]) -> Preset {
     if costs.iter().any(|cost| judged(cost) < FEWEST_CHANGES) || costs.is_empty() {
         return Preset::Default;
     }
-    let is_within = |preset: Preset, permille: u64| {
-        let cost = costs.iter().find(|cost| cost.preset == preset);
-        cost.is_some_and(|cost| stopped(cost) * 1000 <= permille * judged(cost))
-    };
-    if is_within(Preset::Guarded, GUARDED_PERMILLE) {
+    if is_within(costs, Preset::Guarded, GUARDED_PERMILLE) {
         Preset::Guarded
-    } else if is_within(Preset::Default, DEFAULT_PERMILLE) {
+    } else if is_within(costs, Preset::Default, DEFAULT_PERMILLE) {
         Preset::Default
     } else {
         Preset::Advisory
     }
+}
+
+/// Returns whether a preset would have stopped at most a share of the judged changes.
+fn is_within(costs: &[Calibration], preset: Preset, permille: u64) -> bool {
+    let cost = costs.iter().find(|cost| cost.preset == preset);
+    cost.is_some_and(|cost| stopped(cost) * 1000 <= permille * judged(cost))
 }
 
 /// Returns the number of changes with a verdict.

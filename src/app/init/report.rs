@@ -180,7 +180,7 @@ fn stopped_changes(text: &mut String, cost: &Calibration, measured: &Measured) {
     }
     let rest = changes.len().saturating_sub(CHANGES_LISTED);
     if rest > 0 {
-        let head = first_word(&measured.branch);
+        let head = shell_word(&measured.branch);
         let _ = writeln!(
             text,
             "  and {rest} more: qa-skill calibrate --preset {preset} --last {} --head {head}",
@@ -189,11 +189,14 @@ fn stopped_changes(text: &mut String, cost: &Calibration, measured: &Measured) {
     }
 }
 
-/// Returns a name for a command line, without what a shell would read otherwise.
-fn first_word(name: &str) -> String {
-    let is_plain =
-        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte)) && !name.is_empty();
-    if is_plain { name.to_owned() } else { "HEAD".to_owned() }
+/// Returns a name as one word of a shell.
+fn shell_word(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+    if is_plain && !name.is_empty() {
+        name.to_owned()
+    } else {
+        format!("'{}'", visible(name).replace('\'', r"'\''"))
+    }
 }
 
 /// Names the rules that stopped most changes, with the setting that makes each advise.
@@ -251,6 +254,9 @@ fn planned_file(text: &mut String, file: &PlannedFile) {
         Step::Leave { reason } => {
             let _ = writeln!(text, "  left       {path}: {reason}");
         }
+    }
+    if let Some(note) = &file.note {
+        let _ = writeln!(text, "      note: {note}");
     }
 }
 

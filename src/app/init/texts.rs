@@ -1,5 +1,7 @@
 //! Texts of the files that `init` writes, and of those that it updates. Pure.
 
+use std::collections::BTreeSet;
+
 use qa_contracts::v1::Preset;
 use qa_core::policy::POLICY_PATH;
 use qa_run::setup::{ActionPin, owners_of};
@@ -26,6 +28,8 @@ pub(super) enum WorkflowKind {
 }
 
 impl WorkflowKind {
+    pub(super) const ALL: [Self; 2] = [Self::Gate, Self::Nightly];
+
     /// Returns the path of the file.
     pub(super) fn path(self) -> &'static str {
         match self {
@@ -110,15 +114,13 @@ pub(super) fn with_schema(policy: &str, action: &ActionPin) -> String {
 /// Returns a policy with another preset. The caller checks that the result is read so: the line may be written in a way
 /// that is not found here.
 pub(super) fn with_preset(policy: &str, preset: Preset, numbers: &str) -> String {
-    let setting = format!("preset = \"{}\"", preset.as_str());
+    let mut setting = format!("preset = \"{}\"", preset.as_str());
     let mut lines: Vec<&str> = policy.lines().collect();
     let top = lines.iter().position(|line| line.trim_start().starts_with('[')).unwrap_or(lines.len());
-    let is_key = |line: &&str, key: &str| {
-        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
-    };
     let measured = format!("{MEASURED}{numbers}");
     match lines[..top].iter().position(|line| is_key(line, "preset")) {
         Some(at) => {
+            setting.push_str(comment_of(lines[at]));
             lines[at] = &setting;
             if at > 0 && lines[at - 1].starts_with(MEASURED) {
                 lines[at - 1] = &measured;
@@ -135,45 +137,65 @@ pub(super) fn with_preset(policy: &str, preset: Preset, numbers: &str) -> String
     lines.join("\n") + "\n"
 }
 
+fn is_key(line: &str, key: &str) -> bool {
+    line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+}
+
+/// Returns the comment behind a preset, with the blanks before it.
+fn comment_of(line: &str) -> &str {
+    let before = line.split('#').next().unwrap_or(line).trim_end();
+    &line[before.len()..]
+}
+
 /// Returns CODEOWNERS with owners for paths, in a block of ours at its end, or as it is where the owners have them already.
+/// Other rules in the block stay.
 pub(super) fn with_owners(codeowners: &str, paths: &[&str], owners: &[String]) -> String {
-    let is_owned = |path: &&str| {
-        let path = path.trim_start_matches('/');
-        let path = if path.ends_with('/') { format!("{path}policy.toml") } else { path.to_owned() };
-        owners_of(codeowners, &path) == owners
-    };
-    if paths.iter().all(is_owned) {
+    if paths.iter().all(|path| owners_of_rule(codeowners, path) == owners) {
         return codeowners.to_owned();
     }
     let width = paths.iter().map(|path| path.len()).max().unwrap_or(0);
     let rules: String = paths.iter().map(|path| format!("{path:<width$} {}\n", owners.join(" "))).collect();
-    let block = format!("{OWNERS_BEGIN}\n{rules}{OWNERS_END}\n");
     // The last match wins, so a block that is not the last thing in the file moves there.
-    let mut text = without_block(codeowners);
+    let (mut text, inside) = without_block(codeowners);
+    let is_ours = |line: &&str| line.split_whitespace().next().is_some_and(|path| paths.contains(&path));
+    let others: String = inside.split_inclusive('\n').filter(|line| !is_ours(line)).collect();
+    let block = format!("{OWNERS_BEGIN}\n{others}{rules}{OWNERS_END}\n");
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text + &block
 }
 
-/// Returns CODEOWNERS without the block of ours.
-fn without_block(codeowners: &str) -> String {
+/// Returns the owners whom the other rules name for paths and the new ones leave out.
+pub(super) fn replaced_owners(codeowners: &str, paths: &[&str], owners: &[String]) -> BTreeSet<String> {
+    let (others, _) = without_block(codeowners);
+    let before = paths.iter().flat_map(|path| owners_of_rule(&others, path));
+    before.filter(|owner| !owners.contains(owner)).collect()
+}
+
+/// Returns the owners of the files that a rule of ours is for.
+fn owners_of_rule(codeowners: &str, rule: &str) -> Vec<String> {
+    let path = rule.trim_start_matches('/');
+    // Of a directory, those of a file in it.
+    let path = if path.ends_with('/') { POLICY_PATH } else { path };
+    owners_of(codeowners, path)
+}
+
+/// Returns CODEOWNERS without the block of ours, and the lines in that.
+fn without_block(codeowners: &str) -> (String, String) {
     let lines: Vec<&str> = codeowners.split_inclusive('\n').collect();
-    let is_line = |line: &&str, text: &str| line.trim_end() == text;
-    let Some(end) = lines.iter().rposition(|line| is_line(line, OWNERS_END)) else {
-        return codeowners.to_owned();
-    };
-    match lines[..end].iter().rposition(|line| is_line(line, OWNERS_BEGIN)) {
-        Some(begin) => [&lines[..begin], &lines[end + 1..]].concat().concat(),
-        None => codeowners.to_owned(),
+    let end = lines.iter().rposition(|line| line.trim_end() == OWNERS_END);
+    let begin = end.and_then(|end| lines[..end].iter().rposition(|line| line.trim_end() == OWNERS_BEGIN));
+    match begin.zip(end) {
+        Some((begin, end)) => {
+            ([&lines[..begin], &lines[end + 1..]].concat().concat(), lines[begin + 1..end].concat())
+        }
+        None => (codeowners.to_owned(), String::new()),
     }
 }
 
 /// Returns whether a text names an owner: a user, a team or a mail address, without blanks.
 pub(super) fn is_owner(text: &str) -> bool {
-    let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
-    };
     match text.split_once('@') {
         Some(("", name)) => match name.split_once('/') {
             Some((organisation, team)) => is_word(organisation) && is_word(team),
@@ -184,9 +206,35 @@ pub(super) fn is_owner(text: &str) -> bool {
     }
 }
 
-/// Returns a text with the line ends that a file has now, so that a checkout with CRLF is not rewritten.
+fn is_word(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
+}
+
+/// Returns a text with the line ends that a file has now: each line that stays keeps its own, and new ones have that of the
+/// first line.
 pub(super) fn with_line_ends_of(now: &str, text: &str) -> String {
-    if now.contains("\r\n") { text.replace('\n', "\r\n") } else { text.to_owned() }
+    let mut before = now.split_inclusive('\n');
+    let first = if now.split_inclusive('\n').next().is_some_and(|line| line.ends_with("\r\n")) {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let mut written = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut rest = before.clone();
+        let same = rest.find(|old| old.trim_end_matches(['\r', '\n']) == line.trim_end_matches('\n'));
+        match same {
+            Some(old) if old.ends_with('\n') && line.ends_with('\n') => {
+                written.push_str(old);
+                before = rest;
+            }
+            Some(_) | None => {
+                written.push_str(line.trim_end_matches('\n'));
+                written.push_str(if line.ends_with('\n') { first } else { "" });
+            }
+        }
+    }
+    written
 }
 
 /// Returns the paths that owners get: the policy, the workflows and CODEOWNERS itself.
@@ -216,5 +264,28 @@ mod tests {
         ] {
             assert_eq!(with_pin_of(line, &now), format!("      - uses: actions/checkout{kept}"), "{now}");
         }
+    }
+
+    #[test]
+    fn each_line_keeps_its_end() {
+        for (now, text, expected) in [
+            ("a\nb\n", "a\nc\nb\n", "a\nc\nb\n"),
+            ("a\r\nb\r\n", "a\nc\nb\n", "a\r\nc\r\nb\r\n"),
+            ("a\nb\r\nc\n", "a\nb\nc\nd\n", "a\nb\r\nc\nd\n"),
+            ("a\r\nb", "a\nb\nc\n", "a\r\nb\r\nc\r\n"),
+            ("", "a\n", "a\n"),
+        ] {
+            assert_eq!(with_line_ends_of(now, text), expected, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn owners_who_lose_files_are_named() {
+        let owners = ["@dev".to_owned()];
+        let lost = |codeowners: &str| replaced_owners(codeowners, &["/.qa-skill/", "/CODEOWNERS"], &owners);
+        assert_eq!(lost("/.qa-skill/ @security @dev\n"), BTreeSet::from(["@security".to_owned()]));
+        assert_eq!(lost("/src/ @security\n"), BTreeSet::new());
+        // Those of our own block were named before.
+        assert_eq!(lost("# qa-skill init: begin\n/.qa-skill/ @sam\n# qa-skill init: end\n"), BTreeSet::new());
     }
 }
