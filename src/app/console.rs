@@ -73,7 +73,7 @@ pub(crate) fn formats_help() -> String {
 }
 
 /// Fails if more than one format goes to standard output, which holds one document, or if the directory of a
-/// file is missing.
+/// file is missing. Removes reports of earlier runs: one that stays would be taken for that of a run that ends without.
 pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
     for path in outputs.iter().filter_map(|output| output.path.as_deref()) {
         check_directory(path)?;
@@ -84,7 +84,16 @@ pub(crate) fn check_outputs(outputs: &[Output]) -> Result<(), Failure> {
             "give all but one a path: --format sarif=out.sarif",
         ));
     }
-    Ok(())
+    outputs.iter().filter_map(|output| output.path.as_deref()).try_for_each(remove_report)
+}
+
+/// Removes a file that the run will write.
+fn remove_report(path: &Path) -> Result<(), Failure> {
+    let is_file = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    if !is_file {
+        return Ok(());
+    }
+    std::fs::remove_file(path).map_err(|error| write_failure(&path.display().to_string(), &error))
 }
 
 /// Fails if the directory of a file is not there, before anything is judged for it.

@@ -1,6 +1,7 @@
 //! Readers of a git repository; the one owner of libgit2. None of them writes to the repository or runs a program that its
 //! configuration names.
 
+mod account_configuration;
 mod base;
 mod bounded;
 mod complete;
@@ -12,6 +13,7 @@ mod guard;
 mod history;
 mod includes;
 mod landing;
+mod lfs;
 mod missing;
 mod objects;
 mod open;

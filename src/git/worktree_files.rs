@@ -5,20 +5,20 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use git2::{AttrCheckFlags, AttrValue, ConfigLevel, Delta, DiffOptions, Index, IndexEntry, Oid, Repository};
+use git2::{AttrCheckFlags, AttrValue, Delta, DiffOptions, Index, IndexEntry, Oid, Repository};
 
+use super::account_configuration::add_configuration;
 use super::bounded::MAX_BLOB_BYTES;
 use super::error::GitError;
 use super::guard;
+use super::lfs::lfs_pointer;
 use super::open::OpenRepository;
 use super::refs::resolve_ref;
 use super::uncommitted::{
     Surroundings, check_merged, entries, is_intent_to_add, not_read, shown, to_path, unreadable, unwritten,
 };
-use qa_core::canonical;
 
 /// Flag of an index entry that is not compared with its file, by `git update-index --assume-unchanged`.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
@@ -28,10 +28,6 @@ const SKIP_WORKTREE: u16 = 1 << 14;
 const SUBMODULE: u32 = 0o160_000;
 /// Bytes of all files that are written to the store.
 const MAX_BYTES: u64 = 2 << 30;
-/// Size from which a file is no pointer of Git LFS, in bytes.
-const LFS_POINTER_BYTES: u64 = 1024;
-/// First line of a pointer of Git LFS.
-const LFS_VERSION: &str = "version https://git-lfs.github.com/spec/v1\n";
 
 /// The working tree, with an index in memory that its files are staged in.
 pub(super) struct WorktreeFiles<'a> {
@@ -79,6 +75,7 @@ impl<'a> WorktreeFiles<'a> {
         let mut changes = Changes::default();
         let mut kept = BTreeSet::new();
         for entry in entries(&self.index) {
+            self.check_rules(&entry.path)?;
             // Git leaves such an entry alone, also where a file stands outside a sparse checkout.
             let is_skipped = entry.flags_extended & SKIP_WORKTREE != 0;
             if entry.flags & ASSUME_UNCHANGED != 0 || is_skipped {
@@ -96,6 +93,7 @@ impl<'a> WorktreeFiles<'a> {
         for delta in compared.map_err(|error| unreadable(&error))?.deltas() {
             let old = delta.old_file().path_bytes().unwrap_or_default();
             let path = delta.new_file().path_bytes().unwrap_or(old);
+            self.check_rules(path)?;
             match delta.status() {
                 _ if kept.contains(path) || kept.contains(old) || self.is_below_submodule(path) => {}
                 // Not a file any more, so libgit2 does not see it. Git refuses it.
@@ -120,6 +118,20 @@ impl<'a> WorktreeFiles<'a> {
             }
         }
         Ok(changes)
+    }
+
+    /// Fails if a path has ignore rules or attributes and is a link, which libgit2 follows and git does not.
+    fn check_rules(&self, path: &[u8]) -> Result<(), GitError> {
+        let has_rules = [&b".gitignore"[..], b".gitattributes"].iter().any(|name| {
+            path.strip_suffix(*name).is_some_and(|above| above.is_empty() || above.ends_with(b"/"))
+        });
+        if !has_rules || !self.root.join(to_path(path)).is_symlink() {
+            return Ok(());
+        }
+        Err(GitError::NotCommittable {
+            problem: format!("{} is a link, and git does not follow it for its rules", shown(path)),
+            hint: "make it a file, or judge what is staged with --staged",
+        })
     }
 
     /// Records the commit that a submodule has checked out. Its own changes are no part of a commit here.
@@ -259,14 +271,12 @@ impl<'a> WorktreeFiles<'a> {
 
     /// Returns whether the filter `lfs` is Git LFS, and git commits nothing if it does not run.
     fn is_git_lfs(&self) -> bool {
-        let Ok(config) = self.repository.config() else { return false };
-        let is_program = |kind: &str| {
-            config
-                .get_string(&format!("filter.lfs.{kind}"))
-                .is_ok_and(|program| program.starts_with("git-lfs "))
-        };
+        // Git prefers the process.
+        let kind = if self.has_setting("filter.lfs.process") { "process" } else { "clean" };
+        let program =
+            self.repository.config().and_then(|config| config.get_string(&format!("filter.lfs.{kind}")));
         self.setting("filter.lfs.required") == Some(true)
-            && (is_program("process") || is_program("clean") && !self.has_setting("filter.lfs.process"))
+            && program.is_ok_and(|program| program.starts_with("git-lfs "))
     }
 
     /// Returns the value of an attribute; `None` where it is unset, or set without a value.
@@ -295,62 +305,6 @@ struct Changes {
     removed: BTreeSet<Vec<u8>>,
     /// Paths whose files are written; those of repositories may end with a slash.
     written: BTreeSet<Vec<u8>>,
-}
-
-/// Adds the configuration of the machine and of the account, which nothing else here reads: it has line ends, ignored files
-/// and filters.
-fn add_configuration(
-    opened: &OpenRepository,
-    repository: &Repository,
-    surroundings: &Surroundings,
-) -> Result<(), GitError> {
-    let mut text = String::new();
-    if let Some(account) = &surroundings.account {
-        let [ignore, attributes] = ["ignore", "attributes"].map(|name| quoted(&account.join(name)));
-        text.push_str(&format!("[core]\n\texcludesFile = {ignore}\n\tattributesFile = {attributes}\n"));
-    }
-    let is_there = |file: &&PathBuf| file.exists() && file.as_path() != Path::new("/dev/null");
-    for file in surroundings.configuration.iter().filter(is_there) {
-        guard::check_configuration(file)?;
-        text.push_str(&format!("[include]\n\tpath = {}\n", quoted(file)));
-    }
-    let path = opened.store.path().join("account");
-    fs::write(&path, text).map_err(|error| GitError::NoScratch(error.to_string()))?;
-    let added = repository.config().and_then(|mut config| config.add_file(&path, ConfigLevel::Global, false));
-    added.map_err(|error| unreadable(&error))
-}
-
-/// Quotes a path as a value of git's configuration.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
-}
-
-/// Returns what Git LFS commits in the place of a file. An empty file and a pointer stay as they are.
-fn lfs_pointer(full: &Path, found: &Metadata) -> std::io::Result<Vec<u8>> {
-    let mut file = fs::File::open(full)?;
-    if found.len() < LFS_POINTER_BYTES {
-        let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
-        if text.is_empty() || text.starts_with(LFS_VERSION.as_bytes()) {
-            return Ok(text);
-        }
-        return Ok(pointer(canonical::sha256(&text).as_str(), text.len() as u64));
-    }
-    let (mut hasher, mut bytes, mut buffer) = (canonical::Hasher::default(), 0, vec![0; 64 << 10]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(pointer(hasher.finish().as_str(), bytes)),
-            read => {
-                hasher.update(&buffer[..read]);
-                bytes += read as u64;
-            }
-        }
-    }
-}
-
-fn pointer(sha256: &str, bytes: u64) -> Vec<u8> {
-    format!("{LFS_VERSION}oid sha256:{sha256}\nsize {bytes}\n").into_bytes()
 }
 
 /// Returns whether a path is a pipe, a device or a socket.

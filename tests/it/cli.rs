@@ -201,6 +201,18 @@ fn every_format_goes_to_its_file_and_one_to_standard_output() {
 }
 
 #[test]
+fn a_report_of_an_earlier_run_does_not_stay_where_a_run_has_none() {
+    let repo = judged();
+    let directory = temp();
+    let report = directory.path().join("issues.json");
+    let format = format!("gitlab={}", report.display());
+    repo.judge().args(["--format", &format]).run().expect(1);
+    assert!(report.is_file());
+    qa_skill(["run", "--base", "nope", "--format", &format, "--repo"]).arg(repo.path()).run().expect(3);
+    assert!(!report.exists());
+}
+
+#[test]
 fn a_plan_is_the_one_a_run_would_follow_and_always_the_same_bytes() {
     let repo = judged();
     let plan = || qa_skill(["plan", "--base", "main", "--repo"]).arg(repo.path());

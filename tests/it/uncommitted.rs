@@ -1,4 +1,4 @@
-//! What is staged, and the files of the working tree, are judged as a commit of them would be, and nothing of them is kept.
+//! Tests that staged content and working trees are judged as commits of them would be, and that nothing of them is kept.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -279,7 +279,7 @@ impl Checkout {
     }
 }
 
-/// Something that cannot be judged, by an option, and words of the message.
+/// Content that cannot be judged, with the options that refuse it and words of the message.
 struct Refused {
     change: &'static str,
     options: &'static [&'static str],
@@ -303,6 +303,16 @@ const REFUSED: &[Refused] = &[
                  echo x > x.big",
         options: &["--worktree"],
         words: &["x.big passes a program", "the filter `lfs`", "--staged"],
+    },
+    Refused {
+        change: "echo x.py > rules; ln -s rules .gitignore; echo x > x.py",
+        options: &["--worktree"],
+        words: &[".gitignore is a link", "--staged"],
+    },
+    Refused {
+        change: "git config 'includeIf.hasconfig:remote.*.url:x.path' ../other; echo x > x.py",
+        options: &["--worktree"],
+        words: &["`includeIf` with `hasconfig`", "--staged"],
     },
     Refused {
         change: "printf '*.u working-tree-encoding=UTF-16\n' > .gitattributes; echo x > x.u",
@@ -357,7 +367,7 @@ fn a_program_that_filters_a_file_is_not_run_and_not_needed_once_it_is_staged() {
     let clean = "git config filter.strip.clean 'touch ../was-run; cat'";
     checkout.run(clean);
     checkout.run("echo y > y.none");
-    // What did not change since it was staged is not filtered again.
+    // A file that did not change since it was staged is not filtered again.
     checkout.program(&["run", "--worktree"]).run().expect(0);
     checkout.run("echo y >> x.nb");
     checkout.program(&["run", "--worktree"]).run().expect_code(3, "NOT_COMMITTABLE");
