@@ -23,7 +23,7 @@ use super::uncommitted_args::{JudgedContentArgs, PlannedContentArgs};
 use super::verify_command::{self, VerifyArgs};
 use super::verify_drift::verify_drift;
 use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
-use super::workflow_command::{self, WorkflowArgs};
+use super::workflow_command::WorkflowArgs;
 use super::{baseline, calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use crate::git::Uncommitted;
@@ -57,6 +57,10 @@ enum Command {
     Verify(VerifyArgs),
     /// Derive stored runs again, from directories, archives or artifacts, and report differences
     DriftCheck(DriftCheckArgs),
+    /// Give an agent turns in the sandbox until the change passes the gate, and refuse what it may not do
+    #[cfg(target_os = "linux")]
+    #[command(after_help = super::drive::EXAMPLES)]
+    Drive(super::drive::DriveArgs),
     /// Upload run directories as an artifact of the running workflow; the action does this itself
     #[command(hide = true)]
     Upload(UploadArgs),
@@ -365,6 +369,8 @@ fn deadline(command: &Command) -> Duration {
         | Command::Init(_)
         | Command::Record(_)
         | Command::Verify(_) => LONG_DEADLINE,
+        #[cfg(target_os = "linux")]
+        Command::Drive(_) => LONG_DEADLINE,
         #[cfg(feature = "dev-faults")]
         Command::Rehearse(_) => LONG_DEADLINE,
         #[cfg(target_os = "linux")]
@@ -438,6 +444,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         }
         Command::Verify(arguments) => verify_command::verify(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),
+        #[cfg(target_os = "linux")]
+        Command::Drive(arguments) => super::drive::drive(&arguments, cancellation),
         Command::Upload(arguments) => artifact_commands::upload(&arguments, cancellation),
         Command::ConsistencyInit(arguments) => super::consistency_init::write_draft(&arguments, cancellation),
         Command::ConsistencyApprove(arguments) => super::consistency_approve::freeze_rubric(&arguments),
@@ -457,7 +465,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Observe(arguments) => super::observe_command::observe(&arguments),
         Command::Doctor(arguments) => super::doctor::doctor(&arguments, cancellation),
-        Command::Workflow(arguments) => workflow_command::print_next_step(&arguments, cancellation),
+        Command::Workflow(arguments) => super::workflow_command::print_next_step(&arguments, cancellation),
         #[cfg(feature = "dev-faults")]
         Command::Rehearse(arguments) => super::rehearse::rehearse(&arguments, cancellation),
         #[cfg(target_os = "linux")]
@@ -467,12 +475,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(
-                shell,
-                &mut <Cli as clap::CommandFactory>::command(),
-                "qa-skill",
-                &mut script,
-            );
+            let mut cli = <Cli as clap::CommandFactory>::command();
+            clap_complete::generate(shell, &mut cli, "qa-skill", &mut script);
             console::write_stdout(&script).map(|()| Exit::Pass)
         }
     }

@@ -114,6 +114,7 @@ impl CommandWorkspace for FencedWorkspace<'_> {
             private: &self.room.private,
             network: self.command_sandbox.network,
             readable: &self.provided.readable,
+            input: None,
             environment: &self.environment,
             limits: *limits,
         })

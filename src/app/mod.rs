@@ -21,6 +21,8 @@ mod doctor;
 mod doctor_repository;
 mod drift;
 mod drift_check;
+#[cfg(target_os = "linux")]
+mod drive;
 mod exit;
 mod explain;
 mod feature_update;
@@ -53,6 +55,7 @@ mod upload;
 mod verify;
 mod verify_command;
 mod verify_drift;
+mod verify_drive;
 mod watchdog;
 mod workflow_command;
 

@@ -147,6 +147,7 @@ pub(crate) fn sandbox(arguments: &SandboxArgs, cancellation: &Arc<Cancellation>)
         private: &room.private,
         network: arguments.network,
         readable: &arguments.readable,
+        input: None,
         environment: &environment,
         limits: arguments.limits(),
     };

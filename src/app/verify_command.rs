@@ -12,9 +12,12 @@ use super::exit::{Exit, Failure};
 use super::observe_command::check_last_turn;
 use super::progress::TerminalProgress;
 use super::verify::{self, Verified};
+use super::verify_drive::{self, conclusion, verify_drive};
+use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
 use qa_contracts::v1::{Conclusion, FinalVerdict, Trace};
+use qa_core::drive::current_commit;
 use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
 use qa_core::verdict::merge_bases;
@@ -22,7 +25,7 @@ use qa_run::ports::Cancellation;
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
-    /// A run directory
+    /// A run directory, or the directory of a drive
     directory: PathBuf,
     /// Read the change from this repository instead of the recording
     #[arg(long, value_name = "DIR")]
@@ -109,6 +112,9 @@ fn describe_verdict(verified: &Verified) -> String {
 
 /// Verifies a run directory and prints its statement.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    if DriveDirectory::is_one(&arguments.directory) {
+        return verify_session(arguments, cancellation);
+    }
     check_is_run(&arguments.directory)?;
     let progress = TerminalProgress::new(false);
     let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
@@ -132,6 +138,29 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
         text.push_str(&format!("{:<15}{}\n", "attestation", check_attestation(attestation, &verified)?));
     }
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Verifies the directory of a drive and prints its statement.
+fn verify_session(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+    if arguments.ledger.is_some() || arguments.attestation.is_some() || arguments.expect_policy.is_some() {
+        let message = "a drive has no ledger, no attestation and no policy of its own";
+        return Err(Failure::usage(message, "verify one of the runs below runs/ of its directory"));
+    }
+    let verified = verify_drive(&arguments.directory, arguments.repo.as_deref(), cancellation)?;
+    let (session, actual) = (&verified.session, conclusion(&verified.session));
+    let start = &session.start;
+    if let Some(base) = arguments.expect_base.as_ref().filter(|base| **base != start.base_sha) {
+        return Err(unmet("base", start.base_sha.to_string(), base.to_string()));
+    }
+    let result = current_commit(session);
+    if let Some(head) = arguments.expect_head.as_ref().filter(|head| *head != result) {
+        return Err(unmet("result", result.to_string(), head.to_string()));
+    }
+    if let Some(expected) = arguments.expect.filter(|expected| *expected != ExpectedVerdict::Exactly(actual))
+    {
+        return Err(unmet("end", actual.to_string(), expected.as_str().to_owned()));
+    }
+    console::write_stdout(verify_drive::statement(&verified).as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Fails if a path is not that of a run directory, damaged or not.

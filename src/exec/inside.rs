@@ -299,7 +299,7 @@ fn execute(job: &Job) -> Report {
         Purpose::Probe { outside, program, shared_memory } => {
             Report::Probed(probe::run(outside, &job.writable, *program, *shared_memory))
         }
-        Purpose::Command { argv, directory, environment } => {
+        Purpose::Command { argv, directory, environment, input: _ } => {
             let Some((program, arguments)) = argv.split_first() else {
                 return Report::NotStarted { reason: "there is no program".to_owned() };
             };

@@ -36,6 +36,8 @@ pub(super) enum Purpose {
     Command {
         argv: Vec<String>,
         directory: PathBuf,
+        /// File that is its standard input.
+        input: Option<PathBuf>,
         /// The whole environment.
         environment: Vec<(String, String)>,
     },

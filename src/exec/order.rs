@@ -94,6 +94,7 @@ impl Prepared {
         let purpose = Purpose::Command {
             argv: order.argv.to_vec(),
             directory,
+            input: order.input.map(Path::to_owned),
             environment: environment(order, &home, &temporary)?,
         };
         let writable = vec![order.worktree.to_owned(), home.clone(), temporary.clone()];
@@ -138,7 +139,8 @@ fn check(order: &Order<'_>) -> Result<PathBuf, SandboxError> {
     if order.argv.iter().any(|word| word.contains('\0')) {
         return refuse("an argument contains a NUL byte");
     }
-    for path in order.readable.iter().map(PathBuf::as_path).chain([order.worktree, order.private]) {
+    let given = [order.worktree, order.private].into_iter().chain(order.input);
+    for path in order.readable.iter().map(PathBuf::as_path).chain(given) {
         if !is_plain(path) {
             return refuse(format!("{} is not a plain absolute path below /", path.display()));
         }

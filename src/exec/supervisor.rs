@@ -16,7 +16,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, Uid};
 
 use super::inside;
-use super::job::{Job, KEEPER, Report, receive_job, send_report};
+use super::job::{Job, KEEPER, Purpose, Report, receive_job, send_report};
 use super::usage::descendants;
 use super::users::KILLER;
 
@@ -40,6 +40,9 @@ fn supervise() -> io::Result<()> {
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     nix::unistd::dup2_stdin(&null)?;
     let job = receive_job(&mut control)?;
+    if let Purpose::Command { input: Some(input), .. } = &job.purpose {
+        nix::unistd::dup2_stdin(File::open(input)?)?;
+    }
     // Signals of the terminal are for the program.
     nix::unistd::setsid()?;
     nix::sys::prctl::set_child_subreaper(true)?;

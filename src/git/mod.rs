@@ -5,6 +5,8 @@ mod account_configuration;
 mod base;
 mod bounded;
 mod complete;
+#[cfg(target_os = "linux")]
+mod driven;
 mod error;
 mod find;
 #[cfg(any(test, fuzzing))]

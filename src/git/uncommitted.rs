@@ -171,6 +171,25 @@ pub(super) fn entries(index: &Index) -> impl Iterator<Item = IndexEntry> + '_ {
     index.iter()
 }
 
+/// Returns the entry of an object, without what the file system says of it.
+pub(super) fn entry(path: &[u8], mode: u32, id: Oid) -> IndexEntry {
+    let never = git2::IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode,
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.to_vec(),
+    }
+}
+
 /// Returns whether an entry has a path and no content.
 pub(super) fn is_intent_to_add(entry: &IndexEntry) -> bool {
     entry.flags_extended & INTENT_TO_ADD != 0

@@ -17,7 +17,8 @@ use super::lfs::lfs_pointer;
 use super::open::OpenRepository;
 use super::refs::resolve_ref;
 use super::uncommitted::{
-    Surroundings, check_merged, entries, is_intent_to_add, not_read, shown, to_path, unreadable, unwritten,
+    Surroundings, check_merged, entries, entry, is_intent_to_add, not_read, shown, to_path, unreadable,
+    unwritten,
 };
 
 /// Flag of an index entry that is not compared with its file, by `git update-index --assume-unchanged`.
@@ -322,24 +323,6 @@ fn nested_head(directory: &Path) -> Result<Option<Oid>, GitError> {
     guard::check_path_to_repository(directory)?;
     let repository = Repository::open(directory).map_err(|error| unreadable(&error))?;
     resolve_ref(&repository, "HEAD")
-}
-
-fn entry(path: &[u8], mode: u32, id: Oid) -> IndexEntry {
-    let never = git2::IndexTime::new(0, 0);
-    IndexEntry {
-        ctime: never,
-        mtime: never,
-        dev: 0,
-        ino: 0,
-        mode,
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id,
-        flags: 0,
-        flags_extended: 0,
-        path: path.to_vec(),
-    }
 }
 
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 mod archive;
 mod beside;
+mod drive;
 mod lock;
 mod part;
 mod read;
@@ -12,6 +13,7 @@ mod write;
 
 pub(crate) use archive::{ArchiveError, Caps, Packed, pack, unpack};
 pub(crate) use beside::{read_attestation, read_ledger};
+pub(crate) use drive::DriveDirectory;
 pub(crate) use lock::RunLock;
 pub(crate) use part::{fresh_directory, read_part, write_beside, write_part};
 pub(crate) use read::{RunDirectory, intact_trace};

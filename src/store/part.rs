@@ -44,10 +44,15 @@ pub(crate) fn fresh_directory(directory: &Path) -> Result<(), StoreError> {
 }
 
 fn write_whole(directory: &Path, name: &str, entry: &Entry) -> Result<PathBuf, StoreError> {
+    write_bytes(directory, name, &entry.bytes())
+}
+
+/// Writes a file, whole or not at all. Replaces an existing file or link.
+pub(super) fn write_bytes(directory: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
     let path = directory.join(name);
     let staged = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory);
     let mut staged = staged.map_err(|error| StoreError::not_written(&path, error))?;
-    let written = staged.write_all(&entry.bytes()).and_then(|()| staged.as_file().sync_all());
+    let written = staged.write_all(bytes).and_then(|()| staged.as_file().sync_all());
     written.map_err(|error| StoreError::not_written(&path, error))?;
     staged.persist(&path).map_err(|error| StoreError::not_written(&path, error.error))?;
     Ok(path)

@@ -35,6 +35,8 @@ mod delta;
 mod determinism;
 mod doctor_repository;
 mod drift;
+#[cfg(target_os = "linux")]
+mod drive;
 mod fake_github;
 mod faults;
 mod features;

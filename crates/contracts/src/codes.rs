@@ -112,6 +112,15 @@ codes! {
         CoarseDiff = "COARSE_DIFF", Notice, "a file was too large for a line diff; everything between its first and last difference counts as changed";
         CrossCheckFailed = "CROSS_CHECK_FAILED", Terminal, "the independent check of the result found a contradiction; the named item says which";
         CrossCheckUnavailable = "CROSS_CHECK_UNAVAILABLE", Terminal, "the independent check could not run, so PASS is withheld";
+        DriveAgentFailed = "DRIVE_AGENT_FAILED", Degradation, "the agent ended with an error, so nothing of the turn was taken; the end of its output is in the session";
+        DriveAgentStopped = "DRIVE_AGENT_STOPPED", Degradation, "the agent was stopped at a limit, so nothing of the turn was taken; drive.turn-seconds on the base branch is its time";
+        DriveAnswerInvalid = "DRIVE_ANSWER_INVALID", Degradation, "the last line of the agent's output is meant as an answer and is none; `qa-skill schema dispatch-result` has its form";
+        DriveChangeReverted = "DRIVE_CHANGE_REVERTED", Degradation, "the turn takes back a part of the change that no finding asks it to, so nothing of it was taken";
+        DriveCheckWeakened = "DRIVE_CHECK_WEAKENED", Degradation, "the turn weakens a test, a check, a suppression or the policy, so nothing of it was taken";
+        DriveNoSession = "DRIVE_NO_SESSION", UserRecoverable, "no drive is stored there; `qa-skill drive` prints the directory of its session";
+        DrivePathRefused = "DRIVE_PATH_REFUSED", Degradation, "the turn changes a file that the agent may not change, so nothing of it was taken; drive.writable and drive.open on the base branch say which it may";
+        DriveTreeRefused = "DRIVE_TREE_REFUSED", Degradation, "the agent left files that no commit can have, so nothing of the turn was taken";
+        DriveTurnNotJudged = "DRIVE_TURN_NOT_JUDGED", Degradation, "the tree of the turn has no verdict, so nothing of it was taken; its run says why";
         EncodingUnread = "ENCODING_UNREAD", Degradation, "a script declares an encoding in which its bytes may be another program than its text shows, so it counts as not read; save it as UTF-8";
         EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version or build of the engine, so another key is expected; replay it with the version that is named, or judge the change again";
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule, workflow_dispatch or workflow_run; the README's workflow shows how";

@@ -75,7 +75,10 @@ schemas! {
     CoverageSchema = "coverage.v1", "../../schemas/v1/coverage.v1.schema.json";
     CrossCheckSchema = "cross-check.v1", "../../schemas/v1/cross-check.v1.schema.json";
     DeltaSchema = "delta.v1", "../../schemas/v1/delta.v1.schema.json";
+    DispatchEnvelopeSchema = "dispatch-envelope.v1", "../../schemas/v1/dispatch-envelope.v1.schema.json";
+    DispatchResultSchema = "dispatch-result.v1", "../../schemas/v1/dispatch-result.v1.schema.json";
     DriftReportSchema = "drift-report.v1", "../../schemas/v1/drift-report.v1.schema.json";
+    DriveSessionSchema = "drive-session.v1", "../../schemas/v1/drive-session.v1.schema.json";
     ErrorSchema = "error.v1", "../../schemas/v1/error.v1.schema.json";
     ExecutionAuditSchema = "execution-audit.v1", "../../schemas/v1/execution-audit.v1.schema.json";
     FeatureListSchema = "feature-list.v1", "../../schemas/v1/feature-list.v1.schema.json";
@@ -149,7 +152,10 @@ mod tests {
             "coverage.v1" => Coverage,
             "cross-check.v1" => CrossCheck,
             "delta.v1" => Delta,
+            "dispatch-envelope.v1" => DispatchEnvelope,
+            "dispatch-result.v1" => DispatchResult,
             "drift-report.v1" => DriftReport,
+            "drive-session.v1" => DriveSession,
             "error.v1" => CommandError,
             "execution-audit.v1" => ExecutionAudit,
             "feature-list.v1" => FeatureList,

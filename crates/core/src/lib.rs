@@ -8,6 +8,7 @@ pub mod commands;
 pub mod coverage;
 pub mod crosscheck;
 pub mod diff;
+pub mod drive;
 pub mod escape;
 pub mod event;
 pub mod features;

@@ -23,7 +23,9 @@ pub struct Order<'a> {
     pub network: bool,
     /// Files and directories that the command may read and execute, beside those of the system: toolchains.
     pub readable: &'a [PathBuf],
-    /// Environment variables beside the fixed ones. Never a secret.
+    /// File that the command gets as its standard input; nothing where there is none.
+    pub input: Option<&'a Path>,
+    /// Environment variables beside the fixed ones. Never a secret, but for the key of an agent that the policy names.
     pub environment: &'a [(String, String)],
     pub limits: CommandLimits,
 }

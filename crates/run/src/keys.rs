@@ -178,7 +178,10 @@ mod tests {
     /// Schemas of documents that are made of runs or beside them. They change no run.
     const BESIDE_RUNS: &[&str] = &[
         "delta.v1",
+        "dispatch-envelope.v1",
+        "dispatch-result.v1",
         "drift-report.v1",
+        "drive-session.v1",
         "error.v1",
         "manifest.v1",
         "observer-ledger.v1",

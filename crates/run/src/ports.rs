@@ -143,6 +143,8 @@ pub struct Cancellation {
     /// The first reason wins.
     ending: OnceLock<Ending>,
     started: Instant,
+    /// Milliseconds from there to the start of the run that goes on, where a process has several.
+    run_ms: AtomicU64,
     /// Milliseconds from the start of the run; 0 for no deadline.
     deadline_ms: AtomicU64,
     close_step: Mutex<CloseStep>,
@@ -177,6 +179,7 @@ impl Default for Cancellation {
         Self {
             ending: OnceLock::new(),
             started: Instant::now(),
+            run_ms: AtomicU64::default(),
             deadline_ms: AtomicU64::default(),
             close_step: Mutex::default(),
             journal: Journal::default(),
@@ -216,7 +219,14 @@ impl Cancellation {
 
     /// Returns the time since the start of the run.
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.started.elapsed().saturating_sub(Duration::from_millis(self.run_ms.load(Ordering::SeqCst)))
+    }
+
+    /// Begins another run in the same process: its time is counted from now, and no deadline is set.
+    pub fn begin_run(&self) {
+        self.set_deadline(None);
+        let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.run_ms.store(passed, Ordering::SeqCst);
     }
 
     /// Returns the time in which commands and model requests have to end, so that what is known can still be judged and

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BlockingPolicy, GateName, OverflowPolicy, PolicyExecution, PolicyModel, PolicyObserver, Preset, RunMode,
-    Scope, Severity, Strength,
+    BlockingPolicy, GateName, OverflowPolicy, PolicyDrive, PolicyExecution, PolicyModel, PolicyObserver,
+    Preset, RunMode, Scope, Severity, Strength,
 };
 
 /// The policy file. Every member is optional; an absent file is an empty one.
@@ -58,6 +58,8 @@ pub struct PolicyFile {
     pub consistency: PolicyConsistency,
     /// Reviews and gates that wait while a pull request is a draft; none when absent.
     pub observer: Option<PolicyObserver>,
+    /// Rights and bounds of an agent in a drive.
+    pub drive: Option<PolicyDrive>,
     /// Models that lenses may ask, by a name of the policy's own.
     #[serde(default)]
     pub models: BTreeMap<String, PolicyModel>,

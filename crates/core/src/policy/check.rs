@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::file::{PolicyTextError, check_known, check_version, line_of_key, line_of_table};
 use super::settings::NUMBERS;
-use super::{observer, reviews};
+use super::{drive, observer, reviews};
 use crate::gates;
 use crate::masking::sanitize_cut;
 use crate::permissions::{ExecutionPolicy, check_examples};
@@ -32,6 +32,7 @@ pub(super) fn check(text: &str, file: &PolicyFile, registry: &Registry) -> Resul
     check_gates(text, file)?;
     reviews::check(text, file)?;
     observer::check(text, file, registry)?;
+    drive::check(text, file)?;
     check_execution(text, file)?;
     check_models(text, file)
 }

@@ -12,9 +12,9 @@ use crate::classify::{GlobError, ScopeGlobs};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyCommand, PolicyFeature,
-    PolicyGate, PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, RunStage, Scope,
-    ScopeStrengths, SettingOrigin, Severity, Strength,
+    BlockingPolicy, DriveLimits, EmptyChange, GateName, InputOverrides, OverflowPolicy, PolicyCommand,
+    PolicyFeature, PolicyGate, PolicyImportBoundary, PolicyModel, PolicyReport, Preset, RunMode, RunStage,
+    Scope, ScopeStrengths, SettingOrigin, Severity, Strength,
 };
 
 /// Path of the committed policy.
@@ -201,6 +201,9 @@ pub struct Policy {
     pub rules: BTreeMap<String, ScopeStrengths>,
     /// Sorted.
     pub import_boundaries: Vec<PolicyImportBoundary>,
+    /// Rights and bounds of an agent in a drive, which judges nothing.
+    #[serde(skip)]
+    pub drive: DriveLimits,
     #[serde(skip)]
     pub max_concurrency: u64,
     #[serde(skip)]

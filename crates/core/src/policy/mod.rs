@@ -1,6 +1,7 @@
 //! The effective policy: the committed file, the run's inputs and the defaults made into one validated value.
 
 mod check;
+pub mod drive;
 mod effective;
 pub mod file;
 pub(crate) mod observer;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::drive;
 use super::effective::{
     CONSISTENCY, GatePolicy, LensPolicy, Limits, NamedRubric, Overrides, Policy, PolicyError, globs_of,
 };
@@ -14,8 +15,8 @@ use crate::classify::{GlobError, PathSet, ScopeGlobs, is_glob};
 use crate::gates;
 use crate::permissions::ExecutionPolicy;
 use qa_contracts::v1::{
-    BlockingPolicy, EmptyChange, GateName, ObserverMode, OverflowPolicy, PolicyFile, PolicyImportBoundary,
-    Preset, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
+    BlockingPolicy, DriveLimits, EmptyChange, GateName, ObserverMode, OverflowPolicy, PolicyFile,
+    PolicyImportBoundary, Preset, Registry, RunMode, Scope, ScopeStrengths, SettingOrigin, Severity,
 };
 
 /// Collects each effective value with its origin.
@@ -130,6 +131,7 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
     );
     ScopeGlobs::new(|scope| globs_of(&file.scopes, scope))?;
     let observer = resolve_observer(file, origin)?;
+    let drive = resolve_drive(file, origin)?;
     Ok(Policy {
         observer,
         preset,
@@ -156,6 +158,7 @@ fn resolve(file: &PolicyFile, overrides: &Overrides, registry: &Registry) -> Res
         models: file.models.clone(),
         rules: resolve_rules(file, registry, preset),
         import_boundaries: resolve_boundaries(file)?,
+        drive,
         max_concurrency: max_concurrency.clamp(1, 64),
         settings: origins.0,
     })
@@ -182,6 +185,27 @@ fn resolve_observer(file: &PolicyFile, origins: &mut Origins) -> Result<Option<O
         }
     }
     Ok(observer)
+}
+
+/// Resolves the table of the drive. Its settings are listed where the file has the table.
+fn resolve_drive(file: &PolicyFile, origins: &mut Origins) -> Result<DriveLimits, GlobError> {
+    let limits = drive::from_file(file);
+    drive::Rights::new(&limits)?;
+    if let Some(stated) = &file.drive {
+        origins.number(&settings::DRIVE_MAX_TURNS, file);
+        origins.number(&settings::DRIVE_TURN_SECONDS, file);
+        let lists = [
+            ("drive.writable", stated.writable.is_some(), limits.writable.join(" ")),
+            ("drive.open", !stated.open.is_empty(), limits.open.join(" ")),
+            ("drive.network", stated.network, limits.network.to_string()),
+            ("drive.environment", !stated.environment.is_empty(), limits.environment.join(" ")),
+        ];
+        for (name, is_stated, value) in lists {
+            let origin = if is_stated { "policy" } else { "default" };
+            origins.0.push(SettingOrigin { name: name.to_owned(), value, origin: origin.to_owned() });
+        }
+    }
+    Ok(limits)
 }
 
 fn mode_names(modes: &BTreeSet<ObserverMode>) -> Vec<String> {

@@ -133,6 +133,16 @@ pub(crate) static OBSERVER_COOLDOWN: NumberSetting = number(
     Some(1),
 );
 
+pub(crate) static DRIVE_MAX_TURNS: NumberSetting =
+    number("drive.max-turns", |file| file.drive.as_ref().and_then(|drive| drive.max_turns), 1, 1000, Some(5));
+pub(crate) static DRIVE_TURN_SECONDS: NumberSetting = number(
+    "drive.turn-seconds",
+    |file| file.drive.as_ref().and_then(|drive| drive.turn_seconds),
+    1,
+    86_400,
+    Some(1800),
+);
+
 /// All of them.
 pub(super) static NUMBERS: &[&NumberSetting] = &[
     &MAX_FILES,
@@ -161,6 +171,8 @@ pub(super) static NUMBERS: &[&NumberSetting] = &[
     &RUBRIC,
     &OBSERVER_CADENCE,
     &OBSERVER_COOLDOWN,
+    &DRIVE_MAX_TURNS,
+    &DRIVE_TURN_SECONDS,
 ];
 
 #[cfg(test)]

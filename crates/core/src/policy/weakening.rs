@@ -318,7 +318,21 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
         .gates
         .iter()
         .map(|(gate, settings)| (format!("gates.{gate}.except"), settings.except.iter().cloned().collect()));
-    scopes.chain(ignores).chain(execution).chain(gates).chain(observer_lists(policy)).collect()
+    let rights = observer_lists(policy).into_iter().chain(drive_lists(policy));
+    scopes.chain(ignores).chain(execution).chain(gates).chain(rights).collect()
+}
+
+/// Returns what an agent may change and use. The table `writable` names everything by itself.
+fn drive_lists(policy: &Policy) -> [(String, BTreeSet<String>); 4] {
+    let drive = &policy.drive;
+    let network = if drive.network { vec!["true".to_owned()] } else { Vec::new() };
+    let lists = [
+        ("writable", &drive.writable),
+        ("open", &drive.open),
+        ("environment", &drive.environment),
+        ("network", &network),
+    ];
+    lists.map(|(name, list)| (format!("drive.{name}"), list.iter().cloned().collect()))
 }
 
 /// Returns what drafts leave for later, and the modes that may pass. Without an observer nothing waits and every run may

@@ -1,0 +1,431 @@
+//! A drive: a session of turns in which an agent changes a tree, and what it is told and answers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Conclusion, Severity};
+use crate::artifact::{Artifact, schema_tag};
+use crate::codes::Code;
+use crate::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
+
+schema_tag! {
+    /// Names the schema of [`DriveSession`].
+    DriveSessionTag = "drive-session.v1";
+    /// Names the schema of [`DispatchEnvelope`].
+    DispatchEnvelopeTag = "dispatch-envelope.v1";
+    /// Names the schema of [`DispatchResult`].
+    DispatchResultTag = "dispatch-result.v1";
+}
+
+/// The history of a drive, from which every decision of it follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveSession {
+    /// The schema's name.
+    pub schema_version: DriveSessionTag,
+    /// Settings of the drive.
+    pub start: DriveStart,
+    /// Judgement of the head that the drive began with; null before it is judged.
+    pub bootstrap: Option<DriveJudgement>,
+    /// Turns, oldest first. Only the last one may be without an outcome.
+    pub turns: Vec<DriveTurn>,
+    /// End of the drive; null while it goes on.
+    pub end: Option<DriveEnd>,
+}
+
+/// Settings of a drive. Their digest is the session's id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveStart {
+    /// Id of the repository.
+    #[cfg_attr(test, schemars(length(min = 1, max = 1024)))]
+    pub repo_id: String,
+    /// Base commit, whose policy judges.
+    pub base_sha: CommitId,
+    /// Head commit that the drive begins with.
+    pub head_sha: CommitId,
+    /// Goal of a person; null where the goal is that the change passes.
+    #[cfg_attr(test, schemars(length(min = 1, max = 8000)))]
+    pub goal: Option<String>,
+    /// Program and arguments of the agent.
+    #[cfg_attr(test, schemars(length(min = 1, max = 100)))]
+    pub agent: Vec<String>,
+    /// Rights and bounds of the agent, from the base's policy.
+    pub limits: DriveLimits,
+    /// Number of the attempt, from 1: the same drive may be begun again after it ended.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub attempt: u64,
+    /// Version of the engine that judges.
+    #[cfg_attr(test, schemars(length(min = 1, max = 200)))]
+    pub engine: String,
+}
+
+/// Rights and bounds of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveLimits {
+    /// Globs of the files that the agent may change.
+    pub writable: Vec<String>,
+    /// Globs of protected files that it may change as well.
+    pub open: Vec<String>,
+    /// True if the agent has a network.
+    pub network: bool,
+    /// Names of the environment variables that the agent gets.
+    pub environment: Vec<String>,
+    /// Maximum number of turns.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_turns: u64,
+    /// Time limit of a turn's agent, in seconds.
+    #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
+    pub turn_seconds: u64,
+}
+
+/// A judged tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveJudgement {
+    /// Name of the run's directory below `runs`.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-z.-]{1,100}$")))]
+    pub run: String,
+    /// Execution key of the run.
+    pub execution_key: ExecutionKey,
+    /// Run digest of the run.
+    pub run_digest: Sha256Hex,
+    /// Conclusion of the run.
+    pub conclusion: Conclusion,
+    /// True if there was nothing to judge.
+    pub vacuous: bool,
+    /// Changed files, sorted.
+    pub files: Vec<RepoPath>,
+    /// Blocking findings, in the order of the verdict.
+    pub tasks: Vec<DriveTask>,
+    /// Ids of all findings of rules that protect the checks, blocking or not, sorted. A finding that stands twice is listed twice.
+    pub guarded: Vec<GuardedFinding>,
+}
+
+/// A blocking finding, as an agent is told of it. Its texts are the repository's and are data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveTask {
+    /// Id of the finding.
+    pub finding_id: Sha256Hex,
+    /// Id of the rule.
+    pub rule_id: String,
+    /// Severity of the finding.
+    pub severity: Severity,
+    /// File of the finding.
+    pub file: RepoPath,
+    /// First line, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub start_line: u64,
+    /// Last line, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub end_line: u64,
+    /// Violation, in one sentence.
+    pub summary: String,
+    /// Advice.
+    pub fix: String,
+    /// Quoted text, with secrets masked; null where the finding quotes none.
+    pub quote: Option<String>,
+}
+
+/// A finding of a rule that protects the checks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GuardedFinding {
+    /// Id of the finding.
+    pub finding_id: Sha256Hex,
+    /// Id of the rule.
+    pub rule_id: String,
+    /// File of the finding.
+    pub file: RepoPath,
+}
+
+/// One turn: what the agent did, and what the referee made of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveTurn {
+    /// Number of the turn, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub number: u64,
+    /// Id of the envelope that the agent got.
+    pub envelope_id: Sha256Hex,
+    /// Ids of the findings that it was given.
+    pub tasks: Vec<Sha256Hex>,
+    /// End of the agent's process.
+    pub exit: DriveExit,
+    /// Standard output of the agent.
+    pub stdout: DriveOutput,
+    /// Standard error of the agent.
+    pub stderr: DriveOutput,
+    /// Answer of the agent, or the one that its exit stands for.
+    pub answer: DispatchResult,
+    /// Commit whose tree the agent left, also where it is refused; null where it could not be read.
+    pub commit: Option<CommitId>,
+    /// Paths that differ from the tree before the turn, sorted.
+    pub changed: Vec<RepoPath>,
+    /// Judgement of that commit; null where the tree is as before, or is refused without one.
+    pub judgement: Option<DriveJudgement>,
+    /// Reasons why the turn does not count, in the order of their checks.
+    pub refusals: Vec<DriveRefusal>,
+    /// Outcome of the turn; null while it is not judged.
+    pub outcome: Option<DriveOutcome>,
+    /// Digest over the turn, and over that of the turn before or of the bootstrap; null while the turn has no outcome.
+    pub digest: Option<Sha256Hex>,
+}
+
+/// End of a process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveExit {
+    /// Exit status; null when a signal ended it.
+    pub code: Option<i32>,
+    /// Signal; null when it ended by itself.
+    pub signal: Option<i32>,
+    /// Limit at which it was stopped; null if at none.
+    pub stopped: Option<String>,
+}
+
+/// Output of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveOutput {
+    /// Number of bytes.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub bytes: u64,
+    /// Digest of all bytes.
+    pub sha256: Sha256Hex,
+    /// The end of the output, with secrets masked.
+    pub text: String,
+}
+
+/// Reason why a turn does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveRefusal {
+    /// Stable code of the reason.
+    pub code: Code,
+    /// File that it is about; null for none.
+    pub file: Option<RepoPath>,
+    /// The reason, in one sentence.
+    pub message: String,
+}
+
+/// Outcome of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum DriveOutcome {
+    /// The next turn begins with the tree of this one.
+    Accepted,
+    /// The tree is as it was.
+    Unchanged,
+    /// The tree is as it was before the turn, because the referee refuses what the agent did.
+    Refused,
+}
+
+/// End of a drive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveEnd {
+    /// Kind of end.
+    pub reason: DriveEndReason,
+    /// The reason, in one sentence.
+    pub message: String,
+}
+
+/// Kind of a drive's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum DriveEndReason {
+    /// The tree passes the gate.
+    Passed,
+    /// No turn is left.
+    Turns,
+    /// No time is left.
+    Time,
+    /// Several turns in a row changed nothing about what blocks.
+    NoProgress,
+    /// The agent says repeatedly that it cannot go on.
+    Stuck,
+    /// A person has to decide or to do something.
+    Ask,
+    /// The tree that the drive begins with has no verdict.
+    Incomplete,
+}
+
+/// Document that an agent gets for a turn. Its id is the digest of everything else in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DispatchEnvelope {
+    /// The schema's name.
+    pub schema_version: DispatchEnvelopeTag,
+    /// Id of the envelope.
+    pub envelope_id: Sha256Hex,
+    /// Id of the session.
+    pub session_id: Sha256Hex,
+    /// Number of the turn, from 1.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub turn: u64,
+    /// Number of turns after this one.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub turns_left: u64,
+    /// Goal of the drive.
+    pub goal: String,
+    /// Rules of the turn, for the agent.
+    pub instructions: String,
+    /// Findings to mend, the most urgent first.
+    pub tasks: Vec<DriveTask>,
+    /// Number of findings that wait for a later turn.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub tasks_waiting: u64,
+    /// Globs of the files that the agent may change.
+    pub writable: Vec<String>,
+    /// Globs of the files that it may not change, whatever `writable` says.
+    pub protected: Vec<String>,
+    /// Turns before this one.
+    pub history: DriveHistory,
+}
+
+/// Turns before a turn: the last ones as they were, older ones summed up.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveHistory {
+    /// Sums over the turns that are not listed; null if all are.
+    pub folded: Option<FoldedDrive>,
+    /// The last turns, oldest first.
+    pub turns: Vec<PastTurn>,
+}
+
+/// Sums over turns that are not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FoldedDrive {
+    /// Number of these turns.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub turns: u64,
+    /// Number of accepted turns.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub accepted: u64,
+    /// Number of refused turns.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub refused: u64,
+    /// Number of turns that changed nothing.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub unchanged: u64,
+    /// Number of times that the history was folded.
+    #[cfg_attr(test, schemars(range(max = 1000)))]
+    pub compactions: u64,
+    /// Messages of refusals in these turns, each once, in order, at most 20.
+    pub refusals: Vec<String>,
+    /// Digest of the folded turns, as they were listed.
+    pub digest: Sha256Hex,
+}
+
+/// A turn, as later turns are told of it. Its texts are the agent's and are data.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PastTurn {
+    /// Number of the turn.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub number: u64,
+    /// Ids of the findings that the agent was given.
+    pub tasks: Vec<Sha256Hex>,
+    /// Outcome of the turn.
+    pub outcome: DriveOutcome,
+    /// Summary of the agent.
+    pub summary: String,
+    /// End of its outputs.
+    pub output: String,
+    /// Changed paths.
+    pub changed: Vec<RepoPath>,
+    /// Reasons why the turn does not count.
+    pub refusals: Vec<String>,
+    /// Ids of blocking findings that the turn resolved.
+    pub resolved: Vec<Sha256Hex>,
+    /// Ids of blocking findings that it brought.
+    pub opened: Vec<Sha256Hex>,
+}
+
+/// Answer of an agent: the last line of its standard output, if that is a JSON document with this schema's name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DispatchResult {
+    /// The schema's name.
+    pub schema_version: DispatchResultTag,
+    /// Id of the envelope that is answered.
+    pub envelope_id: Sha256Hex,
+    /// Outcome in the agent's eyes; the gate decides what it is worth.
+    pub outcome: DispatchOutcome,
+    /// Account of the agent, at most 4,000 characters.
+    #[cfg_attr(test, schemars(length(max = 4000)))]
+    pub summary: String,
+    /// Expected verdict, at most 4,000 characters.
+    #[cfg_attr(test, schemars(length(max = 4000)))]
+    pub expected: String,
+}
+
+/// Outcome of a turn in the agent's eyes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum DispatchOutcome {
+    /// The tree is as the agent wants it.
+    Done,
+    /// The agent could not do it.
+    Blocked,
+    /// A person has to decide first.
+    Ask,
+    /// The agent failed.
+    Failed,
+}
+
+impl Artifact for DriveSession {
+    const SCHEMA: &'static str = "drive-session.v1";
+    const FILE: &'static str = "drive-session.json";
+}
+
+impl Artifact for DispatchEnvelope {
+    const SCHEMA: &'static str = "dispatch-envelope.v1";
+    const FILE: &'static str = "dispatch-envelope.json";
+}
+
+/// Rights and bounds of an agent, as the policy file states them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PolicyDrive {
+    /// Globs of the files that the agent may change; all when absent.
+    pub writable: Option<Vec<String>>,
+    /// Globs of protected files that it may change as well: workflows, owners, lockfiles, the policy.
+    #[serde(default)]
+    pub open: Vec<String>,
+    /// True if the agent has a network.
+    #[serde(default)]
+    pub network: bool,
+    /// Names of the environment variables that the agent gets, such as that of its key.
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Maximum number of turns; 5 when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_turns: Option<u64>,
+    /// Time limit of a turn's agent, in seconds; 1800 when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
+    pub turn_seconds: Option<u64>,
+}

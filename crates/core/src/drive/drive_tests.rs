@@ -1,0 +1,371 @@
+use super::check::difference;
+use super::history::{COMPACTION_TOKENS, VERBATIM_TURNS, bytes_of, tokens};
+use super::*;
+use crate::policy::drive::Rights;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::{ExecutionKey, RepoPath};
+use qa_contracts::v1::{
+    DispatchResult, DriveExit, DriveHistory, DriveLimits, DriveOutput, DriveRefusal, DriveTask,
+    GuardedFinding, Severity,
+};
+
+fn digest(number: u64) -> Sha256Hex {
+    canonical::sha256(&number.to_le_bytes())
+}
+
+fn commit(number: u64) -> CommitId {
+    CommitId::parse(&digest(number).as_str()[..40]).unwrap()
+}
+
+fn path(text: &str) -> RepoPath {
+    RepoPath::from_bytes(text.as_bytes()).unwrap()
+}
+
+fn start(goal: Option<&str>) -> DriveStart {
+    DriveStart {
+        repo_id: "acme/widget".to_owned(),
+        base_sha: commit(1),
+        head_sha: commit(2),
+        goal: goal.map(str::to_owned),
+        agent: vec!["agent".to_owned()],
+        limits: DriveLimits {
+            writable: vec!["**".to_owned()],
+            open: Vec::new(),
+            network: false,
+            environment: Vec::new(),
+            max_turns: 200,
+            turn_seconds: 60,
+        },
+        attempt: 1,
+        engine: "0".to_owned(),
+    }
+}
+
+/// Returns the judgement of a tree in which findings block, each in a file of its own.
+fn judged(blocking: &[u64]) -> DriveJudgement {
+    let task = |number: &u64| DriveTask {
+        finding_id: digest(*number),
+        rule_id: "lens/rule".to_owned(),
+        severity: Severity::High,
+        file: path(&format!("src/{number}.py")),
+        start_line: 1,
+        end_line: 1,
+        summary: "something".to_owned(),
+        fix: "mend it".to_owned(),
+        quote: None,
+    };
+    DriveJudgement {
+        run: "run".to_owned(),
+        execution_key: ExecutionKey::parse(digest(0).as_str()).unwrap(),
+        run_digest: digest(0),
+        conclusion: if blocking.is_empty() { Conclusion::Pass } else { Conclusion::Fail },
+        vacuous: false,
+        files: Vec::new(),
+        tasks: blocking.iter().map(task).collect(),
+        guarded: Vec::new(),
+    }
+}
+
+/// Returns a session whose head is judged.
+fn judged_session(goal: Option<&str>, blocking: &[u64]) -> DriveSession {
+    DriveSession { bootstrap: Some(judged(blocking)), ..begin(start(goal)) }
+}
+
+/// What a turn of a test does.
+struct Played<'a> {
+    outcome: DispatchOutcome,
+    output: &'a str,
+    changed: &'a [&'a str],
+    after: Option<DriveJudgement>,
+}
+
+const IDLE: Played<'_> = Played { outcome: DispatchOutcome::Done, output: "", changed: &[], after: None };
+
+fn changing(after: DriveJudgement) -> Played<'static> {
+    Played { changed: &["src/a.py"], after: Some(after), ..IDLE }
+}
+
+/// Plays a turn as the program does.
+fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope> {
+    let Some(Step::Dispatch(envelope)) = next_step(session) else { panic!("no turn follows") };
+    let changed: Vec<RepoPath> = played.changed.iter().map(|text| path(text)).collect();
+    let mut refusals: Vec<DriveRefusal> = referee::refuse_failed(played.outcome).into_iter().collect();
+    refusals.extend(referee::refuse_paths(&Rights::new(&session.start.limits).unwrap(), &changed));
+    let after = played.after.filter(|_| refusals.is_empty() && !changed.is_empty());
+    if let (Some(after), Some(bootstrap)) = (&after, &session.bootstrap) {
+        refusals.extend(referee::refuse_judgement(bootstrap, after));
+    }
+    let output =
+        |text: &str| DriveOutput { bytes: text.len() as u64, sha256: digest(3), text: text.to_owned() };
+    let outcome = referee::outcome(&refusals, &changed);
+    session.turns.push(DriveTurn {
+        number: envelope.turn,
+        envelope_id: envelope.envelope_id.clone(),
+        tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
+        exit: DriveExit { code: Some(0), signal: None, stopped: None },
+        stdout: output(played.output),
+        stderr: output(""),
+        answer: DispatchResult { outcome: played.outcome, ..reply::by_exit(&exit(0), &envelope.envelope_id) },
+        commit: Some(commit(100 + envelope.turn)),
+        changed,
+        judgement: after,
+        refusals,
+        outcome: None,
+        digest: None,
+    });
+    conclude_turn(session, outcome);
+    envelope
+}
+
+fn exit(code: i32) -> DriveExit {
+    DriveExit { code: Some(code), signal: None, stopped: None }
+}
+
+fn end_reason(session: &DriveSession) -> Option<DriveEndReason> {
+    match next_step(session) {
+        Some(Step::End(end)) => Some(end.reason),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_head_is_judged_before_the_first_turn_and_one_that_passes_needs_none() {
+    assert_eq!(next_step(&begin(start(None))), Some(Step::Bootstrap));
+    assert_eq!(end_reason(&judged_session(None, &[])), Some(DriveEndReason::Passed));
+    // A goal is not reached by a change that passes already.
+    assert_eq!(end_reason(&judged_session(Some("more"), &[])), None);
+    let mut incomplete = judged_session(None, &[]);
+    incomplete.bootstrap.as_mut().unwrap().conclusion = Conclusion::CouldNotComplete;
+    assert_eq!(end_reason(&incomplete), Some(DriveEndReason::Incomplete));
+    let mut empty = judged_session(Some("more"), &[]);
+    let bootstrap = empty.bootstrap.as_mut().unwrap();
+    (bootstrap.conclusion, bootstrap.vacuous) = (Conclusion::CouldNotComplete, true);
+    assert_eq!(end_reason(&empty), None);
+}
+
+#[test]
+fn a_drive_passes_by_the_verdict_of_an_accepted_tree_and_by_nothing_that_an_agent_says() {
+    let mut session = judged_session(None, &[10, 11]);
+    play(&mut session, IDLE);
+    play(&mut session, changing(judged(&[11])));
+    assert_eq!(end_reason(&session), None);
+    let mut weakened = judged(&[]);
+    weakened.guarded = vec![GuardedFinding {
+        finding_id: digest(7),
+        rule_id: "suppression/added".to_owned(),
+        file: path("src/a.py"),
+    }];
+    play(&mut session, changing(weakened));
+    let last = session.turns.last().unwrap();
+    assert_eq!(
+        (last.outcome, last.refusals[0].code),
+        (Some(DriveOutcome::Refused), Code::DriveCheckWeakened)
+    );
+    assert_eq!(end_reason(&session), None);
+    assert_eq!(current_commit(&session), &commit(102));
+    play(&mut session, changing(judged(&[])));
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Passed));
+    assert_eq!(current_commit(&session), &commit(104));
+}
+
+#[test]
+fn a_goal_is_reached_when_the_agent_says_so_in_a_turn_that_counts() {
+    let mut session = judged_session(Some("more"), &[]);
+    play(&mut session, Played { outcome: DispatchOutcome::Blocked, ..changing(judged(&[])) });
+    assert_eq!(end_reason(&session), None);
+    play(&mut session, Played { changed: &[".github/workflows/ci.yml"], ..changing(judged(&[])) });
+    assert_eq!(session.turns[1].refusals[0].code, Code::DrivePathRefused);
+    assert_eq!(end_reason(&session), None);
+    play(&mut session, IDLE);
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Passed));
+}
+
+#[test]
+fn a_finding_that_stands_once_more_than_before_is_new() {
+    let guarded = |count| {
+        vec![GuardedFinding { finding_id: digest(7), rule_id: "r".to_owned(), file: path("a") }; count]
+    };
+    let (before, same) = (
+        DriveJudgement { guarded: guarded(2), ..judged(&[1]) },
+        DriveJudgement { guarded: guarded(2), ..judged(&[]) },
+    );
+    assert_eq!(referee::refuse_judgement(&before, &same), []);
+    let more = DriveJudgement { guarded: guarded(3), ..judged(&[]) };
+    assert_eq!(referee::refuse_judgement(&before, &more).len(), 1);
+    let unjudged = DriveJudgement { conclusion: Conclusion::CouldNotComplete, ..judged(&[]) };
+    assert_eq!(referee::refuse_judgement(&before, &unjudged)[0].code, Code::DriveTurnNotJudged);
+}
+
+#[test]
+fn a_change_is_not_taken_back_but_for_files_with_findings() {
+    let head = DriveJudgement { files: vec![path("src/1.py"), path("src/a.py")], ..judged(&[1]) };
+    let after = |files: &[&str]| DriveJudgement {
+        files: files.iter().map(|text| path(text)).collect(),
+        ..judged(&[])
+    };
+    assert_eq!(referee::refuse_judgement(&head, &after(&["src/a.py"])), []);
+    let refusals = referee::refuse_judgement(&head, &after(&["src/1.py", "src/b.py"]));
+    assert_eq!((refusals.len(), refusals[0].code), (1, Code::DriveChangeReverted));
+    let nothing = DriveJudgement { vacuous: true, ..after(&[]) };
+    assert_eq!(referee::refuse_judgement(&head, &nothing)[0].code, Code::DriveChangeReverted);
+}
+
+#[test]
+fn each_end_without_a_pass_has_its_name() {
+    let mut session = judged_session(None, &[10]);
+    for _ in 0..2 {
+        assert_eq!(end_reason(&session), None);
+        play(&mut session, Played { outcome: DispatchOutcome::Blocked, ..IDLE });
+    }
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Stuck));
+
+    let mut session = judged_session(None, &[10]);
+    for turn in [IDLE, changing(judged(&[10])), Played { outcome: DispatchOutcome::Failed, ..IDLE }] {
+        assert_eq!(end_reason(&session), None);
+        play(&mut session, turn);
+    }
+    assert_eq!(end_reason(&session), Some(DriveEndReason::NoProgress));
+
+    let mut session = judged_session(None, &[10]);
+    play(&mut session, Played { outcome: DispatchOutcome::Ask, ..IDLE });
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Ask));
+
+    let mut session = judged_session(None, &[10, 11]);
+    session.start.limits.max_turns = 1;
+    play(&mut session, changing(judged(&[11])));
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Turns));
+
+    let mut session = judged_session(None, &[10]);
+    session.start.limits.writable = vec!["docs/**".to_owned()];
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Ask));
+}
+
+#[test]
+fn findings_that_fewer_turns_were_about_come_first() {
+    let all: Vec<u64> = (10..30).collect();
+    let mut session = judged_session(None, &all);
+    let Some(Step::Dispatch(first)) = next_step(&session) else { panic!() };
+    assert_eq!((first.tasks.len(), first.tasks_waiting), (MOST_TASKS, 10));
+    assert_eq!(first.tasks[0].finding_id, digest(10));
+    play(&mut session, IDLE);
+    let Some(Step::Dispatch(second)) = next_step(&session) else { panic!() };
+    assert_eq!(second.tasks[0].finding_id, digest(20));
+    assert_ne!(first.envelope_id, second.envelope_id);
+}
+
+#[test]
+fn files_that_run_or_own_things_are_protected_unless_the_policy_opens_them() {
+    let mut limits = start(None).limits;
+    let rights = Rights::new(&limits).unwrap();
+    for protected in [
+        ".github/workflows/a.yml",
+        ".qa-skill/policy.toml",
+        "docs/CODEOWNERS",
+        "CODEOWNERS",
+        "web/package-lock.json",
+        "Cargo.lock",
+        "sub/.gitattributes",
+        ".gitlab-ci.yml",
+    ] {
+        assert!(rights.refusal(&path(protected)).is_some(), "{protected}");
+    }
+    assert_eq!(rights.refusal(&path("src/github/a.yml")), None);
+    limits.open = vec!["**/package-lock.json".to_owned()];
+    limits.writable = vec!["web/**".to_owned()];
+    let rights = Rights::new(&limits).unwrap();
+    assert_eq!(rights.refusal(&path("web/package-lock.json")), None);
+    assert!(rights.refusal(&path("package-lock.json")).is_some());
+    assert!(rights.refusal(&path("src/a.py")).is_some());
+}
+
+#[test]
+fn a_history_of_200_turns_is_folded_within_its_limit_and_the_same_from_any_prefix() {
+    let mut session = judged_session(Some("a long goal"), &[]);
+    let output = "x".repeat(20_000);
+    let (mut folds, mut most) = (0, 0);
+    for number in 0..199_u64 {
+        let blocking = [1000 + number];
+        let envelope = play(&mut session, Played { output: &output, ..changing(judged(&blocking)) });
+        let bytes = canonical::to_vec(&envelope.history).unwrap().len();
+        assert!(bytes <= bytes_of(&envelope.history), "turn {number}");
+        most = most.max(tokens(bytes));
+        folds = envelope.history.folded.as_ref().map_or(0, |folded| folded.compactions);
+        assert_eq!(envelope.goal, "a long goal");
+        let listed = envelope.history.turns.len() as u64;
+        assert_eq!(listed + envelope.history.folded.as_ref().map_or(0, |folded| folded.turns), number);
+        assert!(listed >= number.min(VERBATIM_TURNS as u64));
+    }
+    assert!(folds >= 4, "{folds}");
+    assert!(most <= COMPACTION_TOKENS, "{most}");
+    session.turns.truncate(60);
+    assert_eq!(difference(&session), None);
+}
+
+#[test]
+fn turns_that_are_too_long_by_themselves_lose_outputs_and_then_paths() {
+    let mut history = DriveHistory::default();
+    let mut session = judged_session(Some("goal"), &[]);
+    let name = format!("src/{0}/{0}/{0}/{0}.py", "n".repeat(225));
+    let names: Vec<&str> = std::iter::repeat_n(name.as_str(), 100).collect();
+    for number in 0..20 {
+        play(&mut session, Played { output: "y", changed: &names, ..changing(judged(&[1000 + number])) });
+        let Some(Step::Dispatch(envelope)) = next_step(&session) else { panic!() };
+        history = envelope.history;
+    }
+    assert_eq!(history.turns.len(), VERBATIM_TURNS);
+    assert!(tokens(canonical::to_vec(&history).unwrap().len()) <= COMPACTION_TOKENS);
+    assert!(history.turns[0].output.is_empty() && history.turns[0].changed.is_empty());
+    assert_eq!(history.turns[9].changed.len(), 100);
+    assert!(history.turns.iter().all(|turn| turn.opened.len() == 1));
+}
+
+#[test]
+fn a_session_that_was_edited_does_not_follow() {
+    let mut whole = judged_session(None, &[10, 11]);
+    play(&mut whole, changing(judged(&[11])));
+    play(&mut whole, Played { changed: &["Cargo.lock"], ..changing(judged(&[])) });
+    play(&mut whole, changing(judged(&[])));
+    let Some(Step::End(end)) = next_step(&whole) else { panic!() };
+    whole.end = Some(end);
+    assert_eq!(difference(&whole), None);
+    type Edit = fn(&mut DriveSession);
+    let edits: [(&str, Edit); 9] = [
+        ("its outcome is another", |session| session.turns[1].outcome = Some(DriveOutcome::Accepted)),
+        ("refuses it for another reason", |session| session.turns[1].refusals.clear()),
+        ("its digest is another", |session| session.turns[0].answer.summary = "I did it".to_owned()),
+        ("its digest is another", |session| session.turns[1].commit = None),
+        ("its tasks are others", |session| session.turns[2].tasks.clear()),
+        ("its envelope is another", |session| session.start.limits.max_turns = 3),
+        ("another turn follows", |session| {
+            session.turns.pop();
+        }),
+        ("it is accepted without a judgement", |session| session.turns[0].judgement = None),
+        ("and Passed follows", |session| session.end.as_mut().unwrap().reason = DriveEndReason::Turns),
+    ];
+    for (reason, edit) in edits {
+        let mut edited = whole.clone();
+        edit(&mut edited);
+        let found = difference(&edited).unwrap_or_default();
+        assert!(found.contains(reason), "{reason}: {found}");
+    }
+}
+
+#[test]
+fn an_answer_is_the_last_line_or_follows_from_the_exit() {
+    let id = digest(5);
+    let line = |envelope: &Sha256Hex, outcome: &str| {
+        format!(
+            "{{\"schemaVersion\":\"dispatch-result.v1\",\"envelopeId\":\"{envelope}\",\"outcome\":\"{outcome}\",\"summary\":\"s\",\"expected\":\"pass\"}}"
+        )
+    };
+    let read = |output: &str, code| reply::answer(output, &exit(code), &id).map(|answer| answer.outcome);
+    assert_eq!(read("prose\n", 0), Ok(DispatchOutcome::Done));
+    assert_eq!(read("prose\n", 3), Ok(DispatchOutcome::Failed));
+    assert_eq!(read(&format!("prose\n{}\n\n", line(&id, "ask")), 0), Ok(DispatchOutcome::Ask));
+    assert_eq!(read(&line(&id, "done"), 1), Ok(DispatchOutcome::Failed));
+    // An answer that is not the last line is what an agent quotes.
+    assert_eq!(read(&format!("{}\nbye", line(&id, "ask")), 0), Ok(DispatchOutcome::Done));
+    assert!(read(&line(&digest(6), "done"), 0).unwrap_err().contains("another envelope"));
+    assert!(read(&line(&id, "perfect"), 0).is_err());
+    assert!(read("{\"schemaVersion\":\"dispatch-result.v1\"}", 0).is_err());
+}

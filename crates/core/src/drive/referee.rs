@@ -1,0 +1,103 @@
+//! The referee: what an agent may not do in a turn, whatever it says and however well the result passes.
+
+use std::collections::BTreeMap;
+
+use crate::policy::drive::Rights;
+use qa_contracts::codes::Code;
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{
+    Conclusion, DispatchOutcome, DriveJudgement, DriveOutcome, DriveRefusal, GuardedFinding,
+};
+
+/// Maximum number of refusals of a kind that a turn lists.
+const MOST_LISTED: usize = 20;
+
+/// Returns a refusal for each changed path that the agent may not change.
+pub fn refuse_paths(rights: &Rights, changed: &[RepoPath]) -> Vec<DriveRefusal> {
+    let refused = changed.iter().filter_map(|path| {
+        let message = format!("{path} may not change: {}", rights.refusal(path)?);
+        Some(refusal(Code::DrivePathRefused, Some(path), message))
+    });
+    refused.take(MOST_LISTED).collect()
+}
+
+/// Returns the refusals of a judged turn: it has no verdict, it weakens what checks the change, or it takes the change back.
+pub fn refuse_judgement(bootstrap: &DriveJudgement, after: &DriveJudgement) -> Vec<DriveRefusal> {
+    if after.vacuous && !bootstrap.vacuous {
+        return vec![refusal(Code::DriveChangeReverted, None, "nothing is left of the change".to_owned())];
+    }
+    if after.conclusion == Conclusion::CouldNotComplete && !after.vacuous {
+        return vec![refusal(Code::DriveTurnNotJudged, None, "the tree has no verdict".to_owned())];
+    }
+    let mut refusals = refuse_weakening(bootstrap, after);
+    refusals.extend(refuse_reverts(bootstrap, after));
+    refusals
+}
+
+/// Returns a refusal for each file that is as at the base again although no finding is in it: without its change nothing of it can
+/// block, and nothing of it is reached either.
+fn refuse_reverts<'a>(
+    bootstrap: &'a DriveJudgement,
+    after: &'a DriveJudgement,
+) -> impl Iterator<Item = DriveRefusal> + 'a {
+    let reverted = bootstrap.files.iter().filter(|file| after.files.binary_search(file).is_err());
+    let unasked = reverted.filter(|file| bootstrap.tasks.iter().all(|task| task.file != **file));
+    let refusals = unasked.map(|file| {
+        let message = format!("{file} is as at the base again, and no finding is in it");
+        refusal(Code::DriveChangeReverted, Some(file), message)
+    });
+    refusals.take(MOST_LISTED)
+}
+
+/// Returns a refusal for each finding of a guard that the head did not have.
+fn refuse_weakening(bootstrap: &DriveJudgement, after: &DriveJudgement) -> Vec<DriveRefusal> {
+    let mut known: BTreeMap<&GuardedFinding, usize> = BTreeMap::new();
+    for finding in &bootstrap.guarded {
+        *known.entry(finding).or_default() += 1;
+    }
+    let added = after.guarded.iter().filter(|finding| match known.get_mut(finding) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            false
+        }
+        Some(_) | None => true,
+    });
+    let refusals = added.map(|GuardedFinding { rule_id, file, .. }| {
+        refusal(Code::DriveCheckWeakened, Some(file), format!("{file} has a new finding of {rule_id}"))
+    });
+    refusals.take(MOST_LISTED).collect()
+}
+
+/// Returns the refusal of a tree that is no tree of git, or over a limit.
+pub fn refuse_tree(reason: &str) -> DriveRefusal {
+    refusal(Code::DriveTreeRefused, None, format!("the tree cannot be taken: {reason}"))
+}
+
+/// Returns the refusal of an answer that is none.
+pub fn refuse_answer(reason: &str) -> DriveRefusal {
+    refusal(Code::DriveAnswerInvalid, None, format!("the answer is invalid: {reason}"))
+}
+
+/// Returns the refusal of an agent that failed, by its exit or in its own words.
+pub fn refuse_failed(outcome: DispatchOutcome) -> Option<DriveRefusal> {
+    let message = "the agent failed, so its work is not taken".to_owned();
+    (outcome == DispatchOutcome::Failed).then(|| refusal(Code::DriveAgentFailed, None, message))
+}
+
+/// Returns the refusal of an agent that did not end by itself.
+pub fn refuse_stopped(limit: &str) -> DriveRefusal {
+    refusal(Code::DriveAgentStopped, None, format!("the agent was stopped: {limit}"))
+}
+
+fn refusal(code: Code, file: Option<&RepoPath>, message: String) -> DriveRefusal {
+    DriveRefusal { code, file: file.cloned(), message }
+}
+
+/// Returns the outcome of a turn.
+pub fn outcome(refusals: &[DriveRefusal], changed: &[RepoPath]) -> DriveOutcome {
+    match (refusals.is_empty(), changed.is_empty()) {
+        (false, _) => DriveOutcome::Refused,
+        (true, true) => DriveOutcome::Unchanged,
+        (true, false) => DriveOutcome::Accepted,
+    }
+}

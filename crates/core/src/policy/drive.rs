@@ -1,0 +1,89 @@
+//! The drive's table of the policy: what an agent may change and use, and its bounds.
+
+use super::file::PolicyTextError;
+use super::settings;
+use crate::classify::{GlobError, PathSet, is_lockfile};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{DriveLimits, PolicyFile};
+
+/// Globs of files that an agent may change only where the policy opens them. Lockfiles of any place are protected as well.
+pub const PROTECTED: [&str; 12] = [
+    "**/.gitattributes",
+    "**/.gitmodules",
+    "**/CODEOWNERS",
+    ".circleci/**",
+    ".github/**",
+    ".gitlab-ci.yml",
+    ".gitlab/**",
+    ".qa-skill/**",
+    "Jenkinsfile",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "feature_list.json",
+];
+
+/// Returns the rights and bounds in a file.
+pub(super) fn from_file(file: &PolicyFile) -> DriveLimits {
+    let stated = file.drive.clone().unwrap_or_default();
+    DriveLimits {
+        writable: stated.writable.unwrap_or_else(|| vec!["**".to_owned()]),
+        open: stated.open,
+        network: stated.network,
+        environment: stated.environment,
+        max_turns: settings::DRIVE_MAX_TURNS.value(file),
+        turn_seconds: settings::DRIVE_TURN_SECONDS.value(file),
+    }
+}
+
+/// Refuses names of variables that no environment has, and those that the sandbox sets itself.
+pub(super) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
+    let Some(drive) = &file.drive else { return Ok(()) };
+    for name in &drive.environment {
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
+        if !is_name || is_ours(name) {
+            let message = format!("drive.environment names `{name}`, which no agent gets");
+            return Err(PolicyTextError::at_line_of(text, name, message));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a variable is one that the sandbox sets, or a token of the job, which no agent gets.
+pub fn is_ours(name: &str) -> bool {
+    const SET: [&str; 8] = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
+    const PREFIXES: [&str; 4] = ["ACTIONS_", "GITHUB_", "QA_", "RUNNER_"];
+    SET.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || ["GH_TOKEN", "LD_LIBRARY_PATH", "LD_PRELOAD"].contains(&name)
+}
+
+/// Files that an agent may change.
+pub struct Rights {
+    writable: PathSet,
+    open: PathSet,
+    protected: PathSet,
+}
+
+impl Rights {
+    /// Compiles the globs of a drive.
+    pub fn new(limits: &DriveLimits) -> Result<Self, GlobError> {
+        Ok(Self {
+            writable: PathSet::new(limits.writable.iter().map(String::as_str))?,
+            open: PathSet::new(limits.open.iter().map(String::as_str))?,
+            protected: PathSet::new(PROTECTED)?,
+        })
+    }
+
+    /// Returns the reason why a file may not change, or `None` if it may.
+    pub fn refusal(&self, path: &RepoPath) -> Option<&'static str> {
+        let text = path.to_text();
+        let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
+        let is_protected = self.protected.matches(path) || is_lockfile(&name);
+        if is_protected && !self.open.matches(path) {
+            return Some("it is protected, and drive.open of the base's policy does not name it");
+        }
+        (!self.writable.matches(path)).then_some("drive.writable of the base's policy does not name it")
+    }
+}

@@ -1,0 +1,282 @@
+//! Commits of what an agent left in a directory, and the bundles that carry them: the checkout's refs and objects stay as they
+//! are.
+//!
+//! The directory was written from a commit's blobs as they are, so its files are taken as they are: no filter, no attribute and no
+//! configuration has a part in it. Nobody but the agent, which is gone, wrote there, and what it wrote may be hostile.
+
+use std::fs::{self, Metadata};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use git2::{Index, Oid, Repository, Signature};
+
+use super::bounded::{self, MAX_BLOB_BYTES};
+use super::error::{GitError, reason};
+use super::open::OpenRepository;
+use super::store::Store;
+use super::uncommitted::{entry, shown, to_path, unwritten};
+use super::walk::check_depth;
+use super::worktree::{OmittedPath, TreeLimits};
+use qa_contracts::ids::{CommitId, RepoPath};
+
+/// Size of the largest file with rules that is read, in bytes.
+const MAX_RULES_BYTES: u64 = 1 << 20;
+/// First line of a bundle.
+const SIGNATURE: &str = "# v2 git bundle\n";
+/// Name of the commit in a bundle.
+const REF: &str = "refs/heads/qa-skill-drive";
+/// Hint of a tree that cannot be taken.
+const HINT: &str = "see what the agent leaves in its directory";
+
+impl OpenRepository {
+    /// Writes the files of a directory as a commit whose only parent is `parent`, and returns its id, which follows from the files and
+    /// the parent. Paths that `omitted` names are not in the directory and stay as in `before`, whose tree was written there. New files
+    /// that its ignore rules name are left out, and so is what is below `provided`.
+    pub(crate) fn commit_directory(
+        &self,
+        directory: &Path,
+        before: &CommitId,
+        omitted: &[OmittedPath],
+        provided: &[String],
+        parent: &CommitId,
+    ) -> Result<CommitId, GitError> {
+        let handle = self.objects();
+        let tree = bounded::find_commit(handle, oid(before)?)?.tree_id();
+        let tree = handle.find_tree(tree).map_err(|error| GitError::object(before, &error))?;
+        let mut index = Index::new().map_err(|error| unwritten(&error))?;
+        index.read_tree(&tree).map_err(|error| GitError::object(before, &error))?;
+        let store = Store::empty()?;
+        let rules = store.open()?;
+        rules.set_workdir(directory, false).map_err(|error| unwritten(&error))?;
+        let mut taken = Taken {
+            handle,
+            rules: &rules,
+            root: directory,
+            before: &index,
+            provided,
+            found: Vec::new(),
+            entries: 0,
+            bytes: 0,
+        };
+        taken.check_rules(directory, 0)?;
+        taken.walk(directory, &[], 0)?;
+        let found = taken.found;
+        let kept: Vec<&[u8]> = omitted.iter().map(|omitted| omitted.path.as_bytes()).collect();
+        let gone: Vec<Vec<u8>> =
+            index.iter().map(|entry| entry.path).filter(|path| !kept.contains(&path.as_slice())).collect();
+        for path in gone {
+            index.remove(&to_path(&path), 0).map_err(|error| unwritten(&error))?;
+        }
+        for File { path, mode, id } in &found {
+            index.add(&entry(path, *mode, *id)).map_err(|error| refused(path, &reason(&error)))?;
+        }
+        let tree = index.write_tree_to(handle).map_err(|error| unwritten(&error))?;
+        self.commit_on(tree, parent)
+    }
+
+    fn commit_on(&self, tree: Oid, parent: &CommitId) -> Result<CommitId, GitError> {
+        let handle = self.objects();
+        let parent = bounded::find_commit(handle, oid(parent)?)?;
+        let time = git2::Time::new(parent.committer().when().seconds(), 0);
+        let written = Signature::new("qa-skill", "qa-skill", &time).and_then(|nobody| {
+            let tree = handle.find_tree(tree)?;
+            handle.commit(None, &nobody, &nobody, "Changes of a drive", &tree, &[&parent])
+        });
+        super::base::commit_id(written.map_err(|error| unwritten(&error))?)
+    }
+
+    /// Returns the paths in which the trees of two commits differ, sorted.
+    pub(crate) fn differing_paths(&self, old: &CommitId, new: &CommitId) -> Result<Vec<RepoPath>, GitError> {
+        let handle = self.objects();
+        let [old, new] = [oid(old)?, oid(new)?]
+            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
+        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), None);
+        let diff = diff.map_err(|error| GitError::Other(reason(&error)))?;
+        let mut paths = Vec::new();
+        for delta in diff.deltas() {
+            for path in [delta.old_file().path_bytes(), delta.new_file().path_bytes()].into_iter().flatten() {
+                paths.push(
+                    RepoPath::from_bytes(path).map_err(|error| GitError::PathRefused(error.to_string()))?,
+                );
+            }
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Returns the difference of two commits as a patch that `git apply` takes.
+    pub(crate) fn patch(&self, old: &CommitId, new: &CommitId) -> Result<Vec<u8>, GitError> {
+        let handle = self.objects();
+        let [old, new] = [oid(old)?, oid(new)?]
+            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
+        let mut options = git2::DiffOptions::new();
+        options.show_binary(true).id_abbrev(40);
+        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), Some(&mut options));
+        let mut text = Vec::new();
+        let printed = diff.and_then(|diff| {
+            diff.print(git2::DiffFormat::Patch, |_, _, line| {
+                if matches!(line.origin(), '+' | '-' | ' ') {
+                    text.push(line.origin() as u8);
+                }
+                text.extend_from_slice(line.content());
+                true
+            })
+        });
+        printed.map_err(|error| GitError::Other(reason(&error)))?;
+        Ok(text)
+    }
+
+    /// Returns a bundle with a commit whose parent the receiver has: `git fetch FILE` takes it.
+    pub(crate) fn bundle(&self, commit: &CommitId, parent: &CommitId) -> Result<Vec<u8>, GitError> {
+        let handle = self.objects();
+        let mut pack = git2::Buf::new();
+        let packed = handle.revwalk().and_then(|mut walk| {
+            walk.push(Oid::from_str(commit.as_str())?)?;
+            walk.hide(Oid::from_str(parent.as_str())?)?;
+            let mut builder = handle.packbuilder()?;
+            builder.insert_walk(&mut walk)?;
+            builder.write_buf(&mut pack)
+        });
+        packed.map_err(|error| unwritten(&error))?;
+        let mut bundle = format!("{SIGNATURE}-{parent} \n{commit} {REF}\n\n").into_bytes();
+        bundle.extend_from_slice(&pack);
+        Ok(bundle)
+    }
+
+    /// Takes the commit of a bundle into the store. Fails unless it is the expected one.
+    pub(crate) fn take_bundle(&self, bundle: &[u8], expected: &CommitId) -> Result<(), GitError> {
+        let end = memchr::memmem::find(bundle, b"\n\n").map(|end| end + 2);
+        let pack = end.filter(|_| bundle.starts_with(SIGNATURE.as_bytes())).map(|end| &bundle[end..]);
+        let pack = pack.ok_or_else(|| GitError::Other("the bundle has no header".to_owned()))?;
+        let odb = self.objects().odb().map_err(|error| unwritten(&error))?;
+        let written = odb.packwriter().and_then(|mut writer| {
+            writer.write_all(pack).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+            writer.commit()
+        });
+        written.map_err(|error| unwritten(&error))?;
+        bounded::find_commit(self.objects(), oid(expected)?).map(drop)
+    }
+}
+
+fn oid(commit: &CommitId) -> Result<Oid, GitError> {
+    Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
+}
+
+fn refused(path: &[u8], reason: &str) -> GitError {
+    GitError::NotCommittable { problem: format!("{}: {reason}", shown(path)), hint: HINT }
+}
+
+/// A file of the directory.
+struct File {
+    path: Vec<u8>,
+    mode: u32,
+    id: Oid,
+}
+
+/// Files of the directory that are taken.
+struct Taken<'a> {
+    handle: &'a Repository,
+    /// An empty repository over the directory, which reads its ignore rules.
+    rules: &'a Repository,
+    root: &'a Path,
+    before: &'a Index,
+    /// Directories that the agent did not make, such as toolchains.
+    provided: &'a [String],
+    found: Vec<File>,
+    entries: u64,
+    bytes: u64,
+}
+
+impl Taken<'_> {
+    /// Fails if a file with ignore rules is none, or too large: libgit2 would follow a link and wait for a pipe.
+    fn check_rules(&mut self, directory: &Path, depth: usize) -> Result<(), GitError> {
+        check_depth(Oid::ZERO_SHA1, depth)?;
+        for entry in read_directory(directory)? {
+            self.entries += 1;
+            let (path, found) = entry?;
+            if self.entries > TreeLimits::default().files {
+                return Err(refused(relative(self.root, &path), "there are too many files"));
+            }
+            if path.file_name().is_some_and(|name| name == ".gitignore")
+                && (!found.is_file() || found.len() > MAX_RULES_BYTES)
+            {
+                return Err(refused(relative(self.root, &path), "it is no regular file, or too large"));
+            }
+            if found.is_dir() {
+                self.check_rules(&path, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, directory: &Path, prefix: &[u8], depth: usize) -> Result<(), GitError> {
+        check_depth(Oid::ZERO_SHA1, depth)?;
+        for entry in read_directory(directory)? {
+            let (full, found) = entry?;
+            let name = full.file_name().unwrap_or_default().as_bytes();
+            let path = [prefix, name].concat();
+            if self.provided.iter().any(|provided| provided.as_bytes() == path) {
+                continue;
+            }
+            if found.is_dir() {
+                let below = [path.as_slice(), b"/"].concat();
+                if self.before.find_prefix(&to_path(&below)).is_ok() || !self.is_ignored(&below)? {
+                    self.walk(&full, &below, depth + 1)?;
+                }
+                continue;
+            }
+            if self.before.get_path(&to_path(&path), 0).is_some() || !self.is_ignored(&path)? {
+                let (mode, id) = self.blob(&path, &full, &found)?;
+                self.found.push(File { path, mode, id });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_ignored(&self, path: &[u8]) -> Result<bool, GitError> {
+        self.rules.is_path_ignored(to_path(path)).map_err(|error| refused(path, &reason(&error)))
+    }
+
+    fn blob(&mut self, path: &[u8], full: &Path, found: &Metadata) -> Result<(u32, Oid), GitError> {
+        self.bytes = self.bytes.saturating_add(found.len());
+        if found.len() > MAX_BLOB_BYTES || self.bytes > TreeLimits::default().bytes {
+            return Err(refused(path, "it is too large"));
+        }
+        let (mode, bytes) = if found.is_symlink() {
+            let target = fs::read_link(full).map_err(|error| refused(path, &error.to_string()))?;
+            (0o120_000, target.as_os_str().as_bytes().to_vec())
+        } else if found.is_file() {
+            let mode = if found.permissions().mode() & 0o100 != 0 { 0o100_755 } else { 0o100_644 };
+            let mut bytes = Vec::new();
+            let read =
+                fs::File::open(full).and_then(|file| file.take(MAX_BLOB_BYTES + 1).read_to_end(&mut bytes));
+            read.map_err(|error| refused(path, &error.to_string()))?;
+            (mode, bytes)
+        } else {
+            return Err(refused(path, "it is a pipe, a device or a socket"));
+        };
+        let id = self.handle.blob(&bytes).map_err(|error| unwritten(&error))?;
+        Ok((mode, id))
+    }
+}
+
+/// Returns the entries of a directory, without following links.
+fn read_directory(
+    directory: &Path,
+) -> Result<impl Iterator<Item = Result<(std::path::PathBuf, Metadata), GitError>>, GitError> {
+    let entries = fs::read_dir(directory).map_err(|error| refused(b"a directory", &error.to_string()))?;
+    Ok(entries.map(|entry| {
+        let entry = entry.map_err(|error| refused(b"a directory", &error.to_string()))?;
+        let path = entry.path();
+        let found = fs::symlink_metadata(&path);
+        let found = found.map_err(|error| refused(path.as_os_str().as_bytes(), &error.to_string()))?;
+        Ok((path, found))
+    }))
+}
+
+fn relative<'a>(root: &Path, path: &'a Path) -> &'a [u8] {
+    path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes()
+}

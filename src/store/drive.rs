@@ -1,0 +1,104 @@
+//! Directory of a drive: its session, the runs of its trees, and bundles of what agents did.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::part::write_bytes;
+use super::read::read_artifact;
+use super::root::{ignored_directory, own_directory};
+use super::{ArtifactRoot, StoreError, display_path, write_beside};
+use qa_contracts::artifact::Artifact;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::limits::MAX_JSON_BYTES;
+use qa_contracts::v1::DriveSession;
+
+/// Directory of drives below an artifact root.
+const DRIVES: &str = "drive";
+/// Name of the file whose lock is held while a drive goes on.
+const LOCK: &str = ".lock";
+
+/// Directory of one drive.
+pub(crate) struct DriveDirectory {
+    path: PathBuf,
+    /// Held while the value lives; the system releases it when the process ends, however it does. `None` for reading.
+    _lock: Option<File>,
+}
+
+impl DriveDirectory {
+    /// Returns the path of a session's directory below an artifact root.
+    pub(crate) fn of(root: &Path, session: &Sha256Hex) -> PathBuf {
+        root.join(DRIVES).join(&session.as_str()[..16])
+    }
+
+    /// Makes a session's directory, or takes the one that is there. Returns `None` if another process has it.
+    pub(crate) fn take(root: &Path, session: &Sha256Hex) -> Result<Option<Self>, StoreError> {
+        ArtifactRoot::prepare(root)?;
+        ignored_directory(&root.join(DRIVES))?;
+        let path = Self::of(root, session);
+        own_directory(&path)?;
+        let name = path.join(LOCK);
+        if fs::symlink_metadata(&name).is_ok_and(|found| !found.is_file()) {
+            let reason = "its lock is no regular file".to_owned();
+            return Err(StoreError::UnsafeRoot { path: display_path(&path), reason });
+        }
+        let lock = File::options().append(true).create(true).open(&name);
+        let lock = lock.map_err(|error| StoreError::not_written(&name, error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self { path, _lock: Some(lock) })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(StoreError::not_written(&name, error)),
+        }
+    }
+
+    /// Opens the directory of a session to read it.
+    pub(crate) fn open(path: &Path) -> Self {
+        Self { path: path.to_owned(), _lock: None }
+    }
+
+    /// Returns whether a directory is that of a drive.
+    pub(crate) fn is_one(path: &Path) -> bool {
+        path.join(DriveSession::FILE).is_file()
+    }
+
+    /// The path, which is the artifact root of the drive's runs as well.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the directory of a run.
+    pub(crate) fn run(&self, name: &str) -> PathBuf {
+        self.path.join("runs").join(name)
+    }
+
+    /// Reads the session; `None` if there is none yet.
+    pub(crate) fn session(&self) -> Result<Option<DriveSession>, StoreError> {
+        let Some(bytes) = self.read(DriveSession::FILE)? else { return Ok(None) };
+        let path = display_path(&self.path.join(DriveSession::FILE));
+        read_artifact(&path, &bytes).map(|(session, _)| Some(session))
+    }
+
+    /// Writes the session, whole or not at all.
+    pub(crate) fn save(&self, session: &DriveSession) -> Result<(), StoreError> {
+        write_beside(&self.path, session).map(drop)
+    }
+
+    /// Writes a file, whole or not at all.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        write_bytes(&self.path, name, bytes)
+    }
+
+    /// Reads a file; `None` if there is none. Links are not followed.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path.join(name);
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::not_read(&path, error)),
+        };
+        if !found.is_file() || found.len() > MAX_JSON_BYTES as u64 {
+            let reason = "it is no regular file, or too large".to_owned();
+            return Err(StoreError::Invalid { path: display_path(&path), pointer: String::new(), reason });
+        }
+        fs::read(&path).map(Some).map_err(|error| StoreError::not_read(&path, error))
+    }
+}
