@@ -12,6 +12,7 @@ pub mod go_mod;
 pub mod ignore;
 mod lines;
 pub mod makefile;
+pub mod members;
 mod nodes;
 pub mod outlines;
 pub mod packages;

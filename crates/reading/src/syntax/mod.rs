@@ -19,6 +19,7 @@ mod kotlin;
 #[cfg(test)]
 mod loop_tests;
 mod marks;
+pub(crate) mod members;
 mod memo;
 mod outline;
 #[cfg(test)]
