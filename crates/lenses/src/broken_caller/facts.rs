@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, Fact};
 use super::super::imports::{Family, on_name};
-use super::code;
+use super::{code, members};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Definition, MentionKind, PlacedName, PlacedUse, Side, Signature};
 use qa_core::classify::is_example;
@@ -18,6 +18,8 @@ use qa_core::packet::Packet;
 pub(super) enum Touched {
     /// A file with definitions that are removed or changed, or with added uses.
     Code(FileChange),
+    /// A file with types that gain members.
+    Gained(members::Gains),
     /// Words that a changelog gains.
     Noted { words: Vec<String> },
     /// A version that is changed.
@@ -57,6 +59,7 @@ pub(super) struct Changed {
 pub(super) struct Change {
     /// By the path at head, or that at the base of a file that is gone.
     pub(super) files: BTreeMap<String, FileChange>,
+    pub(super) gains: Vec<members::Gains>,
     pub(super) noted: BTreeSet<String>,
     pub(super) is_versioned: bool,
     paths: BTreeMap<String, RepoPath>,
@@ -69,10 +72,18 @@ impl Change {
             match touched {
                 Touched::Noted { words } => change.noted.extend(words),
                 Touched::Versioned => change.is_versioned = true,
+                Touched::Gained(gains) => change.gain(gains),
                 Touched::Code(file) => change.add(file),
             }
         }
         change
+    }
+
+    fn gain(&mut self, gains: members::Gains) {
+        if let Ok(path) = RepoPath::from_bytes(gains.path.as_bytes()) {
+            self.paths.insert(gains.path.clone(), path);
+        }
+        self.gains.push(gains);
     }
 
     fn add(&mut self, file: FileChange) {
@@ -151,6 +162,9 @@ pub(super) fn of_packet(packet: &Packet<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(change) = code::change(packet) {
         facts.push(Fact::new(&Touched::Code(change), None));
+    }
+    if let Some(gains) = members::gains(packet) {
+        facts.push(Fact::new(&Touched::Gained(gains), None));
     }
     let may_have_version = path.parse_family().is_none() || is_version_file(&name);
     if may_have_version && packet.added().any(|line| is_version(line.text)) {

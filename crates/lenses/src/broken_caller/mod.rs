@@ -4,6 +4,7 @@ mod code;
 mod facts;
 mod invented;
 mod left;
+mod members;
 mod place;
 mod public;
 mod types;
@@ -21,6 +22,8 @@ const CHANGED_PARAMETERS: &str = "broken-caller/changed-parameters";
 const MISSING_MEMBER: &str = "broken-caller/missing-member";
 const REMOVED_API: &str = "broken-caller/removed-api";
 const REMOVED_NAME: &str = "broken-caller/removed-name";
+const UNCOVERED_MEMBER: &str = "broken-caller/uncovered-member";
+const UNIMPLEMENTED_MEMBER: &str = "broken-caller/unimplemented-member";
 const WRONG_ARGUMENTS: &str = "broken-caller/wrong-arguments";
 
 const DEFAULT: ScopeStrengths = ScopeStrengths {
@@ -67,6 +70,20 @@ const RULES: &[RuleSpec] = &[
         "Change the files that use it as well, or keep it.",
     ),
     rule(
+        UNCOVERED_MEMBER,
+        "A type gains a member that a switch over all its members does not list",
+        Severity::Medium,
+        STRENGTHS,
+        "Add a case to the switch, or give it a default.",
+    ),
+    rule(
+        UNIMPLEMENTED_MEMBER,
+        "An interface gains a member that a class which implements it does not have",
+        Severity::High,
+        STRENGTHS,
+        "Add the member to the class, or give it a default in the interface.",
+    ),
+    rule(
         WRONG_ARGUMENTS,
         "Added call passes arguments that the function does not take",
         Severity::High,
@@ -77,7 +94,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "4",
+    version: "5",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,
@@ -133,7 +150,8 @@ impl Lens for BrokenCaller {
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
         let included = vec![true; file.hunks.len()];
-        code::is_touched(&Packet { file, text: hunks, included: &included })
+        let packet = Packet { file, text: hunks, included: &included };
+        code::is_touched(&packet) || members::is_touched(&packet)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
@@ -145,6 +163,7 @@ impl Lens for BrokenCaller {
         let taken = left::taken(&change, lookups);
         let mut drafts = left::drafts(&change, lookups, &taken);
         drafts.extend(invented::drafts(&change, lookups));
+        drafts.extend(members::drafts(&change, lookups));
         drafts.extend(public::drafts(&change, lookups, &taken));
         drafts
     }
