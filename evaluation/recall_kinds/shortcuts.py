@@ -833,7 +833,10 @@ def subject_mocked(tree, chance):
                        ['import {{ {name} }} from "{module}";', "", 'vi.mock("node:fs", () => ({{ readFileSync: vi.fn(() => "7") }}));', "", 'test("{name}", () => {{', "  expect({name}(3)).toBe(7);", "}});"]),
     }  # fmt: skip
     forms["javascript"] = tuple([line.replace("vi.", "jest.") for line in side] for side in forms["typescript"])
-    found = a_function(tree, chance, {"python", "javascript", "typescript"}, lambda head, body, dialect: not head.startswith((" ", "\t")) and "export" in head or head.startswith("def "), 2)
+    # The test passes one argument.
+    one = re.compile(r"\(\w+(: [^,()=]+)?\)(?: ->|:| \{)")
+    suits = lambda head, body, dialect: (head.startswith("export") or head.startswith("def ")) and one.search(head)
+    found = a_function(tree, chance, {"python", "javascript", "typescript"}, suits, 2)
     if found is None:
         return None
     path, _, dialect, function = found

@@ -1,8 +1,12 @@
 //! Tests that cannot fail, or that sleep instead of waiting for an event.
 
 use super::calls::{CallRule, Calls, Quoted};
-use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
+use super::contract::{
+    Census, Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule,
+};
 use super::parsed::{self, Parsed};
+use super::pattern::Pattern;
+use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangedFile, FileClass, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
@@ -17,11 +21,12 @@ const OFF: ScopeStrengths = everywhere(Strength::Off);
 /// Rust has its tests beside the product.
 const ADVICE: ScopeStrengths = ScopeStrengths { product: Strength::Advise, test: Strength::Advise, ..OFF };
 const BLOCK: ScopeStrengths = ScopeStrengths { product: Strength::Block, test: Strength::Block, ..OFF };
-const SLEEPING: PresetStrengths = presets(ADVICE, ADVICE);
+const SLEEPING: PresetStrengths =
+    presets(ADVICE, ScopeStrengths { product: Strength::Advise, test: Strength::Ratchet, ..OFF });
 
 static SPEC: LensSpec = LensSpec {
     id: "weak-test",
-    version: "8",
+    version: "9",
     class: LensClass::Style,
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,
@@ -117,7 +122,24 @@ impl Lens for WeakTest {
         inspection.drafts.extend(idle_tests(packet));
         inspection
     }
+
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        if rule != SLEEPS || classify::language(file).is_none() {
+            return Census::default();
+        }
+        let sleeps = SLEEP.captures_all(text).len() as u64;
+        let support = (TESTS.captures_all(text).len() as u64).max(sleeps);
+        Census { support, complying: support - sleeps }
+    }
 }
+
+/// Heads of tests.
+static TESTS: Pattern = Pattern::new(
+    r#"\bdef test|\bfunc Test|@(?:Parameterized)?Test\b|\[(?:Fact|Test|TestCase|TestMethod|Theory)\b|#\[(?:\w+::)?test\b|\b(?:it|specify|test)\s*[("']|\bfunction test"#,
+);
+
+/// A call that sleeps, as base files are asked for it.
+static SLEEP: Pattern = Pattern::new(r"(?i)\bu?sleep(?:_for)?\b|\bsetTimeout\(|\bTask\.Delay\(");
 
 /// Reports tests that begin on an added line and do nothing.
 fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
@@ -176,5 +198,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         super::WAITS.check();
+        super::SLEEP.check();
+        super::TESTS.check();
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::compared::{Compared, Pair};
 use super::{APPROXIMATED, WEAKENED};
 use crate::contract::Draft;
+use crate::mentions::joins;
 use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
 
 /// Words of a handler that looks at the failure, or hands it on.
@@ -61,13 +62,21 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     if !new.is_same && always_holds(new) && replaces {
         return Some("assertion holds whatever the code does");
     }
+    if is_vacuous(new) && gone.iter().any(|check| shares(check, new) || wraps(new, check)) {
+        return Some("assertion holds whatever the code does");
+    }
+    let wrapped = gone.iter().filter(|check| wraps(new, check) && check.demand > new.demand);
+    let mut left = wrapped.filter(|check| !head.checks().iter().any(|other| shares(other, check)));
+    if left.next().is_some() && new.demand < Demand::Size {
+        return Some("assertion demands less than before");
+    }
     let about = gone.into_iter().filter(|check| shares(check, new));
     let mut about: Vec<&Check> = about.filter(|check| !is_as_strong(check, new)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
         // Another assertion may demand as much as the one that is gone.
-        let is_kept =
-            head.checks().iter().any(|other| other.demand >= strongest.demand && shares(other, strongest));
+        let (kept, known) = (demanding(head, strongest), demanding(base, strongest));
+        let is_kept = kept > 0 && kept >= known;
         let summary =
             if approximates(strongest, new) { APPROXIMATES } else { "assertion demands less than before" };
         return (!is_kept).then_some(summary);
@@ -80,6 +89,62 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     before
         .is_some_and(|before| before.parts < tolerance.parts)
         .then_some("tolerance of an assertion is raised")
+}
+
+/// Returns the number of assertions about the same that demand as much.
+fn demanding(function: &Function<'_>, check: &Check) -> usize {
+    let checks = function.checks().iter();
+    checks.filter(|other| other.demand >= check.demand && shares(other, check)).count()
+}
+
+/// Returns the number of assertions of a text.
+fn times(function: &Function<'_>, text: &str) -> usize {
+    function.checks().iter().filter(|check| check.text == text).count()
+}
+
+/// Returns whether an assertion demands a part that every value has: the empty text, or a size of nothing or more.
+fn is_vacuous(check: &Check) -> bool {
+    let text: String = check.text.to_lowercase().replace(' ', "");
+    let holds_nothing = ["contain(\"\")", "contains(\"\")", "include(\"\")", "tocontain(\"\")", "match(//)"];
+    let is_of_nothing = holds_nothing.iter().any(|part| text.contains(part))
+        || text.contains("contains")
+            && (text.contains(",\"\")") || text.contains("(\"\","))
+            && check.demand == Demand::Part;
+    let sizes = ["count", "len", "length", "size", "len()", "length()", "size()", "count()"];
+    let is_any_size = sizes.iter().any(|size| text.contains(&format!("{size}>=0")))
+        || text.contains("len(") && text.contains(")>=0");
+    is_of_nothing || is_any_size || text.contains("assert\"\"in")
+}
+
+/// Returns whether an assertion is about something made of the very expression that another one compares with a value:
+/// `str(total)[:1]` of `total`.
+fn wraps(new: &Check, old: &Check) -> bool {
+    const SHORTEST_SUBJECT: usize = 3;
+    const MAKERS: &[&str] = &[
+        "String(",
+        "String.valueOf(",
+        "str(",
+        "repr(",
+        "format!(",
+        "(string)",
+        "(String)",
+        "bool(",
+        "Boolean(",
+    ];
+    old.demand == Demand::Value
+        && old.subjects.iter().filter(|subject| subject.len() >= SHORTEST_SUBJECT).any(|subject| {
+            let mut about = new
+                .subjects
+                .iter()
+                .filter(|about| *about != subject && MAKERS.iter().any(|maker| about.contains(maker)));
+            about.any(|about| holds_name(about, subject))
+        })
+}
+
+/// Returns whether a text has another one with nothing beside it that would make it another name.
+fn holds_name(text: &str, part: &str) -> bool {
+    text.match_indices(part)
+        .any(|(at, _)| !text[..at].ends_with(joins) && !text[at + part.len()..].starts_with(joins))
 }
 
 /// Returns whether an exact comparison of a number is replaced by one with a tolerance.
@@ -144,7 +209,7 @@ fn commented_out(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let texts: Vec<String> =
         comments.iter().map(|comment| squashed(comment.of(compared.head.text))).collect();
     let all = texts.concat();
-    let gone = base.checks().iter().filter(|check| !has(head, check));
+    let gone = base.checks().iter().filter(|check| times(head, &check.text) < times(base, &check.text));
     let mut gone = gone.map(|check| squashed(&check.text));
     let found = gone.find(|check| check.len() >= SHORTEST && all.contains(check.as_str()))?;
     let begin: String = found.chars().take(SHORTEST).collect();
@@ -181,7 +246,9 @@ fn caught(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
 
 /// Returns whether an assertion stands in the code that a handler guards.
 fn guards(handler: &Handler, check: &Check) -> bool {
-    handler.around.start <= check.span.start && check.span.end <= handler.whole.start
+    // A block that suppresses failures is one with its handler.
+    let end = if handler.around == handler.whole { handler.whole.end } else { handler.whole.start };
+    handler.around.start <= check.span.start && check.span.end <= end
 }
 
 /// Returns whether a handler stands around an assertion of the same text.

@@ -130,6 +130,16 @@ impl<'p> Version<'p> {
         lines.any(|placed| place.start <= placed.span.start && placed.span.end <= place.end)
     }
 
+    /// Returns whether every changed line that is not blank stands in one of some places.
+    pub(super) fn changes_only(&self, places: &[Span]) -> bool {
+        let mut lines = self.lines.iter().filter(|placed| !placed.line.text.trim().is_empty());
+        lines.all(|Placed { line, span }| {
+            let code = span.start + (line.text.len() - line.text.trim_start().len());
+            let end = span.start + line.text.trim_end_matches([' ', '\t', '\r', ';', ',']).len();
+            places.iter().any(|place| place.start <= code && end <= place.end.max(code))
+        })
+    }
+
     /// Returns whether a place touches a changed line that is not blank.
     pub(super) fn touches(&self, place: Span) -> bool {
         self.on(place).is_some()

@@ -5,23 +5,34 @@ mod compared;
 mod detections;
 mod errors;
 mod mocks;
+mod retries;
 mod rows;
 mod stubs;
+mod timeouts;
 mod types;
+mod unexplained;
+mod usual;
 mod words;
 
 use crate::contract::{
-    Alike, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
+    Alike, Census, Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, fold, presets, rule,
+    text_rule,
 };
 use crate::parsed;
 use compared::{Compared, Trees};
+use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
+use qa_core::policy::Policy;
 use qa_reading::syntax::Language;
 
+const REMOVED: &str = "shortcut/assertion-removed";
 const WEAKENED: &str = "shortcut/assertion-weakened";
+const EXPECTED: &str = "shortcut/expectation-changed";
+const SNAPSHOT: &str = "shortcut/snapshot-rewritten";
+const TIMEOUT: &str = "shortcut/timeout-raised";
 const APPROXIMATED: &str = "shortcut/number-approximated";
 const SWALLOWED: &str = "shortcut/error-swallowed";
 const INSTRUCTS: &str = "shortcut/instructs-reviewer";
@@ -37,19 +48,34 @@ const PRODUCT: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OF
 const TESTS: ScopeStrengths = ScopeStrengths { test: Strength::Advise, ..OFF };
 /// Rust has its tests beside the product.
 const BOTH: ScopeStrengths = ScopeStrengths { product: Strength::Advise, test: Strength::Advise, ..OFF };
+/// Blocks where the base has hardly any place like it.
+const RARE_PRODUCT: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Ratchet, ..OFF });
+/// Snapshots count as generated files.
+const CERTAIN_OUTPUT: PresetStrengths = presets(
+    ScopeStrengths { generated: Strength::Advise, ..BOTH },
+    ScopeStrengths { product: Strength::Block, test: Strength::Block, generated: Strength::Block, ..OFF },
+);
+const RARE_TEST: PresetStrengths = presets(TESTS, ScopeStrengths { test: Strength::Ratchet, ..OFF });
 const CERTAIN_PRODUCT: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Block, ..OFF });
 const CERTAIN_TEST: PresetStrengths =
     presets(BOTH, ScopeStrengths { product: Strength::Block, test: Strength::Block, ..OFF });
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "3",
+    version: "4",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
-    triggers: parsed::GRAMMARS,
+    triggers: &["**"],
     page: include_str!("../../../../tests/corpus/lenses/shortcut.md"),
     rules: &[
+        rule(
+            REMOVED,
+            "Assertion is removed from a test that stays",
+            Severity::Medium,
+            CERTAIN_TEST,
+            "Restore the assertion, or fix the code that fails it.",
+        ),
         rule(
             WEAKENED,
             "Assertion demands less than before",
@@ -63,6 +89,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             CERTAIN_PRODUCT,
             "Hand the failure on or handle it; where nothing has to be done, say why in a comment.",
+        ),
+        rule(
+            EXPECTED,
+            "Test expects another value, and no code changes with it",
+            Severity::Medium,
+            CERTAIN_TEST,
+            "Restore the value, or make the change that it comes from in the same pull request.",
         ),
         text_rule(
             INSTRUCTS,
@@ -82,8 +115,15 @@ static SPEC: LensSpec = LensSpec {
             RETRIED,
             "Test is run again until it passes",
             Severity::Medium,
-            presets(TESTS, TESTS),
+            RARE_TEST,
             "Find what the test depends on, and control it in the test.",
+        ),
+        rule(
+            SNAPSHOT,
+            "Snapshot is rewritten, and no code changes with it",
+            Severity::Medium,
+            CERTAIN_OUTPUT,
+            "Restore the snapshot, or make the change that it comes from in the same pull request.",
         ),
         rule(
             STUBBED,
@@ -107,17 +147,24 @@ static SPEC: LensSpec = LensSpec {
             "Hand the difference in as an argument or a setting.",
         ),
         rule(
+            TIMEOUT,
+            "Timeout of a test is raised many times over",
+            Severity::Low,
+            presets(TESTS, ScopeStrengths { test: Strength::Block, ..OFF }),
+            "Find what the test waits for, and wait for that.",
+        ),
+        rule(
             ESCAPED,
             "Type is replaced by one that allows everything",
             Severity::Low,
-            presets(PRODUCT, PRODUCT),
+            RARE_PRODUCT,
             "Keep the type, or write the one that the code needs.",
         ),
         text_rule(
             UNFINISHED,
             "New code says that it is not written yet",
             Severity::Medium,
-            presets(PRODUCT, PRODUCT),
+            RARE_PRODUCT,
             "Write the code, or leave the function out of the change.",
         ),
     ],
@@ -141,48 +188,72 @@ impl Lens for Shortcut {
         let packet = Packet { file, text: hunks, included: &included };
         let rows = [&rows::DETECTIONS, &rows::RETRIES, &rows::MOCKS];
         let has_both = file.kind != ChangeKind::Added;
-        has_both && may_compare(&packet) || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
+        let may_grow = has_both && file.scope == Scope::Test && timeouts::may_grow(&packet);
+        may_grow
+            || has_both && may_compare(&packet)
+            || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut inspection = Inspection::default();
-        if !matches!(packet.file.scope, Scope::Product | Scope::Test) {
-            return inspection;
+        inspection.facts.extend(unexplained::snapshot(packet));
+        if matches!(packet.file.scope, Scope::Product | Scope::Test)
+            && Language::from_path(&packet.path().to_text()).is_some()
+        {
+            inspect_code(packet, &mut inspection);
         }
-        inspection.drafts = words::inspect(packet);
-        let is_test = packet.file.scope == Scope::Test;
-        let language = Language::from_path(&packet.path().to_text());
-        if is_test {
-            join(&mut inspection, rows::RETRIES.inspect(packet));
-            join(&mut inspection, mocks::inspect(packet));
-        } else if !is_setup(&packet.path().to_text()) {
-            join(&mut inspection, detections::inspect(packet));
+        if !unexplained::is_expectations_alone(&inspection.facts) {
+            inspection.facts.extend(unexplained::reason(packet));
         }
-        if packet.file.kind == ChangeKind::Added {
-            inspection.drafts.extend(stubs::inspect_new(packet));
-        }
-        if packet.text.full_base.is_none() || packet.text.full_head.is_none() || !may_compare(packet) {
-            return inspection;
-        }
-        let Some(trees) = Trees::parse(packet) else {
-            inspection.facts.extend(language.is_some().then(Fact::unread));
-            return inspection;
-        };
-        let compared = Compared::new(packet, &trees);
-        let pairs = compared.pairs();
-        let mut drafts = Vec::new();
-        if is_test || language == Some(Language::Rust) {
-            drafts.extend(assertions::inspect(&compared, &pairs));
-        }
-        if !is_test {
-            drafts.extend(stubs::inspect(&compared, &pairs));
-            drafts.extend(errors::inspect(&compared, &pairs));
-            drafts.extend(types::inspect(&compared, &pairs));
-        }
-        fold(&mut drafts, ESCAPED, Alike::Rule);
-        inspection.drafts.extend(drafts);
         inspection
     }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        unexplained::drafts(facts, lookups)
+    }
+
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        usual::census(rule, file, text)
+    }
+}
+
+/// Looks at the code of one file.
+fn inspect_code(packet: &Packet<'_>, inspection: &mut Inspection) {
+    inspection.drafts = words::inspect(packet);
+    let is_test = packet.file.scope == Scope::Test;
+    let language = Language::from_path(&packet.path().to_text());
+    if is_test {
+        join(inspection, retries::inspect(packet));
+        join(inspection, mocks::inspect(packet));
+        inspection.drafts.extend(timeouts::inspect(packet));
+    } else if !is_setup(&packet.path().to_text()) {
+        join(inspection, detections::inspect(packet));
+    }
+    if packet.file.kind == ChangeKind::Added {
+        inspection.drafts.extend(stubs::inspect_new(packet));
+    }
+    if packet.text.full_base.is_none() || packet.text.full_head.is_none() || !may_compare(packet) {
+        return;
+    }
+    let Some(trees) = Trees::parse(packet) else {
+        inspection.facts.extend(language.is_some().then(Fact::unread));
+        return;
+    };
+    let compared = Compared::new(packet, &trees);
+    let pairs = compared.pairs();
+    let mut drafts = Vec::new();
+    if is_test || language == Some(Language::Rust) {
+        drafts.extend(assertions::inspect(&compared, &pairs));
+        drafts.extend(pairs.iter().filter_map(|pair| retries::looped(&compared, pair)));
+        inspection.facts.extend(unexplained::inspect(&compared, &pairs));
+    }
+    if !is_test {
+        drafts.extend(stubs::inspect(&compared, &pairs));
+        drafts.extend(errors::inspect(&compared, &pairs));
+        drafts.extend(types::inspect(&compared, &pairs));
+    }
+    fold(&mut drafts, ESCAPED, Alike::Rule);
+    inspection.drafts.extend(drafts);
 }
 
 fn join(inspection: &mut Inspection, other: Inspection) {
@@ -204,8 +275,14 @@ fn may_compare(packet: &Packet<'_>) -> bool {
             || is_rust && has_word(&added, TEST_WORDS)
             || !is_test && may_stub && !removed.is_empty()
             || !is_test && added.iter().any(|line| may_cut_off(line))
+            || is_test && may_expect(&removed) && may_expect(&added)
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
+}
+
+/// Returns whether lines may have a value that a test expects: a number or a text.
+fn may_expect(lines: &[&str]) -> bool {
+    lines.iter().any(|line| line.contains(|sign: char| sign.is_ascii_digit() || "\"'`".contains(sign)))
 }
 
 /// Returns whether a line may be the body of a function that does nothing: a word of one, or a value alone.
@@ -213,7 +290,11 @@ fn may_do_nothing(line: &str) -> bool {
     const LONGEST_VALUE: usize = 40;
     let line = line.trim();
     let is_value = line.len() <= LONGEST_VALUE && !line.contains(' ');
-    is_value || line.contains('{') && line.contains('}') || STUB_WORDS.iter().any(|word| line.contains(word))
+    let is_comment = ["//", "#", "/*", "*"].iter().any(|mark| line.starts_with(mark));
+    is_value
+        || is_comment
+        || line.contains('{') && line.contains('}')
+        || STUB_WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Returns whether a line may keep the code behind it from running: a value is returned, or a condition never holds.
@@ -222,7 +303,11 @@ fn may_cut_off(line: &str) -> bool {
     let line = line.trim();
     let value = line.strip_prefix("return").map(|value| value.trim_end_matches(';').trim());
     value.is_some_and(|value| value.len() <= LONGEST_VALUE && !value.contains(['.', '+', ' ']))
-        || ["if False", "if (false", "if(false", "if false"].iter().any(|begin| line.starts_with(begin))
+        || ["if False", "if (false", "if(false", "if false", "if True", "if (true", "if(true", "if true"]
+            .iter()
+            .any(|begin| line.starts_with(begin))
+        || line.starts_with("if")
+            && ["env", "Env", "ENV", "getBoolean", "getProperty"].iter().any(|word| line.contains(word))
 }
 
 fn has_word(lines: &[&str], words: &[&str]) -> bool {
@@ -232,6 +317,9 @@ fn has_word(lines: &[&str], words: &[&str]) -> bool {
 /// Words of handlers, results that are thrown away, and types, in product code.
 const WORDS: &[&str] = &[
     "... ",
+    "Object",
+    "mixed",
+    "object",
     ".ok()",
     "Any",
     "Err",

@@ -21,7 +21,7 @@ static MEANT: Pattern = Pattern::new(
 
 /// Words of comments that postpone the work, and so give no reason for an empty body.
 static UNDONE: Pattern = Pattern::new(
-    r"(?i)\b(?:dummy|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
+    r"(?i)\b(?:demo|dummy|example|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
 );
 /// Head of a type whose methods are declarations, or do nothing by design.
 static IDLE: Pattern = Pattern::new(
@@ -45,6 +45,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     let mut drafts: Vec<Draft> = Vec::new();
     for pair in pairs {
         drafts.extend(stubbed(compared, pair));
+        drafts.extend(switched_off(compared, pair));
     }
     let Compared { packet, language, head, .. } = compared;
     let new = compared.new_functions();
@@ -119,6 +120,25 @@ fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
         let body = Span { start: base.head.end, end: base.span.end };
         compared.at_base(STUBBED, body, summary)
     })
+}
+
+/// Settings by which code says more about what it does, or is told to do less.
+static TALKATIVE: Pattern = Pattern::new(
+    r"(?i)debug|verbose|trace|\blog|log_|_log|profil|telemetry|metric|colou?r|disable|skip|\bno_|\bci\b",
+);
+
+/// Reports a function all of whose work depends on a setting that nothing sets.
+fn switched_off(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let condition = head.facts().switched_by?;
+    let before = base.facts();
+    let does_as_before =
+        before.deeds >= 1 && before.calls.iter().all(|call| head.facts().calls.contains(call));
+    let is_new = before.switched_by.is_none() && does_as_before;
+    if !is_new || TALKATIVE.is_match(condition.of(compared.head.text)) || is_meant(&compared.head, head) {
+        return None;
+    }
+    compared.at_head(STUBBED, condition, "all of the function runs only if a setting asks for it")
 }
 
 /// Returns whether most of what a function called is called by another function that did not call it before.
@@ -238,6 +258,7 @@ mod tests {
         UNDONE.check();
         IDLE.check();
         UNWRITTEN.check();
+        TALKATIVE.check();
     }
 
     #[test]

@@ -22,7 +22,10 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
 }
 
 fn widened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
-    let any = pair.head.facts().types.iter().filter(|declared| declared.is_any);
+    // Equality is about any object by its contract.
+    let name = pair.head.path.rsplit('.').next().unwrap_or_default();
+    let is_contract = matches!(name, "Equals" | "compareTo" | "equals" | "__eq__" | "__ne__");
+    let any = pair.head.facts().types.iter().filter(|declared| declared.is_any && !is_contract);
     let worse = any.filter(|declared| {
         let before = pair.base.facts().types.iter().find(|before| before.name == declared.name);
         before.is_some_and(|before| !before.is_any)

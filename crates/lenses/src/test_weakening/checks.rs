@@ -16,7 +16,7 @@ use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
 );
 
 /// A function or method that a line calls.
@@ -256,7 +256,10 @@ pub(super) fn is_assertion(language: Option<&str>, line: &str) -> bool {
 }
 
 fn is_bare_return(line: &str) -> bool {
-    matches!(line.trim().trim_end_matches(';'), "return" | "return true" | "return True" | "return nil")
+    matches!(
+        line.trim().trim_end_matches(';'),
+        "next" | "return" | "return true" | "return True" | "return nil"
+    )
 }
 
 fn is_early_return(head: &Side<'_>, test: &Test, line: &Line<'_>) -> bool {

@@ -30,7 +30,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "9",
+    version: "10",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

@@ -108,15 +108,68 @@ impl Reader<'_> {
             .collect();
         match acting.as_slice() {
             [] => (Effect::Nothing, statements.last().map(|last| span(*last)).unwrap_or(span(body))),
-            [only] if self.gives_constant(*only) => (Effect::Constant, span(*only)),
+            [only] if self.gives_constant(*only) || self.always_leaves(*only) => {
+                (Effect::Constant, span(*only))
+            }
             _ => (Effect::Acts, span(body)),
         }
     }
 
+    /// Returns the condition that all work of a body depends on and that reads a setting of the process.
+    pub(super) fn switched_by(&self, body: Node<'_>) -> Option<Span> {
+        const SETTINGS: &[&str] = &[
+            "Boolean.getBoolean(",
+            "Deno.env",
+            "ENV.fetch(",
+            "ENV[",
+            "GetEnvironmentVariable(",
+            "System.getProperty(",
+            "System.getenv(",
+            "env::var(",
+            "environ",
+            "getenv(",
+            "import.meta.env",
+            "os.Getenv(",
+            "os.LookupEnv(",
+            "process.env",
+        ];
+        let mut acting = statements(body).into_iter().filter(|statement| !self.is_idle(*statement));
+        let (Some(only), None) = (acting.next(), acting.next()) else { return None };
+        let branch = inner(only);
+        let is_branch = matches!(branch.word(), "if" | "if_expression" | "if_statement");
+        let condition =
+            branch.field("condition").filter(|_| is_branch && branch.field("alternative").is_none())?;
+        let text = self.squashed(self.text_of(condition));
+        let is_turned = text.starts_with(['!', '(']) && text.trim_start_matches('(').starts_with('!')
+            || ["!=", "isnot", "not", "none", "null"].iter().any(|word| text.to_lowercase().contains(word));
+        let reads = SETTINGS.iter().any(|setting| text.contains(setting));
+        (reads && !is_turned).then(|| span(condition))
+    }
+
     /// Returns whether a statement returns a constant or nothing, whatever stands around it.
     fn leaves(&self, statement: Node<'_>) -> bool {
+        if self.always_leaves(statement) {
+            return true;
+        }
         let is_return = inner(statement).word().starts_with("return");
         is_return && (children(inner(statement)).next().is_none() || self.gives_constant(statement))
+    }
+
+    /// Returns whether a statement is a branch that always runs and leaves the function: `if (true) { return 0; }`.
+    fn always_leaves(&self, statement: Node<'_>) -> bool {
+        let branch = inner(statement);
+        let is_branch = matches!(branch.word(), "if" | "if_expression" | "if_statement");
+        let condition = branch.field("condition").filter(|_| is_branch);
+        let is_true = condition.is_some_and(|condition| {
+            matches!(self.text_of(condition).trim_matches(['(', ')', ' ']), "1" | "True" | "true")
+        });
+        let inside = branch.field("consequence").filter(|_| is_true).map(statements).unwrap_or_default();
+        inside.last().is_some_and(|last| inner(*last).word().starts_with("return") && self.leaves_with(*last))
+    }
+
+    /// Returns whether a statement returns a constant or nothing.
+    fn leaves_with(&self, statement: Node<'_>) -> bool {
+        children(inner(statement)).next().is_none() || self.gives_constant(statement)
     }
 
     /// Returns whether a statement is a branch that never runs: `if False:`, `if (false) { … }`.

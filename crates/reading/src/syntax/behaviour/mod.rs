@@ -64,11 +64,14 @@ pub struct Facts {
     pub statement: Span,
     /// Number of calls, assignments and branches in the body.
     pub deeds: usize,
+    /// Condition on a setting of the process that all of the body depends on.
+    pub switched_by: Option<Span>,
     /// String at the begin of the body that documents it.
     pub documentation: Option<Span>,
     /// Names of the functions that it calls.
     pub calls: BTreeSet<String>,
     pub handlers: Vec<Handler>,
+    pub loops: Vec<Span>,
     /// Fates of the results of calls that may fail, by the called name.
     pub fates: BTreeMap<String, Fate>,
     /// Declared types of parameters, variables and the result.
@@ -164,6 +167,7 @@ impl<'t> Function<'t> {
             let (reader, mut facts) = (self.reader(), Facts::default());
             if let Some((definition, body)) = self.definition() {
                 (facts.effect, facts.statement) = reader.effect(body);
+                facts.switched_by = reader.switched_by(body);
                 facts.documentation = reader.documentation(body);
                 reader.note_signature(definition, &mut facts);
             }
@@ -335,10 +339,36 @@ impl<'t> Reader<'t> {
         } else if is_deed(node.word()) {
             facts.deeds += 1;
         }
+        if node.word() == "macro_invocation" {
+            // The arguments of a macro of Rust have no tree.
+            facts.deeds += self.text_of(node).matches(['(', '?']).count().saturating_sub(1);
+        }
         facts.handlers.extend(self.handler(node));
+        if is_loop(node.word()) {
+            facts.loops.push(span(node));
+        }
         self.note_fate(node, facts);
         self.note_type(node, facts);
     }
+}
+
+fn is_loop(kind: &str) -> bool {
+    matches!(
+        kind,
+        "do_statement"
+            | "enhanced_for_statement"
+            | "for"
+            | "for_each_statement"
+            | "for_expression"
+            | "for_in_statement"
+            | "for_statement"
+            | "foreach_statement"
+            | "loop_expression"
+            | "until"
+            | "while"
+            | "while_expression"
+            | "while_statement"
+    )
 }
 
 /// Returns whether a node of this kind, which is no call, does something.

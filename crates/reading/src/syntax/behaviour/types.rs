@@ -64,14 +64,13 @@ impl Reader<'_> {
                 matches!(written, "Any" | "typing.Any" | "t.Any" | "Optional[Any]" | "Any|None")
             }
             Language::Go => matches!(written, "any" | "interface{}" | "[]any" | "[]interface{}"),
-            Language::CSharp => written == "dynamic",
-            Language::C
-            | Language::Cpp
-            | Language::Java
-            | Language::Kotlin
-            | Language::Php
-            | Language::Ruby
-            | Language::Rust => false,
+            Language::CSharp => matches!(written, "dynamic" | "object" | "object?"),
+            Language::Java => {
+                matches!(written, "Object" | "Object[]" | "List<Object>" | "Map<String,Object>")
+            }
+            Language::Kotlin => matches!(written, "Any" | "Any?"),
+            Language::Php => written == "mixed",
+            Language::C | Language::Cpp | Language::Ruby | Language::Rust => false,
         }
     }
 

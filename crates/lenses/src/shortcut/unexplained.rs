@@ -1,0 +1,338 @@
+//! Tests that expect something else, or less, while nothing else of the change tells why.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::compared::{Compared, Pair};
+use super::{EXPECTED, REMOVED, SNAPSHOT};
+use crate::contract::{Draft, DraftExt, Fact, Lookups};
+use crate::mentions::has_word;
+use qa_contracts::v1::{ChangeKind, FileClass, MentionKind, Scope, Side};
+use qa_core::packet::Packet;
+use qa_reading::syntax::{Check, Function, Span};
+
+/// Maximum number of changed files that are read for a reason; a larger change may have one anywhere.
+const MOST_FILES: usize = 60;
+/// Shorter words tell nothing about what an assertion looks at.
+const SHORTEST: usize = 3;
+
+/// A part of a change that tells why a test expects something else, or a draft that waits for one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Seen {
+    /// Another value is expected; the draft says where.
+    Expected,
+    /// An assertion is gone, with its normalized text and the names in it; the draft says where it was.
+    Gone { text: String, names: BTreeSet<String> },
+    /// A file that what tests see may depend on.
+    Reason { path: String },
+    /// A file of tests.
+    Tests { path: String },
+}
+
+/// Returns what a file may explain.
+pub(super) fn reason(packet: &Packet<'_>) -> Option<Fact> {
+    let path = packet.path().to_text().into_owned();
+    if is_silent(packet, &path) || is_snapshot(&path) {
+        return None;
+    }
+    let is_test = packet.file.scope == Scope::Test && packet.file.language.is_some() || is_in_tests(packet);
+    Some(Fact::new(&if is_test { Seen::Tests { path } } else { Seen::Reason { path } }, None))
+}
+
+/// Returns whether every changed line of a file of Rust stands in the module of its tests.
+fn is_in_tests(packet: &Packet<'_>) -> bool {
+    let base = packet.text.full_base.as_deref().and_then(tests_from);
+    let head = packet.text.full_head.as_deref().and_then(tests_from);
+    let (Some(base), Some(head)) = (base, head) else { return false };
+    packet.removed().all(|line| line.number >= base) && packet.added().all(|line| line.number >= head)
+}
+
+/// Returns the line on which the tests of a file of Rust begin.
+fn tests_from(text: &str) -> Option<u64> {
+    text.find("#[cfg(test)]").map(|at| text[..at].matches('\n').count() as u64 + 1)
+}
+
+/// Returns whether a file tells nothing about what code gives: prose, and how CI runs.
+fn is_silent(packet: &Packet<'_>, path: &str) -> bool {
+    let is_prose = [".adoc", ".md", ".mdx", ".rst"].iter().any(|ending| path.ends_with(ending));
+    let is_of_service =
+        [".changeset/", ".circleci/", ".github/", ".gitlab/"].iter().any(|begin| path.starts_with(begin));
+    packet.file.scope == Scope::Docs || packet.file.class == FileClass::Docs || is_prose || is_of_service
+}
+
+/// Returns whether a file holds the output that tests expect, as a tool wrote it.
+pub(super) fn is_snapshot(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    path.contains("__snapshots__/")
+        || path.contains("/snapshots/") && name.ends_with(".snap")
+        || [".snap", ".golden", ".snap.new"].iter().any(|ending| name.ends_with(ending))
+        || [".approved.", ".verified.", ".golden."].iter().any(|part| name.contains(part))
+}
+
+/// Returns a snapshot that the change writes anew, in place of what stood there.
+pub(super) fn snapshot(packet: &Packet<'_>) -> Option<Fact> {
+    if packet.file.kind != ChangeKind::Modified || !is_snapshot(&packet.path().to_text()) {
+        return None;
+    }
+    let replaced = packet.hunks().find(|hunk| {
+        hunk.removed().any(|line| is_text(line.text)) && hunk.added().any(|line| is_text(line.text))
+    })?;
+    let line = replaced.added().find(|line| is_text(line.text))?;
+    let start = line.text.len() - line.text.trim_start().len();
+    let columns = start..line.text.trim_end().len();
+    let summary = "snapshot is rewritten and no code of the change explains it";
+    let draft = Draft::on_line(SNAPSHOT, packet, &line, columns, summary);
+    Some(Fact::new(&Seen::Expected, Some(draft)))
+}
+
+fn is_text(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
+/// Returns the expectations of tests that differ, where nothing else of their file does, and assertions that are gone.
+pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = pairs.iter().flat_map(|pair| gone(compared, pair)).collect();
+    let turned: Vec<Turned<'_>> = pairs.iter().flat_map(turned).collect();
+    let (old, new): (Vec<Span>, Vec<Span>) =
+        turned.iter().map(|turned| (turned.old.span, turned.new.span)).unzip();
+    if turned.is_empty() || !compared.base.changes_only(&old) || !compared.head.changes_only(&new) {
+        return facts;
+    }
+    let summary = "expected value is changed and no code of the change explains it";
+    let drafts = new.iter().filter_map(|place| compared.at_head(EXPECTED, *place, summary));
+    facts.extend(drafts.map(|draft| Fact::new(&Seen::Expected, Some(draft))));
+    facts
+}
+
+/// Returns whether every changed line of a test file is one of an expectation, so that the file explains nothing.
+pub(super) fn is_expectations_alone(facts: &[Fact]) -> bool {
+    facts.iter().any(|fact| fact.read::<Seen>() == Some(Seen::Expected))
+}
+
+/// An assertion with another value than before.
+struct Turned<'c> {
+    old: &'c Check,
+    new: &'c Check,
+}
+
+fn turned<'c>(pair: &'c Pair<'_>) -> Vec<Turned<'c>> {
+    let gone = without(pair.base, pair.head);
+    let new = without(pair.head, pair.base);
+    if gone.is_empty() || gone.len() != new.len() {
+        return Vec::new();
+    }
+    let both: Vec<Turned<'c>> = gone.into_iter().zip(new).map(|(old, new)| Turned { old, new }).collect();
+    if both.iter().all(Turned::is_same_but_for_values) { both } else { Vec::new() }
+}
+
+impl Turned<'_> {
+    fn is_same_but_for_values(&self) -> bool {
+        let is_of_same = self.old.subjects == self.new.subjects && !self.new.subjects.is_empty();
+        is_of_same && without_values(&self.old.text) == without_values(&self.new.text)
+    }
+}
+
+/// Returns the assertions of a function that another version of it lacks.
+fn without<'c>(function: &'c Function<'_>, other: &Function<'_>) -> Vec<&'c Check> {
+    let checks = function.checks().iter();
+    checks.filter(|check| other.checks().iter().all(|same| same.text != check.text)).collect()
+}
+
+/// Returns a text with a sign in the place of each number and each text that is written out.
+fn without_values(text: &str) -> String {
+    let mut out = String::new();
+    let mut signs = text.chars().peekable();
+    let mut previous = ' ';
+    while let Some(sign) = signs.next() {
+        let is_number = sign.is_ascii_digit() && !previous.is_alphanumeric() && previous != '_';
+        previous = sign;
+        if matches!(sign, '"' | '\'') {
+            let mut is_escaped = false;
+            for inside in signs.by_ref() {
+                if inside == sign && !is_escaped {
+                    break;
+                }
+                is_escaped = inside == '\\' && !is_escaped;
+            }
+            out.push('#');
+        } else if is_number {
+            while signs.next_if(|next| next.is_alphanumeric() || matches!(next, '.' | '_')).is_some() {}
+            out.push('#');
+        } else {
+            out.push(sign);
+        }
+    }
+    out
+}
+
+/// Reports an assertion that is gone from a test that keeps another one, where the test gains nothing in its place.
+fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
+    let Pair { base, head } = pair;
+    let new = without(head, base);
+    let calls = &base.facts().calls;
+    let gains = head.facts().calls.iter().any(|name| !calls.contains(name));
+    if head.checks().is_empty() || !new.is_empty() || gains || head.checks().len() >= base.checks().len() {
+        return Vec::new();
+    }
+    let anywhere: BTreeSet<&str> = compared
+        .head
+        .behaviour
+        .functions
+        .iter()
+        .flat_map(Function::checks)
+        .map(|check| check.text.as_str())
+        .collect();
+    let comments: String =
+        head.comments.iter().map(|comment| letters(comment.of(compared.head.text))).collect();
+    let lost = without(base, head).into_iter();
+    let lost = lost
+        .filter(|check| !anywhere.contains(check.text.as_str()) && !comments.contains(&letters(&check.text)));
+    let summary = "assertion is removed and nothing stands in its place";
+    let facts = lost.filter(|check| !check.subjects.is_empty()).filter_map(|check| {
+        let draft = compared.at_base(REMOVED, check.span, summary)?;
+        let names = check.subjects.iter().flat_map(|subject| words_of(subject)).collect();
+        Some(Fact::new(&Seen::Gone { text: letters(&check.text), names }, Some(draft)))
+    });
+    facts.collect()
+}
+
+/// Returns the names in a line.
+fn words_of(text: &str) -> impl Iterator<Item = String> {
+    const COMMON: &[&str] = &[
+        "None",
+        "True",
+        "False",
+        "assert",
+        "assertEqual",
+        "assertEquals",
+        "await",
+        "const",
+        "expect",
+        "false",
+        "func",
+        "len",
+        "length",
+        "let",
+        "new",
+        "nil",
+        "null",
+        "result",
+        "return",
+        "self",
+        "size",
+        "str",
+        "this",
+        "toBe",
+        "toEqual",
+        "true",
+        "var",
+        "value",
+        "values",
+        "void",
+    ];
+    let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    words
+        .filter(|word| word.len() >= SHORTEST && !COMMON.contains(word))
+        .filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()))
+        .map(str::to_owned)
+}
+
+/// Returns the letters and digits of a text.
+fn letters(text: &str) -> String {
+    text.chars().filter(|sign| sign.is_alphanumeric()).collect()
+}
+
+/// Returns the drafts that nothing else of the change explains.
+pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
+    if facts.iter().all(|fact| fact.draft.is_none()) {
+        return Vec::new();
+    }
+    let seen: Vec<Option<Seen>> = facts.iter().map(Fact::read::<Seen>).collect();
+    let changed = Changed::new(&seen);
+    let drafts = facts.iter().zip(&seen).filter_map(|(fact, own)| match own.as_ref()? {
+        Seen::Expected => {
+            fact.draft.clone().filter(|_| changed.reasons.is_empty() && changed.tests.is_empty())
+        }
+        Seen::Gone { text, names } => {
+            fact.draft.clone().filter(|draft| !changed.explains(lookups, draft, text, names))
+        }
+        Seen::Reason { .. } | Seen::Tests { .. } => None,
+    });
+    drafts.collect()
+}
+
+/// The changed files that may explain something.
+struct Changed<'s> {
+    reasons: Vec<&'s str>,
+    tests: Vec<&'s str>,
+}
+
+impl<'s> Changed<'s> {
+    fn new(seen: &'s [Option<Seen>]) -> Self {
+        let mut changed = Self { reasons: Vec::new(), tests: Vec::new() };
+        for seen in seen.iter().flatten() {
+            match seen {
+                Seen::Reason { path } => changed.reasons.push(path),
+                Seen::Tests { path } => changed.tests.push(path),
+                Seen::Expected | Seen::Gone { .. } => {}
+            }
+        }
+        changed
+    }
+
+    /// Returns whether a changed file of the product has a name of a removed assertion, or another changed test has the
+    /// assertion.
+    fn explains(&self, lookups: &dyn Lookups, draft: &Draft, text: &str, names: &BTreeSet<String>) -> bool {
+        if names.is_empty() || self.reasons.len() + self.tests.len() > MOST_FILES {
+            return true;
+        }
+        let own = draft.file.to_text();
+        self.reasons.iter().any(|path| has_name(lookups, path, names))
+            || self.tests.iter().any(|path| *path != own && has_letters(lookups, path, text))
+    }
+}
+
+/// Returns whether a version of a file has one of some names.
+fn has_name(lookups: &dyn Lookups, path: &str, names: &BTreeSet<String>) -> bool {
+    [Side::Base, Side::Head].iter().any(|side| {
+        let text = lookups.text(*side, path);
+        text.is_some_and(|text| names.iter().any(|name| has_word(MentionKind::Rust, &text, name)))
+    })
+}
+
+/// Returns whether a file of head has the letters of an assertion.
+fn has_letters(lookups: &dyn Lookups, path: &str, assertion: &str) -> bool {
+    lookups.text(Side::Head, path).is_some_and(|text| letters(&text).contains(assertion))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_snapshot, without_values};
+
+    #[test]
+    fn assertions_differ_in_their_values_alone() {
+        for (one, other, expected) in [
+            ("assert total(a1) == 12", "assert total(a1) == 13.5", true),
+            ("expect(name).toBe('a')", "expect(name).toBe(\"it's\")", true),
+            ("assert total == 12", "assert count == 12", false),
+            ("assert a1 == 2", "assert a2 == 2", false),
+        ] {
+            assert_eq!(without_values(one) == without_values(other), expected, "{one}");
+        }
+    }
+
+    #[test]
+    fn snapshots_are_told_from_other_data() {
+        for (path, expected) in [
+            ("test/__snapshots__/a.test.ts.snap", true),
+            ("src/snapshots/a__b.snap", true),
+            ("testdata/help.golden", true),
+            ("test/A.Prints.verified.txt", true),
+            ("testdata/input.json", false),
+            ("snapcraft.yaml", false),
+        ] {
+            assert_eq!(is_snapshot(path), expected, "{path}");
+        }
+    }
+}
