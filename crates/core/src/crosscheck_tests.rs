@@ -54,6 +54,7 @@ fn finding() -> Finding {
         ratchet: None,
         waiver: None,
         fix: String::new(),
+        edit: None,
         codes: vec![],
     }
 }

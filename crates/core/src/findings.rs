@@ -11,8 +11,8 @@ use super::policy::Policy;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    AppliedWaiver, BlockingPolicy, ChangedFile, Finding, FindingOrigin, RatchetEvidence, RecordedSurvey,
-    Scope, Severity, Side, Strength, Waiver,
+    AppliedWaiver, BlockingPolicy, ChangedFile, Edit, Finding, FindingOrigin, RatchetEvidence,
+    RecordedSurvey, Scope, Severity, Side, Strength, Waiver,
 };
 
 /// A lens's finding before it is judged. The scheduler makes it from the lens contract's draft.
@@ -21,6 +21,7 @@ pub struct Statement {
     pub rule_id: String,
     pub severity: Severity,
     pub fix: String,
+    pub edit: Option<Edit>,
     /// True if removing the same text elsewhere makes the finding pre-existing.
     pub moves: bool,
     pub file: RepoPath,
@@ -340,6 +341,7 @@ fn finding(
         ratchet,
         waiver,
         fix: statement.fix,
+        edit: statement.edit,
         codes,
     }
 }

@@ -68,6 +68,7 @@ fn statement(rule: &str, line: u64, quote: &str) -> Statement {
         rule_id: rule.to_owned(),
         severity: Severity::Medium,
         fix: String::new(),
+        edit: None,
         moves: true,
         file: path("a.py"),
         side: Side::Head,

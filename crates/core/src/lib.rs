@@ -9,6 +9,7 @@ pub mod coverage;
 pub mod crosscheck;
 pub mod diff;
 pub mod drive;
+pub mod edits;
 pub mod escape;
 pub mod event;
 pub mod features;

@@ -116,6 +116,19 @@ impl<'a> HunkView<'a> {
         if self.hunk.new_lines == 0 { self.hunk.new_start + 1 } else { self.hunk.new_start }
     }
 
+    /// Returns the range of all its lines in [`FileText::text`].
+    pub fn span(&self) -> std::ops::Range<usize> {
+        self.begin..self.cuts.after as usize
+    }
+
+    /// Returns a line with its line end. The last line of a file may have none.
+    pub fn with_end(&self, line: &Line<'a>) -> &'a str {
+        let ends = [self.cuts.before, self.cuts.removed, self.cuts.added, self.cuts.after];
+        let end = ends.into_iter().map(|end| end as usize).find(|end| *end > line.offset);
+        let part = &self.text[line.offset..end.unwrap_or(self.text.len())];
+        part.split_inclusive('\n').next().unwrap_or_default()
+    }
+
     /// Returns the range of the added text in [`FileText::text`].
     pub fn added_span(&self) -> std::ops::Range<usize> {
         self.cuts.removed as usize..self.cuts.added as usize

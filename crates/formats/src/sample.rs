@@ -256,6 +256,7 @@ fn finding(rule: &str, file: &str, line: u64, columns: (u64, u64), quote: &str) 
         ratchet: None,
         waiver: None,
         fix: "Remove the call, or log through the project's logger.".into(),
+        edit: None,
         codes: Vec::new(),
     }
 }

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangedFile, FileText, LensClass, MentionKind, ModuleOutline, ModuleSurface, PlacedImport, PlacedUse,
-    PresetStrengths, RecordedMentions, RegistryRule, Rubric, Severity, Side,
+    ChangedFile, Edit, FileText, LensClass, MentionKind, ModuleOutline, ModuleSurface, PlacedImport,
+    PlacedUse, PresetStrengths, RecordedMentions, RegistryRule, Rubric, Severity, Side,
 };
 pub use qa_contracts::v1::{Draft, Fact};
 use qa_core::findings::{ALSO_ON_LINES, EXPRESSION, identity};
@@ -166,6 +166,12 @@ pub trait Lens: Sync {
     /// text is the same fault. A finding whose rule had one with the same part on a removed line of the same hunk and
     /// function is pre-existing.
     fn operand(&self, _draft: &Draft) -> Option<String> {
+        None
+    }
+
+    /// Returns the edit that mends a hit, or `None` where only a person can. The packet is that of the hit's file. Whoever
+    /// calls refuses an edit of lines with a masked secret, so a lens need not look for them.
+    fn edit(&self, _draft: &Draft, _packet: &Packet<'_>) -> Option<Edit> {
         None
     }
 

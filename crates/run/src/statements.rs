@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{ChangedFile, FileText, LensPlan, Severity, Side};
+use qa_contracts::v1::{ChangedFile, Edit, FileText, LensPlan, Severity, Side};
 use qa_core::crosscheck::stands_in;
+use qa_core::edits;
 use qa_core::escape::harmless;
-use qa_core::findings::{Operand, Statement, UNLISTED};
+use qa_core::findings::{ALSO_ON_LINES, Statement, UNLISTED};
 use qa_core::packet::{Line, Packet};
 use qa_core::plan::included_hunks;
 use qa_lenses::contract::{Draft, Lens};
@@ -31,23 +32,24 @@ pub(super) fn checked_statements(
     let mut statements = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let Some(position) = find_file(files, draft) else {
-            statements.push(statement(lens, draft, draft.file.clone(), None, false));
+            statements.push(statement(lens, draft, draft.file.clone(), false));
             continue;
         };
         let file = &files[position];
+        let included = included[position].as_deref().unwrap_or(&[]);
+        let packet = Packet { file, text: &texts[&file.path], included };
         let (lines, places) = match last.take() {
             Some((known, lines, places)) if known == position => (lines, places),
-            _ => {
-                let included = included[position].as_deref().unwrap_or(&[]);
-                let text = &texts[&file.path];
-                (TouchedLines::new(&Packet { file, text, included }), Places::new(file, text))
-            }
+            _ => (TouchedLines::new(&packet), Places::new(file, packet.text)),
         };
         let operand = match draft.side {
             Side::Head => places.operand(lens, draft, &file.path),
             Side::Base => None,
         };
-        statements.push(statement(lens, draft, file.path.clone(), operand, lines.show(draft)));
+        let is_verified = lines.show(draft);
+        let edit = if is_verified { edit(lens, draft, &packet) } else { None };
+        let statement = statement(lens, draft, file.path.clone(), is_verified);
+        statements.push(Statement { operand, edit, ..statement });
         last = Some((position, lines, places));
     }
     statements
@@ -64,13 +66,15 @@ pub(super) fn find_file(files: &[ChangedFile], draft: &Draft) -> Option<usize> {
     }
 }
 
-fn statement(
-    lens: &dyn Lens,
-    draft: &Draft,
-    file: RepoPath,
-    operand: Option<Operand>,
-    verified: bool,
-) -> Statement {
+/// Returns the edit that mends all that a draft stands for, if it may be shown and applied.
+fn edit(lens: &dyn Lens, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+    let stands_for_more = [UNLISTED, ALSO_ON_LINES].iter().any(|name| draft.detail.contains_key(*name));
+    let edit = if stands_for_more { None } else { lens.edit(draft, packet) };
+    edit.filter(|edit| edits::is_harmless(edit, packet))
+}
+
+/// Returns the statement of a draft, without its operand and its edit.
+fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> Statement {
     let rule = lens.spec().rules.iter().find(|rule| rule.id == draft.rule);
     let (fix, moves, severity) = match rule {
         Some(rule) => (rule.fix, rule.moves, rule.severity),
@@ -80,6 +84,7 @@ fn statement(
         rule_id: draft.rule.to_string(),
         severity: draft.severity.unwrap_or(severity),
         fix: fix.to_owned(),
+        edit: None,
         moves: moves && !draft.detail.contains_key(UNLISTED),
         file,
         side: draft.side,
@@ -90,7 +95,7 @@ fn statement(
         quote: harmless(&draft.quote),
         value: draft.value,
         subject: String::new(),
-        operand,
+        operand: None,
         summary: harmless(&draft.summary),
         detail: draft.detail.iter().map(|(name, value)| (name.to_string(), harmless_value(value))).collect(),
         doubt: (!verified || rule.is_none()).then_some(Code::EvidenceUnverified),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    Conclusion, ConfirmationOutcome, ExecutionAudit, FindingOrigin, LensPlan, LensStatus, Scope, Severity,
-    Strength, UsageUnavailableReason, VerdictStatus,
+    Conclusion, ConfirmationOutcome, Edit, ExecutionAudit, FindingOrigin, LensPlan, LensStatus, Scope,
+    Severity, Strength, UsageUnavailableReason, VerdictStatus,
 };
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
@@ -99,6 +99,8 @@ pub struct Finding {
     pub waiver: Option<AppliedWaiver>,
     /// Advice for the author.
     pub fix: String,
+    /// Edit that mends it; null where there is none.
+    pub edit: Option<Edit>,
     /// Codes that concern this finding alone.
     pub codes: Vec<Code>,
 }

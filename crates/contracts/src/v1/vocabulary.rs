@@ -207,6 +207,13 @@ words! {
         /// The plan was not run, and the codes say why.
         Skipped = "skipped",
     }
+    /// Need of a look at an edit before it is applied.
+    EditSafety {
+        /// What the author asked for stays, and nothing in it is guessed.
+        Safe = "safe",
+        /// A person has to choose.
+        Unsafe = "unsafe",
+    }
     /// Severity of a finding, worst first (S003-52).
     Severity {
         /// Act now.

@@ -183,6 +183,7 @@ impl<'a> Features<'a> {
                 Reason::Idle(_) => "Let the test check what the step asks for.".to_owned(),
                 Reason::Skipped | Reason::Failed(_) => rule.fix().to_owned(),
             },
+            edit: None,
             moves: false,
             file: RepoPath::from_bytes(FEATURE_LIST.as_bytes()).expect("a plain path"),
             side: Side::Head,

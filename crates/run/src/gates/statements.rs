@@ -115,6 +115,7 @@ fn empty_statement(
         rule_id: rule_id(gate, rule),
         severity: rule.severity(),
         fix: rule.fix().to_owned(),
+        edit: None,
         moves: true,
         file: path.and_then(ReportedPath::in_repository).unwrap_or(&origin.file).clone(),
         side: Side::Head,

@@ -470,6 +470,7 @@ fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> Re
         rule_id,
         severity: finding.severity,
         fix: suggested.filter(|text| !text.is_empty()).unwrap_or_else(|| fix.to_owned()),
+        edit: None,
         moves: false,
         file: path,
         side: Side::Head,
