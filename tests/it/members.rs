@@ -425,6 +425,7 @@ fn changes_of_other_kinds_are_stored() {
         .with("src/used.ts", "import { late } from \"./other\";\nimport data from \"./data.json\";\nimport gone from \"./gone\";\nexport const used = late(data, gone);\ndebugger;\n")
         .with("app/used.py", "from app.other import late\n\na = late()\n")
         .with("app/slow.py", "import time\n\n\nasync def load():\n    time.sleep(1)\n")
+        .with("test/used.test.ts", "describe.only(\"used\", () => {\n  it(\"is\", () => expect(1).toBe(1));\n});\n")
         .with("config.py", key);
     let repo = Repo::new();
     repo.change(&base, &head);

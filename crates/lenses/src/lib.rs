@@ -16,6 +16,9 @@ mod costly_loop;
 mod dangerous_call;
 mod dependency_change;
 mod dependency_cycle;
+#[cfg(test)]
+mod edit_tests;
+mod edits;
 mod feature_guard;
 mod forgotten_await;
 mod idioms;

@@ -2,12 +2,13 @@
 
 use super::calls::{CallRule, Calls, Quoted};
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::edits;
 use super::parsed::{self, Parsed};
 use super::pattern::Pattern;
 use super::scan;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangeKind, ChangedFile, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
+    ChangeKind, ChangedFile, Edit, FileClass, FileText, LensClass, ScopeStrengths, Severity, Side, Strength,
 };
 use qa_core::packet::{Line, Packet, column};
 use qa_reading::patterns::{Definition, Variable};
@@ -34,7 +35,7 @@ const SHIPPED_AND_TESTED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "merge-leftover",
-    version: "9",
+    version: "10",
     class: LensClass::Style,
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
@@ -273,6 +274,15 @@ impl Lens for MergeLeftover {
         inspection.drafts.extend(editor_file(packet));
         inspection.drafts.extend(conflicts(packet));
         inspection
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        match &*draft.rule {
+            CONFLICT => edits::resolve_conflict(draft, packet),
+            DEBUGGER => edits::delete_debugger(draft, packet),
+            FOCUSED => edits::delete_focus(draft, packet),
+            _ => None,
+        }
     }
 
     fn complies(&self, rule: &str, file: &RepoPath, text: &str) -> Option<bool> {

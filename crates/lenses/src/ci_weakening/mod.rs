@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangedFile, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,
+    ChangedFile, Edit, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Side, Strength,
 };
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
@@ -34,6 +34,7 @@ use qa_reading::syntax::Span;
 
 use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
+use super::edits;
 use compare::{Comparison, Weakening};
 use files::Kind;
 use tree::{Check, Place, Runner, Tree};
@@ -49,7 +50,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "9",
+    version: "10",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -99,6 +100,10 @@ impl Lens for CiWeakening {
         let facts =
             if runs(packet.file) { vec![Fact::new(&Change::new(packet, OWN), None)] } else { Vec::new() };
         Inspection { drafts: Vec::new(), facts }
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        edits::restore(draft, packet)
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {

@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    ChangedFile, LensClass, PresetStrengths, Scope as FileScope, ScopeStrengths, Severity, Side, Strength,
+    ChangedFile, Edit, LensClass, PresetStrengths, Scope as FileScope, ScopeStrengths, Severity, Side,
+    Strength,
 };
 use qa_core::classify::is_example;
 use qa_core::packet::Packet;
@@ -31,7 +32,7 @@ use tool::{Aspect, Direction, Place, Scope, Tool};
 
 use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
-use super::{selection, successors};
+use super::{edits, selection, successors};
 
 const COVERAGE: &str = "lint-weakening/coverage-excluded";
 const LINT: &str = "lint-weakening/lint-disabled";
@@ -44,7 +45,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "8",
+    version: "9",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -114,6 +115,10 @@ impl Lens for LintWeakening {
         };
         seen.facts.push(Fact::new(&changed, None));
         seen
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        edits::restore(draft, packet)
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::Change;
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
-use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
+use super::edits;
+use qa_contracts::v1::{ChangedFile, Edit, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 
@@ -34,7 +35,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "4",
+    version: "5",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -159,6 +160,13 @@ impl Lens for PolicyWeakening {
             seen.facts.push(Fact::new(&Found::Policy, policy::rubric_line(packet)));
         }
         seen
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        match &*draft.rule {
+            CODEOWNERS | POLICY_WEAKENED => edits::restore(draft, packet),
+            _ => None,
+        }
     }
 
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {

@@ -12,8 +12,9 @@ mod version;
 use super::contract::{
     Alike, Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
 };
+use super::edits;
 use qa_contracts::v1::{
-    ChangedFile, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+    ChangedFile, Edit, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
 
@@ -94,6 +95,10 @@ impl Lens for TestWeakening {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         checks::inspect(packet)
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        if draft.rule == TEST_SKIPPED { edits::run_test_again(draft, packet) } else { None }
     }
 
     fn conclude(&self, facts: &[Fact]) -> Vec<Draft> {

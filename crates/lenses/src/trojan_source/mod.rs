@@ -7,10 +7,11 @@ mod homoglyphs;
 use std::collections::BTreeSet;
 
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, RuleSpec, everywhere, presets};
+use super::edits;
 use super::parsed::{self, Parsed};
 use super::scan::{self, Kind, Parts};
 use qa_contracts::v1::{
-    ChangeKind, ChangedFile, FileClass, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths,
+    ChangeKind, ChangedFile, Edit, FileClass, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths,
     Severity, Side, Strength,
 };
 use qa_core::classify;
@@ -39,7 +40,7 @@ const SHIPPED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Text that is displayed differently from its content",
     required_by_default: true,
@@ -154,6 +155,10 @@ impl Lens for TrojanSource {
                 .with("reads as", suspect.reads_as)
         }));
         Inspection { drafts, facts: Vec::new() }
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        edits::escape_characters(draft, packet)
     }
 }
 

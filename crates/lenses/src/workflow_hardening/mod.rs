@@ -10,9 +10,12 @@ mod known_agents;
 mod network;
 mod uses;
 
-use super::contract::{Census, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule};
+use super::contract::{
+    Census, Draft, Inspection, Lens, LensSpec, Need, everywhere, presets, rule, text_rule,
+};
+use super::edits;
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{ChangedFile, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
+use qa_contracts::v1::{ChangedFile, Edit, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength};
 use qa_core::packet::Packet;
 use qa_reading::documents::ReadError;
 
@@ -53,7 +56,7 @@ const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "7",
+    version: "8",
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
@@ -277,6 +280,13 @@ impl Lens for WorkflowHardening {
             let found = new_ones(before, audit(base.as_ref(), &head), changes);
             found.iter().filter_map(|each| changes.draft(each, is_compared)).collect()
         })
+    }
+
+    fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
+        match &*draft.rule {
+            FIRST_PARTY | LOOSENED | UNPINNED => edits::pin_as_before(draft, packet),
+            _ => None,
+        }
     }
 
     /// A repository has a handful of workflows, so what they use and run is counted one by one.

@@ -1,0 +1,160 @@
+//! Applies the edits of all hits of all pages: each mends its finding, and none brings another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ALL;
+use super::contract::{Draft, Lens};
+use super::corpus::{Case, CaseFile, changed_file, pages, policy, run_lens_under};
+use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::{ChangedFile, Edit, EditSafety, FileText};
+use qa_core::edits::{apply, by_file, is_harmless};
+use qa_core::findings::ALSO_ON_LINES;
+use qa_core::packet::Packet;
+
+/// Rules whose hits have an edit, at least one of the corpus.
+const EDITED: &[&str] = &[
+    "ci-weakening/ci-removed",
+    "ci-weakening/ci-softened",
+    "ci-weakening/hook-disabled",
+    "lint-weakening/coverage-excluded",
+    "lint-weakening/lint-disabled",
+    "lint-weakening/tests-excluded",
+    "lint-weakening/threshold-lowered",
+    "merge-leftover/debugger-statement",
+    "merge-leftover/focused-test",
+    "policy-weakening/codeowners-weakened",
+    "policy-weakening/policy-weakened",
+    "test-weakening/test-skipped",
+    "trojan-source/bidi-control",
+    "trojan-source/hidden-text",
+    "trojan-source/invisible-character",
+    "trojan-source/invisible-in-prose",
+    "workflow-hardening/pin-loosened",
+];
+
+/// Edits that a run leaves out, since another lens finds more with them: a test that is not focused any more has to check
+/// something.
+const LEFT_OUT: &[(&str, &str)] = &[("hit: the spellings of several frameworks", "weak-test/checks-nothing")];
+
+type Gathered = Vec<(ChangedFile, FileText)>;
+
+fn gather(case: &Case) -> Gathered {
+    let mut files = case.files.clone();
+    files.sort_by_key(|file| file.new.clone().or(file.old.clone()).map(|version| version.path));
+    files.iter().map(changed_file).collect()
+}
+
+fn drafts(files: &Gathered, case: &Case) -> Vec<(&'static dyn Lens, Draft)> {
+    let policy = policy(case.policy.as_deref());
+    let all = ALL.iter().filter(|lens| lens.spec().id != "workflow-conventions");
+    let found = all.flat_map(|lens| {
+        run_lens_under(*lens, files, &policy).into_iter().map(|draft| (*lens, draft)).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+/// Returns the edit of a draft as a run would have it.
+fn edit_of(lens: &dyn Lens, draft: &Draft, files: &Gathered) -> Option<Edit> {
+    let is_own = |file: &ChangedFile| {
+        file.path == draft.file || file.old_path.as_ref().is_some_and(|old| *old == draft.file)
+    };
+    let (file, text) = files.iter().find(|(file, _)| is_own(file))?;
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text, included: &included };
+    let stands_for_more = draft.detail.contains_key(ALSO_ON_LINES);
+    let edit = if stands_for_more { None } else { lens.edit(draft, &packet) };
+    edit.filter(|edit| is_harmless(edit, &packet))
+}
+
+/// Returns a case with edits applied at head.
+fn edited(case: &Case, edits: &[&Edit]) -> Case {
+    let mut case = case.clone();
+    for (path, replacements) in by_file(edits.iter().copied()) {
+        let is_own = |file: &&mut CaseFile| {
+            file.new.as_ref().is_some_and(|version| version.path.as_bytes() == path.as_bytes())
+        };
+        let file = case.files.iter_mut().find(is_own).expect("an edit is of a file at head");
+        let version = file.new.as_mut().unwrap();
+        let bytes = apply(version.text.as_bytes(), &replacements).expect("an edit applies to its own text");
+        version.text = String::from_utf8(bytes).unwrap();
+    }
+    case
+}
+
+/// Counts findings by file and rule.
+fn counts(found: &[(&'static dyn Lens, Draft)]) -> BTreeMap<(RepoPath, String), usize> {
+    let mut counts = BTreeMap::new();
+    for (_, draft) in found {
+        let more = draft.detail.get(ALSO_ON_LINES).and_then(|lines| lines.as_array()).map_or(0, Vec::len);
+        *counts.entry((draft.file.clone(), draft.rule.to_string())).or_default() += 1 + more;
+    }
+    counts
+}
+
+/// Says what is wrong with the findings after edits of some drafts.
+fn faults(
+    before: &[(&'static dyn Lens, Draft)],
+    after: &[(&'static dyn Lens, Draft)],
+    mended: &[&Draft],
+) -> Vec<String> {
+    let (before, after) = (counts(before), counts(after));
+    let mut faults = Vec::new();
+    for draft in mended {
+        let key = (draft.file.clone(), draft.rule.to_string());
+        if after.get(&key).copied().unwrap_or(0) >= before[&key] {
+            faults.push(format!("{}:{} {} stays", draft.file, draft.start_line, draft.rule));
+        }
+    }
+    let new = after.iter().filter(|(key, count)| before.get(key).copied().unwrap_or(0) < **count);
+    faults.extend(new.map(|((file, rule), _)| format!("{file} {rule} is new")));
+    faults
+}
+
+#[test]
+fn edits_of_all_hits_mend_their_findings_and_bring_no_other() {
+    let (mut wrong, mut rules, mut without) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
+    for page in pages() {
+        for case in page.cases {
+            let files = gather(&case);
+            let found = drafts(&files, &case);
+            let mut all: Vec<(&Draft, Edit)> = Vec::new();
+            for (lens, draft) in &found {
+                match edit_of(*lens, draft, &files) {
+                    Some(edit) => all.push((draft, edit)),
+                    None => *without.entry(draft.rule.to_string()).or_insert(0) += 1,
+                }
+            }
+            for (draft, edit) in &all {
+                let after = edited(&case, &[edit]);
+                if edit.safety == EditSafety::Unsafe {
+                    *without.entry(format!("{} (unsafe)", draft.rule)).or_insert(0) += 1;
+                    continue;
+                }
+                rules.insert(draft.rule.to_string());
+                let found_after = drafts(&gather(&after), &after);
+                let mut faults = faults(&found, &found_after, &[draft]);
+                faults.retain(|fault| {
+                    !LEFT_OUT.iter().any(|(title, rule)| case.title == *title && fault.contains(rule))
+                });
+                if !faults.is_empty() {
+                    let head: Vec<&str> = after
+                        .files
+                        .iter()
+                        .filter_map(|file| Some(file.new.as_ref()?.text.as_str()))
+                        .collect();
+                    wrong.push(format!(
+                        "{}: {}: {faults:?}\n{edit:#?}\n{}",
+                        page.name,
+                        case.title,
+                        head.join("\n----\n")
+                    ));
+                }
+            }
+        }
+    }
+    if std::env::var_os("SHOW_EDITS").is_some() {
+        println!("{rules:#?}\n{without:#?}");
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(rules.iter().map(String::as_str).collect::<Vec<_>>(), EDITED);
+}
