@@ -308,6 +308,11 @@ impl<'a> Files<'a> {
         by_side.get(&finding.file).copied()
     }
 
+    /// Returns the changed file of a path at head.
+    pub(crate) fn at_head(&self, path: &RepoPath) -> Option<&'a ChangedFile> {
+        self.head.get(path).copied()
+    }
+
     /// Returns the place of a finding at head: its own lines, or the line where removed ones were.
     pub(crate) fn anchor(&self, finding: &'a Finding) -> Anchor<'a> {
         let start_column = evidence_number(finding, "startColumn");

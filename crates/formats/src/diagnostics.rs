@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::common::{Files, findings, reason, verdict_word};
 use crate::contract::Report;
-use crate::excerpt::byte_columns;
+use crate::edit::lines_at_head;
+use crate::excerpt::{byte_at, byte_columns};
 use crate::why::message;
 use qa_contracts::ids::is_unprintable;
 use qa_contracts::v1::{Conclusion, Finding, Severity};
@@ -28,6 +29,15 @@ pub(crate) struct Diagnostic {
     pub(crate) blocks: bool,
     pub(crate) severity: Severity,
     pub(crate) message: String,
+    /// The finding's edit, which a person accepts or not.
+    pub(crate) suggestions: Vec<Suggestion>,
+}
+
+/// Range in bytes from 1, with the text that takes its place.
+pub(crate) struct Suggestion {
+    pub(crate) start: (u64, u64),
+    pub(crate) end: (u64, u64),
+    pub(crate) text: String,
 }
 
 /// Returns a document as bytes, in which no character is invisible: JSON can write each of them as an escape.
@@ -78,7 +88,31 @@ fn of_finding<'a>(report: &Report<'a>, files: &Files<'a>, finding: &'a Finding, 
         blocks: finding.blocking,
         severity: finding.severity,
         message: message(finding),
+        suggestions: suggestions(report, files, finding).unwrap_or_default(),
     }
+}
+
+/// Returns the edit of a finding by bytes; `None` where there is none in the finding's own file, or a line of it was not
+/// recorded.
+fn suggestions<'a>(report: &Report<'a>, files: &Files<'a>, finding: &Finding) -> Option<Vec<Suggestion>> {
+    let edit = finding.edit.as_ref()?;
+    let anchor = files.anchor(finding).path.clone();
+    let mut all = Vec::new();
+    for replacement in edit.replacements.iter().filter(|replacement| replacement.file == anchor) {
+        let head = lines_at_head(report, files, replacement)?;
+        let place = |line: u64, column: u64| -> Option<(u64, u64)> {
+            if column == 1 {
+                return Some((line, 1));
+            }
+            Some((line, byte_at(head.get(&line)?, column)? as u64 + 1))
+        };
+        all.push(Suggestion {
+            start: place(replacement.start_line, replacement.start_column)?,
+            end: place(replacement.end_line, replacement.end_column)?,
+            text: replacement.text.clone(),
+        });
+    }
+    (all.len() == edit.replacements.len()).then_some(all)
 }
 
 fn of_verdict(report: &Report<'_>) -> Diagnostic {
@@ -95,5 +129,6 @@ fn of_verdict(report: &Report<'_>) -> Diagnostic {
         blocks: true,
         severity: Severity::High,
         message: format!("{}: {}", verdict_word(conclusion), reason(report)),
+        suggestions: Vec::new(),
     }
 }

@@ -190,7 +190,7 @@ fn mark(finding: &Finding, line: &str) -> Range<usize> {
 }
 
 /// Returns the byte offset of a column, which counts characters from 1.
-fn byte_at(line: &str, column: u64) -> Option<usize> {
+pub(crate) fn byte_at(line: &str, column: u64) -> Option<usize> {
     let index = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
     line.char_indices().map(|(at, _)| at).chain([line.len()]).nth(index)
 }

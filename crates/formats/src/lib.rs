@@ -6,6 +6,7 @@ mod common;
 pub mod contract;
 mod diagnostics;
 mod doubt;
+mod edit;
 mod excerpt;
 mod gaps;
 mod github;

@@ -7,6 +7,7 @@ use crate::common::{
     uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
+use crate::edit::{edit_lines, edit_title};
 use crate::gaps::gaps;
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
@@ -124,7 +125,7 @@ fn findings_table(page: &mut Page, report: &Report<'_>) {
     let blocking = all.partition_point(|finding| finding.blocking);
     page.section(&format!("Findings: {blocking} blocking, {} not", all.len() - blocking));
     page.push("| | Where | Finding |\n|---|---|---|");
-    page.list(&all, MAX_FINDINGS, "finding", |finding| row(finding));
+    page.list(&all, MAX_FINDINGS, "finding", |finding| row(report, finding));
     waivers(page, &waive::entries(&all));
     if all.len() > MAX_FINDINGS {
         page.push("\n| Rule | Blocking | Not blocking |\n|---|---:|---:|");
@@ -148,7 +149,7 @@ fn waivers(page: &mut Page, entries: &[&Finding]) {
     page.push("</details>");
 }
 
-fn row(finding: &Finding) -> String {
+fn row(report: &Report<'_>, finding: &Finding) -> String {
     let standing = match finding.blocking {
         true => "**blocks**",
         false => standing(finding),
@@ -159,7 +160,13 @@ fn row(finding: &Finding) -> String {
     let fix = text(&finding.fix, 300);
     let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
     let said: String = message_lines(finding).iter().map(|line| format!("<br>{}", text(line, 300))).collect();
-    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}");
+    let edit = edit_title(finding).filter(|_| finding.blocking).map(|title| {
+        let lines = edit_lines(report, finding);
+        let lines: String = lines.iter().map(|line| format!("<br>{}", cell_code(line, 200))).collect();
+        format!("<br>*Edit:* {}{lines}", text(&title, 400))
+    });
+    let edit = edit.unwrap_or_default();
+    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}{edit}");
     // The place before the long text, which a narrow screen cuts.
     format!("| {standing}<br>{} | {} | {details} |", finding.severity, cell_code(&location(finding), 300))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::contract::{Format, FormatSpec, Report};
-use crate::diagnostics::{Diagnostic, diagnostics, to_json};
+use crate::diagnostics::{Diagnostic, Suggestion, diagnostics, to_json};
 use qa_contracts::v1::Severity;
 
 /// Diagnostics for reviewdog, and for editors that read them.
@@ -28,12 +28,22 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
         }
         None => json!({"start": {"line": first}, "end": {"line": last}}),
     };
-    json!({
+    let mut entry = json!({
         "code": {"value": diagnostic.rule},
         "location": {"path": diagnostic.path, "range": range},
         "message": diagnostic.message,
         "severity": severity(diagnostic),
-    })
+    });
+    if !diagnostic.suggestions.is_empty() {
+        entry["suggestions"] = diagnostic.suggestions.iter().map(suggestion).collect();
+    }
+    entry
+}
+
+fn suggestion(suggestion: &Suggestion) -> Value {
+    let [start, end] =
+        [suggestion.start, suggestion.end].map(|(line, column)| json!({"line": line, "column": column}));
+    json!({"range": {"start": start, "end": end}, "text": suggestion.text})
 }
 
 fn severity(diagnostic: &Diagnostic) -> &'static str {

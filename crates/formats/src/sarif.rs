@@ -10,8 +10,11 @@ use crate::common::{
 use crate::contract::{Format, FormatSpec, Report};
 use crate::why::{message, why};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{Conclusion, Finding, FindingOrigin, LensClass, RegistryLens, RegistryRule, Severity};
+use qa_contracts::v1::{
+    Conclusion, Edit, EditSafety, Finding, FindingOrigin, LensClass, RegistryLens, RegistryRule, Severity,
+};
 use qa_core::canonical;
+use qa_core::edits::by_file;
 use qa_core::escape::{visible, visible_cut};
 
 /// GitHub refuses a run with more results.
@@ -197,6 +200,9 @@ fn result(files: &Files<'_>, indexes: &BTreeMap<&str, usize>, finding: &Finding)
         "ruleId": visible(&finding.rule_id),
         "ruleIndex": indexes.get(finding.rule_id.as_str()),
     });
+    if let Some(edit) = &finding.edit {
+        result["fixes"] = json!([fix(edit)]);
+    }
     if let Some(waiver) = &finding.waiver {
         let text = format!("{} until {}: {}", waiver.owner, waiver.expires, waiver.reason);
         result["suppressions"] =
@@ -229,6 +235,36 @@ fn place(files: &Files<'_>, finding: &Finding) -> Value {
         "artifactLocation": {"uri": uri(anchor.path.as_bytes()), "uriBaseId": "SRCROOT"},
         "region": region,
     })
+}
+
+/// Returns an edit for an editor, which shows it before it applies it.
+fn fix(edit: &Edit) -> Value {
+    let mut changes: Vec<Value> = Vec::new();
+    for (path, replacements) in by_file([edit]) {
+        let replacements: Vec<Value> = replacements
+            .into_iter()
+            .map(|replacement| {
+                json!({
+                    "deletedRegion": {
+                        "startLine": replacement.start_line,
+                        "startColumn": replacement.start_column,
+                        "endLine": replacement.end_line,
+                        "endColumn": replacement.end_column,
+                    },
+                    "insertedContent": {"text": replacement.text},
+                })
+            })
+            .collect();
+        changes.push(json!({
+            "artifactLocation": {"uri": uri(path.as_bytes()), "uriBaseId": "SRCROOT"},
+            "replacements": replacements,
+        }));
+    }
+    let advice = match edit.safety {
+        EditSafety::Safe => "",
+        EditSafety::Unsafe => " (look at it first)",
+    };
+    json!({"artifactChanges": changes, "description": {"text": format!("{}{advice}", visible(&edit.title))}})
 }
 
 /// A relative reference (RFC 3986): every byte but unreserved ones and `/` is `%XX`, a colon included, as it would make

@@ -8,6 +8,7 @@ use crate::common::{
     verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
+use crate::edit::{edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, Sides, excerpt};
 use crate::gaps::{FileGap, gaps};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
@@ -240,9 +241,9 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
         }
     }
     let width = page.width.saturating_sub(14);
-    for (name, text) in footers(finding) {
-        // A command to be copied is not broken.
-        let lines = if name == "more" { text } else { wrapped_lines(&text, width) };
+    for (name, text) in footers(report, finding) {
+        // A command to be copied is not broken, and neither is a line of code.
+        let lines = if name == "more" || name == "edit" { text } else { wrapped_lines(&text, width) };
         group = group.element(Level::NOTE.with_name(name).message(lines));
     }
     let renderer = if page.color { Renderer::styled() } else { Renderer::plain() };
@@ -281,7 +282,7 @@ fn source_of(lines: &[ExcerptLine], on_base: bool) -> Option<(String, usize, std
     Some((text, usize::try_from(first).ok()?, span?))
 }
 
-fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
+fn footers(report: &Report<'_>, finding: &Finding) -> Vec<(&'static str, String)> {
     let mut footers = Vec::new();
     if is_on_base(finding) {
         footers.push((
@@ -297,6 +298,11 @@ fn footers(finding: &Finding) -> Vec<(&'static str, String)> {
     footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
     footers.push(("why", visible_cut(&why(finding), 600)));
     footers.push(("fix", visible_cut(&finding.fix, 600)));
+    if let Some(title) = edit_title(finding).filter(|_| finding.blocking) {
+        // The sign before each line keeps one from being read as a workflow command.
+        let lines = edit_lines(report, finding).into_iter().map(|line| format!("\n| {line}"));
+        footers.push(("edit", title + &lines.collect::<String>()));
+    }
     for code in &finding.codes {
         footers.push(("code", format!("{code}: {}", code.hint())));
     }

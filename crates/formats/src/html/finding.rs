@@ -7,6 +7,7 @@ use crate::common::{
     Files, by_rule, counted, evidence_text, is_on_base, location, message_lines, note, standing,
 };
 use crate::contract::Report;
+use crate::edit::{edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
@@ -68,13 +69,13 @@ fn card(report: &Report<'_>, files: &Files<'_>, finding: &Finding, index: usize)
                 h3 id={ "finding-" (index) } { (capital(&visible_cut(&finding.summary, 400))) }
                 p.where { code { (visible(&location(finding))) } }
             }
-            @if lines.is_empty() { (message(finding)) } @else { (diff(finding, &lines, last)) }
+            @if lines.is_empty() { (message(report, finding)) } @else { (diff(report, finding, &lines, last)) }
             (facts(finding))
         }
     }
 }
 
-fn diff(finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup {
+fn diff(report: &Report<'_>, finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup {
     html! {
         table.diff {
             caption.hidden { "Lines around " (visible(&location(finding))) }
@@ -83,7 +84,7 @@ fn diff(finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup
             tbody {
                 @for (index, line) in lines.iter().enumerate() {
                     (row(line))
-                    @if last == Some(index) { tr.note { td colspan="4" { (message(finding)) } } }
+                    @if last == Some(index) { tr.note { td colspan="4" { (message(report, finding)) } } }
                 }
             }
         }
@@ -107,7 +108,7 @@ fn row(line: &ExcerptLine) -> Markup {
     }
 }
 
-fn message(finding: &Finding) -> Markup {
+fn message(report: &Report<'_>, finding: &Finding) -> Markup {
     html! {
         div.message {
             @let said = message_lines(finding);
@@ -116,6 +117,11 @@ fn message(finding: &Finding) -> Markup {
             p { (capital(&visible_cut(&why(finding), 600))) "." }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
             p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
+            @if let Some(title) = edit_title(finding) {
+                p { strong { "Edit: " } (title) }
+                @let lines = edit_lines(report, finding);
+                @if !lines.is_empty() { pre.said { (lines.join("\n")) } }
+            }
             @for code in &finding.codes { p { code { (code) } " " (code.hint()) } }
         }
     }

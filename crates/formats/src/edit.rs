@@ -1,0 +1,148 @@
+//! The edit of a finding as lines of a diff, harmless to show.
+
+use std::collections::BTreeMap;
+
+use crate::common::Files;
+use crate::contract::Report;
+use qa_contracts::v1::{EditSafety, Finding, Replacement};
+use qa_core::escape::{visible, visible_cut};
+use qa_core::packet::Packet;
+
+/// Most lines shown of an edit.
+const MOST_LINES: usize = 12;
+/// Most characters of a line.
+const MOST_CHARACTERS: usize = 200;
+
+/// What an edit does, in words.
+pub(crate) fn edit_title(finding: &Finding) -> Option<String> {
+    let edit = finding.edit.as_ref()?;
+    let advice = match edit.safety {
+        EditSafety::Safe => "`qa-skill fix --apply` does it",
+        EditSafety::Unsafe => "look at it first, `qa-skill fix --apply` leaves it out",
+    };
+    Some(format!("{} ({advice})", visible_cut(&edit.title, 200)))
+}
+
+/// Returns the lines that an edit removes and adds, each with its sign; none where the run did not record them.
+pub(crate) fn edit_lines(report: &Report<'_>, finding: &Finding) -> Vec<String> {
+    let files = Files::new(report);
+    let Some(edit) = &finding.edit else { return Vec::new() };
+    let mut lines = Vec::new();
+    for replacement in &edit.replacements {
+        let Some(head) = lines_at_head(report, &files, replacement) else { return Vec::new() };
+        let Some(shown) = signed(&head, replacement) else { return Vec::new() };
+        lines.extend(shown);
+    }
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES - 1);
+        lines.push("…".to_owned());
+    }
+    lines
+}
+
+/// Returns the recorded lines of head around a replacement, by number.
+pub(crate) fn lines_at_head(
+    report: &Report<'_>,
+    files: &Files<'_>,
+    replacement: &Replacement,
+) -> Option<BTreeMap<u64, String>> {
+    let file = files.at_head(&replacement.file)?;
+    let text = report.texts.get(&file.path)?;
+    let included = vec![true; file.hunks.len()];
+    let packet = Packet { file, text, included: &included };
+    let wanted = replacement.start_line..=replacement.end_line;
+    let hunks = packet.hunks();
+    let lines = hunks.flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after()));
+    let wanted = lines.filter(|line| wanted.contains(&line.number));
+    Some(wanted.map(|line| (line.number, line.text.to_owned())).collect())
+}
+
+fn signed(head: &BTreeMap<u64, String>, replacement: &Replacement) -> Option<Vec<String>> {
+    let Replacement { start_line, start_column, end_line, end_column, text, .. } = replacement;
+    let last = if *end_column == 1 { end_line.checked_sub(1)? } else { *end_line };
+    let part = |line: u64, from: u64, to: Option<u64>| -> Option<String> {
+        let characters = head.get(&line)?.chars().skip(usize::try_from(from - 1).ok()?);
+        Some(match to {
+            Some(to) => characters.take(usize::try_from(to - 1).ok()?).collect(),
+            None => characters.collect(),
+        })
+    };
+    let before = if *start_column > 1 { part(*start_line, 1, Some(*start_column))? } else { String::new() };
+    let behind = if *end_column > 1 { part(*end_line, *end_column, None)? } else { String::new() };
+    let mut lines = Vec::new();
+    for line in *start_line..=last {
+        lines.push(format!("- {}", cut(head.get(&line)?)));
+    }
+    let new = format!("{before}{text}{behind}");
+    lines.extend(new.lines().filter(|_| !new.is_empty()).map(|line| format!("+ {}", cut(line))));
+    Some(lines)
+}
+
+fn cut(line: &str) -> String {
+    visible_cut(&visible(line), MOST_CHARACTERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::findings;
+    use crate::sample;
+    use qa_contracts::ids::{RepoPath, Sha256Hex};
+    use qa_contracts::v1::Edit;
+
+    fn replacement(from: [u64; 2], to: [u64; 2], text: &str) -> Replacement {
+        Replacement {
+            file: RepoPath::from_bytes(b"src/config.rs").unwrap(),
+            start_line: from[0],
+            start_column: from[1],
+            end_line: to[0],
+            end_column: to[1],
+            replaced_sha256: Sha256Hex::parse(&"0".repeat(64)).unwrap(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The sample with an edit of its first blocking finding.
+    fn edited(replacements: Vec<Replacement>, safety: EditSafety) -> sample::Sample {
+        let mut sample = sample::fail();
+        let edit = Edit { safety, title: "Read it from the environment".to_owned(), replacements };
+        let results = sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings);
+        let all = results.chain(&mut sample.result.final_verdict.blocking_findings);
+        for finding in all.filter(|finding| finding.rule_id == "secret-token/github-token") {
+            finding.edit = Some(edit.clone());
+        }
+        sample
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_whole_lines() {
+        let cases = [
+            (replacement([31, 1], [32, 1], ""), vec!["-     dbg!(&url);"]),
+            (replacement([31, 5], [31, 9], "x!("), vec!["-     dbg!(&url);", "+     x!((&url);"]),
+            (replacement([31, 1], [31, 1], "a\nb\n"), vec!["+ a", "+ b"]),
+            (replacement([9999, 1], [9999, 3], "a"), vec![]),
+        ];
+        for (replacement, expected) in cases {
+            let sample = edited(vec![replacement], EditSafety::Safe);
+            let report = sample.report(false);
+            assert_eq!(edit_lines(&report, findings(&report)[0]), expected);
+        }
+    }
+
+    #[test]
+    fn every_surface_for_people_and_editors_shows_an_edit() {
+        let sample = edited(vec![replacement([31, 1], [31, 5], "kept\u{1b}[31m")], EditSafety::Unsafe);
+        let report = sample.report(false);
+        for format in crate::ALL {
+            let id = format.spec().id;
+            let text = String::from_utf8(format.render(&report)).unwrap();
+            let is_shown = ["terminal", "html", "markdown", "sarif", "rdjson", "json"].contains(&id);
+            assert_eq!(
+                text.contains("kept\\u{1b}[31m") || text.contains("kept\\u001b[31m"),
+                is_shown,
+                "{id}: {text}"
+            );
+            assert!(!text.contains('\u{1b}'), "{id}");
+        }
+    }
+}
