@@ -13,7 +13,7 @@ use super::inputs::{Opened, Request, artifact_root};
 use super::prepare::{Prepared, committed_file, prepare};
 use super::shard::join_parts;
 use super::skill_input::skill_input;
-use super::store_run::{RunRecord, skill_result, store, uncommitted_result};
+use super::store_run::{RunRecord, skill_result, store, unstored_result};
 use crate::git::Resolved;
 use crate::store::{ArtifactRoot, RunLock};
 use qa_contracts::ids::ExecutionKey;
@@ -32,7 +32,7 @@ use qa_run::sweep::ShardResults;
 /// Time between two attempts at the lock of a run.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Judges a change and stores the proof, unless the head is no commit. `keyed` is called with the execution key before any plan
+/// Judges a change and stores the proof, unless the request says otherwise. `keyed` is called with the execution key before any plan
 /// runs, and ends the run by an error. With directories of `parts`, no plan runs here and the results of shards are joined.
 pub(crate) fn check_opened(
     request: &Request,
@@ -72,8 +72,8 @@ pub(crate) fn check_opened(
     log_step(journal, started, "verdict", &format!("{conclusion} after {plans} plans"));
     cancellation.check()?;
     let Prepared { inputs, texts, .. } = prepared;
-    if let Some(content) = request.uncommitted {
-        let result = uncommitted_result(&skill_input, &mut outcome, content)?;
+    if !request.is_stored() {
+        let result = unstored_result(&skill_input, &mut outcome, request.uncommitted)?;
         return Ok(Finished { skill_input, inputs, outcome, result, stored: None, opened });
     }
     let result = skill_result(&skill_input, &outcome);
@@ -99,14 +99,14 @@ pub(crate) fn check_opened(
 }
 
 /// Waits until no other process judges the same change into the same directory. There is nothing to lock where nothing is
-/// stored, for a head that is no commit.
+/// stored.
 fn lock(
     request: &Request,
     artifact_root: &Path,
     key: &ExecutionKey,
     cancellation: &Cancellation,
 ) -> Result<Option<RunLock>, Failure> {
-    if request.uncommitted.is_some() {
+    if !request.is_stored() {
         return Ok(None);
     }
     let mut is_logged = false;

@@ -73,7 +73,10 @@ enum Command {
     /// Answer a command of pull requests, such as `/qa status`, from a local run
     Route(super::route_command::RouteArgs),
     /// Explain a rule, a lens, or a finding by its id
-    Explain(ExplainArgs),
+    Explain(explain::ExplainArgs),
+    /// Show the edits that mend findings, or write the safe ones to the working tree and judge it again
+    #[command(after_help = super::fix::EXAMPLES)]
+    Fix(super::fix::FixArgs),
     /// Set the gate up: measure presets on the history, and write the workflows and the policy after asking
     #[command(after_help = super::init::EXAMPLES)]
     Init(super::init::InitArgs),
@@ -110,8 +113,8 @@ enum Command {
 }
 
 /// Options of commands that read the policy of a base.
-#[derive(Args)]
-struct BaseArgs {
+#[derive(Args, Clone)]
+pub(super) struct BaseArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
@@ -241,15 +244,6 @@ struct AggregateArgs {
 }
 
 #[derive(Args)]
-struct ExplainArgs {
-    /// A rule, a lens, or the first six or more digits of a finding's id
-    subject: String,
-    /// The artifact root to search for findings; by default .qa-skill in the checkout
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
-
-#[derive(Args)]
 struct PolicyCheckArgs {
     #[command(flatten)]
     base: BaseArgs,
@@ -259,12 +253,13 @@ struct PolicyCheckArgs {
 }
 
 impl BaseArgs {
-    fn into_request(self, head: String) -> Request {
+    pub(super) fn into_request(self, head: String) -> Request {
         Request {
             repository: self.repo,
             base: self.base,
             head,
             uncommitted: None,
+            stores_commits: true,
             test_merge: None,
             overrides: Overrides { mode: self.mode, preset: self.preset, ..Overrides::default() },
             artifact_root: None,
@@ -382,6 +377,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::ConsistencyInit(_)
         | Command::Doctor(_)
         | Command::Explain(_)
+        | Command::Fix(_)
         | Command::Observe(_)
         | Command::Plan(_)
         | Command::PolicyCheck(_)
@@ -452,7 +448,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::ConsistencyCheck(arguments) => {
             super::consistency_check::print_standing(&arguments, cancellation)
         }
-        Command::Explain(arguments) => explain::print(&arguments.subject, arguments.out.as_deref()),
+        Command::Explain(arguments) => explain::print(&arguments),
+        Command::Fix(arguments) => super::fix::fix(&arguments, cancellation),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Init(arguments) => super::init::init(&arguments, cancellation),
         Command::PolicyCheck(arguments) => {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
 use super::console::{Color, use_color, write_stdout};
 use super::exit::{Exit, Failure};
 use crate::config::Environment;
@@ -17,11 +19,20 @@ use qa_formats::page::terminal_page;
 use qa_formats::waive::{OPEN_TERMS, waiver_entry};
 use qa_lenses::reviews;
 
+#[derive(Args)]
+pub(super) struct ExplainArgs {
+    /// A rule, a lens, or the first six or more digits of a finding's id
+    subject: String,
+    /// The artifact root to search for findings; by default .qa-skill in the checkout
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
 /// Prints the explanation of a subject, wrapped for a person.
-pub(crate) fn print(subject: &str, artifact_root: Option<&Path>) -> Result<Exit, Failure> {
+pub(super) fn print(arguments: &ExplainArgs) -> Result<Exit, Failure> {
     let environment = Environment::from_process();
     let color = use_color(Color::Auto, &environment);
-    let text = explain(subject, artifact_root)?;
+    let text = explain(&arguments.subject, arguments.out.as_deref())?;
     let page = terminal_page(&text, TerminalStyle { color, width: environment.width() });
     write_stdout(page.as_bytes()).map(|()| Exit::Pass)
 }

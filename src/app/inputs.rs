@@ -57,6 +57,8 @@ pub(crate) struct Request {
     pub(crate) head: String,
     /// Content that is judged in the place of `head`.
     pub(crate) uncommitted: Option<Uncommitted>,
+    /// False for a command that judges a commit on its way to something else, and leaves no run of it.
+    pub(crate) stores_commits: bool,
     /// The merge commit that a pull request's step was started for.
     pub(crate) test_merge: Option<CommitId>,
     pub(crate) overrides: Overrides,
@@ -84,6 +86,7 @@ impl Request {
             base: base.map(str::to_owned),
             head: "HEAD".to_owned(),
             uncommitted: None,
+            stores_commits: true,
             test_merge: None,
             overrides: Overrides::default(),
             artifact_root: None,
@@ -96,6 +99,11 @@ impl Request {
             settings: Vec::new(),
             document: None,
         }
+    }
+
+    /// Returns whether the run is stored. A run of a head that is no commit never is.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.stores_commits && self.uncommitted.is_none()
     }
 
     /// Returns the stored run of the base of a change, if it is about that base.

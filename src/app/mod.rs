@@ -27,6 +27,7 @@ mod exit;
 mod explain;
 mod feature_update;
 mod finished;
+mod fix;
 mod init;
 mod input_document;
 mod inputs;

@@ -165,17 +165,17 @@ fn reread(path: &Path, written: &Hashes) -> Result<(), StoreError> {
     run.artifact::<SkillResult>().map(|_| ())
 }
 
-/// Returns the result of a run whose head is no commit, and that is not stored. It is validated as a stored one.
-pub(crate) fn uncommitted_result(
+/// Returns the result of a run that is not stored, as one whose head is no commit. It is validated as a stored one.
+pub(crate) fn unstored_result(
     input: &SkillInput,
     outcome: &mut Outcome,
-    content: Uncommitted,
+    content: Option<Uncommitted>,
 ) -> Result<SkillResult, Failure> {
     let warnings = &mut outcome.verdict.warning_codes;
-    warnings.push(match content {
+    warnings.extend(content.map(|content| match content {
         Uncommitted::Staged => Code::StagedJudged,
         Uncommitted::Worktree => Code::WorktreeJudged,
-    });
+    }));
     warnings.sort();
     let result = skill_result(input, outcome);
     Entry::artifact(&result)?;

@@ -7,6 +7,7 @@ mod bounded;
 mod complete;
 #[cfg(target_os = "linux")]
 mod driven;
+mod edited;
 mod error;
 mod find;
 #[cfg(any(test, fuzzing))]
@@ -36,6 +37,6 @@ pub(crate) use error::GitError;
 pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
-pub(crate) use uncommitted::{Surroundings, Uncommitted};
+pub(crate) use uncommitted::{Surroundings, Uncommitted, to_path};
 #[cfg(unix)]
 pub(crate) use worktree::{OmittedPath, TreeLimits};

@@ -197,13 +197,13 @@ pub(super) fn is_intent_to_add(entry: &IndexEntry) -> bool {
 
 /// Returns a path of the index as the file system takes it.
 #[cfg(unix)]
-pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
     <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes).into()
 }
 
 /// Elsewhere paths are text.
 #[cfg(not(unix))]
-pub(super) fn to_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn to_path(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 

@@ -40,6 +40,7 @@ mod drive;
 mod fake_github;
 mod faults;
 mod features;
+mod fix;
 mod gates;
 mod gates_base;
 mod gates_command;

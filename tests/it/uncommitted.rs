@@ -139,13 +139,13 @@ const GIT: [(&str, &str); 9] = [
 ];
 
 /// A checkout in a directory of its own.
-struct Checkout {
+pub(crate) struct Checkout {
     home: tempfile::TempDir,
 }
 
 impl Checkout {
     /// A checkout with a commit of a few files, and those of a script.
-    fn new(base: &str) -> Self {
+    pub(crate) fn new(base: &str) -> Self {
         let checkout = Self { home: temp() };
         for (name, text) in [("conflict", conflict()), ("token", format!("key = \"{}\"\n", token()))] {
             std::fs::write(checkout.home.path().join(name), text).unwrap();
@@ -157,22 +157,22 @@ impl Checkout {
         checkout
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.home.path().join("repo")
     }
 
     /// Runs a script, and returns its output.
-    fn run(&self, script: &str) -> String {
+    pub(crate) fn run(&self, script: &str) -> String {
         run_in(&self.path(), self.home.path(), script)
     }
 
-    fn program(&self, arguments: &[&str]) -> Program {
+    pub(crate) fn program(&self, arguments: &[&str]) -> Program {
         GIT.iter()
             .fold(qa_skill(arguments).within(&self.path()), |program, (name, value)| program.env(name, value))
     }
 
     /// Copies the checkout, with the times of its files.
-    fn copy(&self) -> PathBuf {
+    pub(crate) fn copy(&self) -> PathBuf {
         let copy = self.home.path().join("copy");
         run_in(self.home.path(), self.home.path(), "rm -rf copy; cp -a repo copy");
         copy

@@ -121,6 +121,7 @@ codes! {
         DrivePathRefused = "DRIVE_PATH_REFUSED", Degradation, "the turn changes a file that the agent may not change, so nothing of it was taken; drive.writable and drive.open on the base branch say which it may";
         DriveTreeRefused = "DRIVE_TREE_REFUSED", Degradation, "the agent left files that no commit can have, so nothing of the turn was taken";
         DriveTurnNotJudged = "DRIVE_TURN_NOT_JUDGED", Degradation, "the tree of the turn has no verdict, so nothing of it was taken; its run says why";
+        EditTargetChanged = "EDIT_TARGET_CHANGED", UserRecoverable, "a file that `fix --apply` would edit is not the one that was judged, or a link leads to it, and nothing was written; judge the files as they are with `fix --worktree --apply`, or take `fix --diff` and `git apply`";
         EncodingUnread = "ENCODING_UNREAD", Degradation, "a script declares an encoding in which its bytes may be another program than its text shows, so it counts as not read; save it as UTF-8";
         EngineChanged = "ENGINE_CHANGED", Notice, "the run was made by another version or build of the engine, so another key is expected; replay it with the version that is named, or judge the change again";
         EventUnusable = "EVENT_UNUSABLE", UserRecoverable, "run on pull_request, merge_group, push, schedule, workflow_dispatch or workflow_run; the README's workflow shows how";

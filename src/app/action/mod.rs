@@ -512,6 +512,7 @@ fn open_change(
         base: Some(base.commit.as_str().to_owned()),
         head: head.as_str().to_owned(),
         uncommitted: None,
+        stores_commits: true,
         test_merge: base.test_merge,
         overrides,
         artifact_root: inputs.artifact_root.as_ref().map(|inside| workspace.join(inside)),

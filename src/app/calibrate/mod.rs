@@ -218,6 +218,7 @@ fn request(test: &BackTest<'_>) -> Request {
         base: None,
         head: test.head.to_owned(),
         uncommitted: None,
+        stores_commits: true,
         test_merge: None,
         overrides: Overrides { preset: test.preset, ..Overrides::default() },
         artifact_root: None,

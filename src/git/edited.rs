@@ -1,0 +1,67 @@
+//! Makes a commit of a head with edited files, in the run's own store, so that edits can be judged before they are written.
+
+use std::collections::BTreeMap;
+
+use git2::build::TreeUpdateBuilder;
+use git2::{FileMode, Oid, Signature};
+
+use super::base::commit_id;
+use super::bounded;
+use super::error::GitError;
+use super::objects::{Place, find_entry};
+use super::open::OpenRepository;
+use super::uncommitted::unwritten;
+use qa_contracts::ids::{CommitId, RepoPath};
+
+impl OpenRepository {
+    /// Returns the bytes of a regular file of a commit; `None` where there is none, or something else.
+    pub(crate) fn file_bytes(&self, commit: &CommitId, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
+        let Some(entry) = self.regular_file(commit, path)? else { return Ok(None) };
+        let odb = bounded::objects_of(self.objects())?;
+        Ok(Some(bounded::read(&odb, entry.id)?.data().to_vec()))
+    }
+
+    /// Writes a commit on top of another one, with other content in some of its files.
+    pub(crate) fn edited(
+        &self,
+        head: &CommitId,
+        files: &BTreeMap<RepoPath, Vec<u8>>,
+    ) -> Result<CommitId, GitError> {
+        let repository = self.objects();
+        let mut update = TreeUpdateBuilder::new();
+        for (path, bytes) in files {
+            let Some(RegularFile { mode, .. }) = self.regular_file(head, path)? else {
+                return Err(GitError::Other(format!("{path} is no regular file")));
+            };
+            let blob = repository.blob(bytes).map_err(|error| unwritten(&error))?;
+            update.upsert(path.as_bytes(), blob, mode);
+        }
+        let id = Oid::from_str(head.as_str()).map_err(|error| GitError::object(head, &error))?;
+        let parent = bounded::find_commit(repository, id)?;
+        let before = bounded::find_tree(repository, parent.tree_id())?;
+        let written = update.create_updated(repository, &before).and_then(|tree| {
+            let nobody = Signature::new("qa-skill", "qa-skill", &parent.committer().when())?;
+            let tree = repository.find_tree(tree)?;
+            repository.commit(None, &nobody, &nobody, "edited content", &tree, &[&parent])
+        });
+        commit_id(written.map_err(|error| unwritten(&error))?)
+    }
+
+    fn regular_file(&self, commit: &CommitId, path: &RepoPath) -> Result<Option<RegularFile>, GitError> {
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let tree = bounded::find_commit(self.objects(), id)?.tree_id();
+        let Place::Entry(entry) = find_entry(self.objects(), tree, path.as_bytes())? else { return Ok(None) };
+        let mode = match entry.filemode() {
+            0o100_644 | 0o100_664 => FileMode::Blob,
+            0o100_755 => FileMode::BlobExecutable,
+            _ => return Ok(None),
+        };
+        Ok(Some(RegularFile { id: entry.id(), mode }))
+    }
+}
+
+/// A regular file of a tree.
+struct RegularFile {
+    id: Oid,
+    mode: FileMode,
+}
