@@ -158,3 +158,57 @@ fn edits_of_all_hits_mend_their_findings_and_bring_no_other() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
     assert_eq!(rules.iter().map(String::as_str).collect::<Vec<_>>(), EDITED);
 }
+
+/// Returns the head of a file with the safe edits of all its findings, or none without a safe edit.
+fn mended(path: &str, old: &str, new: &str) -> Option<String> {
+    let case = Case { files: vec![CaseFile::edited(path, old, new)], ..Case::default() };
+    let files = gather(&case);
+    let found = drafts(&files, &case);
+    assert!(!found.is_empty(), "{new} has a finding");
+    let edits: Vec<Edit> = found.iter().filter_map(|(lens, draft)| edit_of(*lens, draft, &files)).collect();
+    let safe: Vec<&Edit> = edits.iter().filter(|edit| edit.safety == EditSafety::Safe).collect();
+    let after = edited(&case, &safe);
+    let text = after.files.into_iter().next()?.new?.text;
+    (!safe.is_empty()).then_some(text)
+}
+
+#[test]
+fn what_a_leftover_stands_beside_decides_about_its_edit() {
+    let cases = [
+        (
+            "a.py",
+            "def f():\n    x = 1\n    breakpoint()\n    return x\n",
+            Some("def f():\n    x = 1\n    return x\n"),
+        ),
+        // A block without a statement is no program.
+        ("a.py", "if x:\n    breakpoint()\n", None),
+        ("a.py", "x = 1; breakpoint()\n", None),
+        ("a.js", "f();\ndebugger;\ng();\n", Some("f();\ng();\n")),
+        // The next statement would be the condition's.
+        ("a.js", "if (x)\n  debugger;\ng();\n", None),
+        ("a.js", "if (x) { debugger; }\n", None),
+        ("a.rs", "fn f() {\n    let y = dbg!(a + b);\n}\n", Some("fn f() {\n    let y = a + b;\n}\n")),
+        // Without its brackets the product would be another one.
+        ("a.rs", "fn f() {\n    let y = dbg!(a + b) * 2;\n}\n", None),
+        ("a.rs", "fn f() {\n    dbg!(&url);\n    g();\n}\n", Some("fn f() {\n    g();\n}\n")),
+        ("a.rs", "fn f() {\n    dbg!(g(x));\n}\n", Some("fn f() {\n    g(x);\n}\n")),
+        ("a.php", "<?php\nvar_dump(f($x));\n", None),
+        ("a.php", "<?php\nvar_dump($x);\n", Some("<?php\n")),
+    ];
+    for (path, head, expected) in cases {
+        assert_eq!(mended(path, "", head).as_deref(), expected, "{head}");
+    }
+}
+
+#[test]
+fn a_restored_line_takes_no_other_change_with_it() {
+    let path = "pyproject.toml";
+    let base = "[tool.coverage.report]\nfail_under = 90\nprecision = 1\n";
+    // The other value stays as the change has it.
+    let two = "[tool.coverage.report]\nfail_under = 50\nprecision = 2\n";
+    let mended_two = "[tool.coverage.report]\nfail_under = 90\nprecision = 2\n";
+    assert_eq!(mended(path, base, two).as_deref(), Some(mended_two));
+    // The line is replaced by others, so that only a person knows what is meant.
+    let other = "[tool.coverage.report]\nexclude_also = []\nprecision = 2\nsort = \"Cover\"\n";
+    assert_eq!(mended(path, base, other), None);
+}

@@ -74,7 +74,7 @@ fn locate<'r>(text: &[u8], replacements: &[&'r Replacement]) -> Result<Vec<Locat
         }
         let new = replacement.text.as_str();
         let new = if is_unended { new.strip_suffix('\n').unwrap_or(new) } else { new };
-        found.push(Located { range: start..end, text: new, replacement: *replacement });
+        found.push(Located { range: start..end, text: new, replacement });
     }
     found.sort_by_key(|found| (found.range.start, found.range.end));
     found.dedup_by(|next, kept| next.replacement == kept.replacement);

@@ -161,3 +161,48 @@ fn names_in_a_patch_are_quoted_as_git_quotes_them() {
     assert_eq!(header("a\n\"é\\"), r#"+++ "b/a\n\"\303\251\\""#);
     assert_eq!(header("a\u{1b}"), r#"+++ "b/a\033""#);
 }
+
+#[test]
+fn an_edit_that_hides_something_or_is_of_another_file_is_refused() {
+    use crate::diff::diff_file;
+    use crate::packet::Packet;
+    use qa_contracts::v1::{ChangedFile, MaskedSecret, TextPlace};
+
+    let diff = diff_file(b"a\nb\n", b"a\nx\nb\n", 1 << 20);
+    let mut file: ChangedFile = serde_json::from_value(json!({
+        "path": "a.py", "oldPath": null, "kind": "modified", "oldMode": "100644", "newMode": "100644",
+        "oldBlob": null, "newBlob": null, "class": "source", "scope": "product", "scopeReason": "name",
+        "language": "python", "text": true, "hunks": [], "codes": []
+    }))
+    .unwrap();
+    file.hunks = diff.hunks;
+    let mut text = diff.text;
+    let refuses = |file: &ChangedFile,
+                   text: &qa_contracts::v1::FileText,
+                   replacements: Vec<Replacement>,
+                   title: &str| {
+        let edit = Edit { safety: EditSafety::Safe, title: title.to_owned(), replacements };
+        let included = vec![true; file.hunks.len()];
+        !is_harmless(&edit, &Packet { file, text, included: &included })
+    };
+    let good = || vec![replace([2, 1], [3, 1], "x\n", "y\r\n")];
+    assert!(!refuses(&file, &text, good(), "Edit"));
+    assert!(refuses(&file, &text, good(), "Edit\u{202e}"));
+    assert!(refuses(&file, &text, Vec::new(), "Edit"));
+    assert!(refuses(&file, &text, vec![replace([2, 1], [3, 1], "x\n", "\u{1b}[31m")], "Edit"));
+    assert!(refuses(&file, &text, vec![replace([2, 1], [3, 1], "x\n", &"y".repeat(20_000))], "Edit"));
+    assert!(refuses(&file, &text, vec![replace([2, 1], [3, 1], "x\n", "y"); 51], "Edit"));
+    let elsewhere = Replacement { file: path("b.py"), ..replace([2, 1], [3, 1], "x\n", "y\n") };
+    assert!(refuses(&file, &text, vec![elsewhere], "Edit"));
+    assert!(refuses(&file, &text, vec![replace([9, 1], [10, 1], "x\n", "y\n")], "Edit"));
+    let link = ChangedFile { new_mode: Some("120000".to_owned()), ..file.clone() };
+    assert!(refuses(&link, &text, good(), "Edit"));
+    text.secrets.push(MaskedSecret {
+        place: TextPlace::Hunks,
+        start: 0,
+        end: 1,
+        detector: "provider".to_owned(),
+        value: 0,
+    });
+    assert!(refuses(&file, &text, good(), "Edit"));
+}

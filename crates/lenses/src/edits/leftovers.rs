@@ -52,7 +52,7 @@ fn unwrap_macro(packet: &Packet<'_>, line: &RawLine<'_>, columns: Range<usize>) 
     let begins =
         before.trim().is_empty() || before.trim_end().ends_with([',', '(']) || before.ends_with(" = ");
     let ends = behind.trim().is_empty() || behind.trim_start().starts_with([';', ')', ',']);
-    if has_comma(inside) || inside.is_empty() || !is_one && !(begins && ends) {
+    if has_comma(inside) || inside.is_empty() || !(is_one || begins && ends) {
         return None;
     }
     let replacement = replace_part(packet, line, columns, inside);
