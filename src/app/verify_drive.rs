@@ -10,10 +10,10 @@ use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
-    ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession, RecordedInputs,
-    SkillResult,
+    AgentChange, ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession,
+    RecordedInputs, SkillResult,
 };
-use qa_core::drive::judgement::judgement;
+use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
 use qa_core::drive::{check, current_commit, session_id};
 use qa_core::masking::sanitize;
 use qa_formats::counted;
@@ -45,9 +45,13 @@ pub(super) fn verify_drive(
         runs += 1;
     }
     for turn in &session.turns {
-        let (Some(judged), Some(commit)) = (&turn.judgement, &turn.commit) else { continue };
+        let (Some(judged), Some(change), Some(commit)) = (&turn.judgement, &turn.agent_change, &turn.commit)
+        else {
+            continue;
+        };
         checker.check(judged, commit, &format!("turn {}", turn.number))?;
-        runs += 1;
+        checker.check_change(change, commit, &format!("the agent's change in turn {}", turn.number))?;
+        runs += 2;
     }
     if let Some(difference) = check::difference(&session) {
         return Err(drift(format!("the session does not follow from its runs: {}", sanitize(&difference))));
@@ -68,11 +72,34 @@ struct RunChecker<'a> {
 }
 
 impl RunChecker<'_> {
-    /// Fails unless a judgement is that of its run, the run follows from its inputs, and it is about a commit.
+    /// Fails unless a judgement is that of its run, by the base's policy alone.
     fn check(&self, judged: &DriveJudgement, commit: &CommitId, place: &str) -> Result<(), Failure> {
+        let run = self.verify(&judged.run, [&self.session.start.base_sha, commit], place)?;
+        if recorded_overrides(&run.input).names().next().is_some() {
+            return Err(drift(format!("the run of {place} was not judged by the policy alone")));
+        }
+        let (result, change_set): (SkillResult, ChangeSet) = (run.run.artifact()?, run.run.artifact()?);
+        let derived = judgement(&result, &change_set, &run.run.hashes.run_digest, &judged.run);
+        ensure(derived == *judged, place)
+    }
+
+    /// Fails unless what a session says of an agent's change is what its run says, by the guards alone.
+    fn check_change(&self, change: &AgentChange, commit: &CommitId, place: &str) -> Result<(), Failure> {
+        let run = self.verify(&change.run, [&self.session.start.head_sha, commit], place)?;
+        let overrides = recorded_overrides(&run.input);
+        if !overrides.names().eq(["lenses"]) || overrides.lens_ids != Some(guard_ids()) {
+            return Err(drift(format!("the run of {place} was not judged by the guards")));
+        }
+        let (result, change_set): (SkillResult, ChangeSet) = (run.run.artifact()?, run.run.artifact()?);
+        let derived = agent_change(&result, &change_set, &run.run.hashes.run_digest, &change.run);
+        ensure(derived == *change, place)
+    }
+
+    /// Derives a run again. Fails unless it is about two commits, under a policy that gives the agent the rights of the session.
+    fn verify(&self, name: &str, commits: [&CommitId; 2], place: &str) -> Result<Verified, Failure> {
         let progress = TerminalProgress::new(false);
-        let path = self.directory.run(&judged.run);
-        let repository = self.repository.filter(|_| *commit == self.session.start.head_sha);
+        let path = self.directory.run(name);
+        let repository = self.repository.filter(|_| *commits[1] == self.session.start.head_sha);
         let verified = verify::verify(&path, repository, self.cancellation, &progress);
         progress.clear();
         let verified = verified.map_err(|failure| {
@@ -83,36 +110,25 @@ impl RunChecker<'_> {
             let difference = sanitize(&difference.to_string());
             return Err(drift(format!("the run of {place} does not follow from its inputs: {difference}")));
         }
-        let (start, input) = (&self.session.start, &verified.input);
-        if input.base_sha != start.base_sha || input.head_sha != *commit {
+        if [&verified.input.base_sha, &verified.input.head_sha] != commits {
             return Err(drift(format!("the run of {place} is about other commits")));
         }
-        self.check_policy(&verified, place)?;
-        let (result, change_set): (SkillResult, ChangeSet) =
-            (verified.run.artifact()?, verified.run.artifact()?);
-        let derived = judgement(&result, &change_set, &verified.run.hashes.run_digest, &judged.run);
-        if derived != *judged {
-            return Err(drift(format!("the judgement of {place} is not that of its run")));
-        }
-        Ok(())
-    }
-}
-
-impl RunChecker<'_> {
-    /// Fails unless a run was judged by the base's policy as it is, and that policy gives the agent the rights of the session.
-    fn check_policy(&self, verified: &Verified, place: &str) -> Result<(), Failure> {
-        let overrides = recorded_overrides(&verified.input);
-        if overrides.names().next().is_some() {
-            return Err(drift(format!("the run of {place} was not judged by the policy alone")));
-        }
         let recorded: RecordedInputs = verified.run.artifact()?;
+        let overrides = recorded_overrides(&verified.input);
         let policy = PolicyInForce::parse(recorded, &overrides, &qa_lenses::registry())?.policy;
         let limits = &self.session.start.limits;
         let allowed = DriveLimits { max_turns: policy.drive.max_turns.min(limits.max_turns), ..policy.drive };
-        match allowed == *limits {
-            true => Ok(()),
-            false => Err(drift(format!("the policy of the run of {place} gives the agent other rights"))),
+        if allowed != *limits {
+            return Err(drift(format!("the policy of the run of {place} gives the agent other rights")));
         }
+        Ok(verified)
+    }
+}
+
+fn ensure(is_same: bool, place: &str) -> Result<(), Failure> {
+    match is_same {
+        true => Ok(()),
+        false => Err(drift(format!("the judgement of {place} is not that of its run"))),
     }
 }
 

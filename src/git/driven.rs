@@ -23,6 +23,10 @@ use qa_contracts::ids::{CommitId, RepoPath};
 
 /// Size of the largest file with rules that is read, in bytes.
 const MAX_RULES_BYTES: u64 = 1 << 20;
+/// Maximum number of wildcards in an ignore rule that an agent writes: each may double the work of matching.
+const MOST_STARS: usize = 4;
+/// Maximum size of all files with ignore rules that an agent writes, in bytes.
+const MOST_NEW_RULES_BYTES: usize = 16 << 10;
 /// First line of a bundle.
 const SIGNATURE: &str = "# v2 git bundle\n";
 /// Name of the commit in a bundle.
@@ -59,6 +63,7 @@ impl OpenRepository {
             found: Vec::new(),
             entries: 0,
             bytes: 0,
+            rules_bytes: 0,
         };
         taken.check_rules(directory, 0)?;
         taken.walk(directory, &[], 0)?;
@@ -85,6 +90,13 @@ impl OpenRepository {
             handle.commit(None, &nobody, &nobody, "Changes of a drive", &tree, &[&parent])
         });
         super::base::commit_id(written.map_err(|error| unwritten(&error))?)
+    }
+
+    /// Returns whether a commit has one parent, and which.
+    pub(crate) fn is_only_parent(&self, parent: &CommitId, commit: &CommitId) -> Result<bool, GitError> {
+        let parents = bounded::find_commit(self.objects(), oid(commit)?)?;
+        let mut parents = parents.parent_ids();
+        Ok(parents.next() == Some(oid(parent)?) && parents.next().is_none())
     }
 
     /// Returns the paths in which the trees of two commits differ, sorted.
@@ -148,7 +160,7 @@ impl OpenRepository {
 
     /// Takes the commit of a bundle into the store. Fails unless it is the expected one.
     pub(crate) fn take_bundle(&self, bundle: &[u8], expected: &CommitId) -> Result<(), GitError> {
-        let end = memchr::memmem::find(bundle, b"\n\n").map(|end| end + 2);
+        let end = bundle.windows(2).position(|two| two == b"\n\n").map(|end| end + 2);
         let pack = end.filter(|_| bundle.starts_with(SIGNATURE.as_bytes())).map(|end| &bundle[end..]);
         let pack = pack.ok_or_else(|| GitError::Other("the bundle has no header".to_owned()))?;
         let odb = self.objects().odb().map_err(|error| unwritten(&error))?;
@@ -188,6 +200,8 @@ struct Taken<'a> {
     found: Vec<File>,
     entries: u64,
     bytes: u64,
+    /// Bytes of the files with ignore rules that the agent wrote.
+    rules_bytes: usize,
 }
 
 impl Taken<'_> {
@@ -200,14 +214,34 @@ impl Taken<'_> {
             if self.entries > TreeLimits::default().files {
                 return Err(refused(relative(self.root, &path), "there are too many files"));
             }
-            if path.file_name().is_some_and(|name| name == ".gitignore")
-                && (!found.is_file() || found.len() > MAX_RULES_BYTES)
-            {
-                return Err(refused(relative(self.root, &path), "it is no regular file, or too large"));
+            if path.file_name().is_some_and(|name| name == ".gitignore") {
+                self.check_rules_file(&path, &found)?;
             }
             if found.is_dir() {
                 self.check_rules(&path, depth + 1)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Checks a file with ignore rules. One that the agent wrote may not be costly to match either.
+    fn check_rules_file(&mut self, path: &Path, found: &Metadata) -> Result<(), GitError> {
+        let name = relative(self.root, path);
+        if !found.is_file() || found.len() > MAX_RULES_BYTES {
+            return Err(refused(name, "it is not a regular file, or too large"));
+        }
+        let bytes = fs::read(path).map_err(|error| refused(name, &error.to_string()))?;
+        let before = self.before.get_path(&to_path(name), 0).map(|entry| entry.id);
+        let id = Oid::hash_object(git2::ObjectType::Blob, &bytes).map_err(|error| unwritten(&error))?;
+        if before == Some(id) {
+            return Ok(());
+        }
+        self.rules_bytes += bytes.len();
+        let is_costly = bytes
+            .split(|byte| *byte == b'\n')
+            .any(|line| line.iter().filter(|byte| **byte == b'*').count() > MOST_STARS);
+        if is_costly || self.rules_bytes > MOST_NEW_RULES_BYTES {
+            return Err(refused(name, "its ignore rules are too many, or have too many wildcards"));
         }
         Ok(())
     }
@@ -218,6 +252,10 @@ impl Taken<'_> {
             let (full, found) = entry?;
             let name = full.file_name().unwrap_or_default().as_bytes();
             let path = [prefix, name].concat();
+            // Git has no such name, and libgit2 would count it as ignored.
+            if name.eq_ignore_ascii_case(b".git") {
+                return Err(refused(&path, "no commit can have this name"));
+            }
             if self.provided.iter().any(|provided| provided.as_bytes() == path) {
                 continue;
             }

@@ -123,7 +123,7 @@ fn a_good_agent_ends_in_a_pass_that_verifies_and_can_be_taken() {
     let session = scene.session();
     assert_eq!((end_reason(&session), &session["turns"][0]["changed"]), ("passed", &json!(["src/a.py"])));
     let verified = scene.verify().run().expect(0).text();
-    assert!(verified.starts_with("verified: 2 runs and 1 turn,"), "{verified}");
+    assert!(verified.starts_with("verified: 3 runs and 1 turn,"), "{verified}");
     let result = session["turns"][0]["commit"].as_str().unwrap();
     scene.verify().args(["--expect", "pass", "--expect-head", result]).run().expect(0);
     scene.verify().args(["--expect", "fail"]).run().expect(4);
@@ -213,16 +213,51 @@ fn an_agent_that_says_it_is_done_is_not_believed() {
     assert_eq!(scene.refusals()[0], ["DRIVE_ANSWER_INVALID"]);
 }
 
+/// Ways to weaken what the change itself adds: a test that only the head has.
+const HEAD_CHEATS: &[(&str, &str)] = &[
+    (
+        "DRIVE_CHECK_WEAKENED",
+        "sed -i 's/^def test_two/import pytest\\n\\n\\n@pytest.mark.skip\\ndef test_two/' tests/test_b.py",
+    ),
+    ("DRIVE_CHECK_WEAKENED", "sed -i '/def test_two/,$d' tests/test_b.py"),
+    ("DRIVE_CHECK_WEAKENED", "sed -i 's/assert two() == 2/pass/' tests/test_b.py"),
+    ("DRIVE_CHANGE_REVERTED", "echo 'X = 1' > src/long.py"),
+];
+
+#[test]
+fn what_the_change_adds_is_guarded_as_well() {
+    let long: String = (0..30).map(|number| format!("def f{number}():\n    return {number}\n\n\n")).collect();
+    let fault = PRODUCT.replace("    return a + b", "    breakpoint()\n    return a + b");
+    let base = [(".qa-skill/policy.toml", POLICY), ("src/a.py", PRODUCT), ("tests/test_a.py", TEST)];
+    let test = "from src.b import one, two\n\n\ndef test_one():\n    assert one() == 1\n\n\ndef test_two():\n    assert two() == 2\n";
+    let added = [
+        ("src/b.py", "def one():\n    return 1\n\n\ndef two():\n    return 2\n"),
+        ("src/long.py", long.as_str()),
+        ("tests/test_b.py", test),
+    ];
+    let mut head: Vec<(&str, &str)> = base.into_iter().chain(added).collect();
+    head[1].1 = &fault;
+    for (code, cheat) in HEAD_CHEATS {
+        let scene = Scene::of(&base, &head, &format!("{MEND}; {cheat}"));
+        let outcome = scene.fix();
+        assert_eq!(outcome.exit, 1, "{cheat}: {}", outcome.stderr);
+        assert!(scene.refusals()[0].iter().any(|found| found == code), "{cheat}: {:?}", scene.refusals());
+        scene.verify().run().expect(0);
+    }
+}
+
 /// Trees and acts that are meant to harm.
 const HOSTILE: &[(&str, &str, &str)] = &[
     ("DRIVE_TREE_REFUSED", "a pipe", "mkfifo src/pipe"),
     ("DRIVE_TREE_REFUSED", "a pipe with rules", "mkfifo .gitignore"),
     ("DRIVE_TREE_REFUSED", "rules behind a link", "ln -s /dev/zero .gitignore"),
+    ("DRIVE_TREE_REFUSED", "costly rules", "printf '*a*a*a*a*a*a*a*b\\n' > .gitignore"),
+    ("DRIVE_TREE_REFUSED", "a name that git refuses", "d=$'.g\\u200cit'; mkdir $d; touch $d/config"),
     ("DRIVE_TREE_REFUSED", "a repository", "mkdir .git; echo '[core]' > .git/config"),
     (
         "DRIVE_TREE_REFUSED",
         "a deep tree",
-        "python3 -c 'import os; [(os.mkdir(\"d\"), os.chdir(\"d\")) for _ in range(3000)]; open(\"x\", \"w\")'",
+        "python3 -c 'import os; [(os.mkdir(\"d\"), os.chdir(\"d\")) for _ in range(600)]; open(\"x\", \"w\")'",
     ),
     ("DRIVE_CHECK_WEAKENED", "a link to the machine", "ln -s /etc/passwd src/link"),
     ("DRIVE_AGENT_STOPPED", "a flood", "yes"),
@@ -236,7 +271,7 @@ fn a_hostile_agent_harms_nothing_and_ends() {
         let scene = Scene::new(&policy, &format!("{MEND}\n{act}"));
         let outcome = scene.fix();
         assert_eq!(outcome.exit, 1, "{name}: {}", outcome.stderr);
-        assert_eq!(scene.refusals(), [[*code]], "{name}: {}", outcome.stderr);
+        assert!(scene.refusals()[0].iter().any(|found| found == code), "{name}: {}", outcome.stderr);
         scene.verify().run().expect(0);
     }
 }
@@ -305,8 +340,9 @@ fn settings_of_the_policy_bound_the_agent() {
 
 #[test]
 fn a_drive_that_was_killed_goes_on_and_has_the_history_of_one_that_was_not() {
-    let script =
-        format!("if grep -q '\"turn\":2,' $QA_SKILL_ENVELOPE; then {MEND}; else echo 'C = 1' > src/c.py; fi");
+    let script = format!(
+        "cat >&2; if grep -q '\"turn\":2,' $QA_SKILL_ENVELOPE; then {MEND}; else echo 'C = 1' > src/c.py; fi"
+    );
     let whole = Scene::new(POLICY, &script);
     whole.fix().expect(0);
     let expected = whole.session();
@@ -321,7 +357,7 @@ fn a_drive_that_was_killed_goes_on_and_has_the_history_of_one_that_was_not() {
     // The states that the program stores between steps.
     let pending = |turn: &Value| {
         let mut turn = turn.clone();
-        for name in ["judgement", "outcome", "digest"] {
+        for name in ["judgement", "agentChange", "outcome", "digest"] {
             turn[name] = Value::Null;
         }
         turn["refusals"] = json!([]);
@@ -419,6 +455,7 @@ fn an_agent_that_cannot_be_started_is_named() {
             .arg(agent)
             .run()
     };
+    assert!(missing(Path::new("sh -c 'x y'")).expect(2).stderr.contains("has quotes"));
     assert!(missing(Path::new("./none.sh")).expect(2).stderr.contains("there is no program ./none.sh"));
     missing(Path::new("no-such-program-anywhere")).expect_code(3, "EXECUTION_DENIED");
     let outcome = scene.drive(&["--fix", "--readable", "/none"]).run().expect(2);

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,11 +63,26 @@ impl Ended {
 /// Returns the absolute path of something that exists. Links in it stay.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
-    std::path::absolute(path)
+    let mut plain = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    // A link above `..` may have led elsewhere.
+    fs::metadata(&plain)?;
+    Ok(plain)
 }
 
 /// Returns the words of an agent's command. A program with a slash is taken from here.
 pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
+    if command.contains(['"', '\'', '\\']) {
+        let hint = "put the command in a script, and name that";
+        return Err(Failure::usage("--agent has quotes, and its words are separated by spaces alone", hint));
+    }
     let mut words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
     let Some(program) = words.first_mut() else {
         return Err(Failure::usage("--agent names no program", "name a program, such as --agent ./agent.sh"));

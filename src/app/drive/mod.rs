@@ -16,6 +16,7 @@ use self::agent::Agent;
 use super::check::check_opened;
 use super::console;
 use super::exit::{Exit, Failure};
+use super::finished::Finished;
 use super::inputs::{Opened, Request, artifact_root, open_in, open_run, read_policy};
 use super::prepare::repo_id;
 use super::progress::TerminalProgress;
@@ -24,8 +25,10 @@ use crate::git::OpenRepository;
 use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::{DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession, DriveStart};
-use qa_core::drive::judgement::judgement;
+use qa_contracts::v1::{
+    AgentChange, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession, DriveStart,
+};
+use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
 use qa_core::drive::{self, Step, conclude_turn, current_commit, next_step, referee};
 use qa_core::masking::sanitize;
 use qa_core::phases::RunEvent;
@@ -43,10 +46,9 @@ Examples:
 Exit codes: 0 the tree passes, 1 the drive ended without a pass, 2 usage error, 3 a person has to do something first";
 
 #[derive(Args)]
-#[group(id = "aim", required = true, args = ["fix", "goal"])]
 pub(super) struct DriveArgs {
     /// Mend what blocks, until the change passes
-    #[arg(long)]
+    #[arg(long, required_unless_present = "goal", conflicts_with = "goal")]
     fix: bool,
     /// Reach this goal, until the agent says that it is done and the change passes
     #[arg(long, value_name = "TEXT")]
@@ -140,8 +142,8 @@ pub(super) fn drive(arguments: &DriveArgs, cancellation: &Arc<Cancellation>) -> 
         cancellation,
     };
     driven.take_bundles(&opened.repository)?;
-    let repository = driven.carry_on(opened.repository, arguments.minutes)?;
-    driven.finish(&repository)
+    driven.carry_on(opened.repository, arguments.minutes)?;
+    driven.finish()
 }
 
 /// Returns the sessions of a drive by attempt, up to the first that has not ended.
@@ -230,12 +232,20 @@ impl Driven<'_> {
                 Failure::with_code(Code::ArtifactSchemaInvalid, message)
             })?;
             repository.take_bundle(&bundle, commit)?;
+            let before = drive::commit_before(&self.session, turn.number);
+            let is_as_recorded = repository.is_only_parent(&self.session.start.head_sha, commit)?
+                && repository.differing_paths(before, commit)? == turn.changed;
+            if !is_as_recorded {
+                let message =
+                    format!("the bundle of turn {} has another change than the session", turn.number);
+                return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+            }
         }
         Ok(())
     }
 
     /// Takes step after step until the drive ends.
-    fn carry_on(&mut self, mut repository: OpenRepository, minutes: u64) -> Result<OpenRepository, Failure> {
+    fn carry_on(&mut self, mut repository: OpenRepository, minutes: u64) -> Result<(), Failure> {
         let deadline = agent::Deadline::after_minutes(minutes);
         self.say(&report::begin(&self.session));
         self.say(&report::earlier(&self.session));
@@ -260,14 +270,18 @@ impl Driven<'_> {
                 }
                 Step::Judge(commit) => {
                     let (judged, returned) = self.judge(repository, &commit)?;
+                    let (change, returned) = self.judge_agent(returned, &commit)?;
                     repository = returned;
-                    self.conclude(judged);
+                    self.conclude(judged, change);
                 }
-                Step::End(end) => self.session.end = Some(end),
+                Step::End(end) => {
+                    self.write_result(&repository, &end)?;
+                    self.session.end = Some(end);
+                }
             }
             self.directory.save(&self.session)?;
         }
-        Ok(repository)
+        Ok(())
     }
 
     /// Judges a commit in whole and stores its run in the drive's directory.
@@ -276,36 +290,57 @@ impl Driven<'_> {
         repository: OpenRepository,
         commit: &CommitId,
     ) -> Result<(DriveJudgement, OpenRepository), Failure> {
-        self.cancellation.begin_run();
         let request = Request { head: commit.to_string(), ..self.request.clone() };
-        let opened = open_in(&request, repository)?;
-        let progress = TerminalProgress::new(false);
-        let finished = check_opened(&request, opened, self.cancellation, &progress, &|_| Ok(()), None);
-        progress.clear();
-        let finished = finished?;
-        self.cancellation.begin_run();
-        let stored = finished.proof();
-        let name = stored.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let change_set = &finished.inputs.change_set;
-        let judged = judgement(&finished.result, change_set, &stored.run_digest, &name);
+        let finished = self.run(&request, repository)?;
+        let (change_set, digest) = (&finished.inputs.change_set, &finished.proof().run_digest);
+        let judged = judgement(&finished.result, change_set, digest, &run_name(&finished));
         Ok((judged, finished.opened.repository))
     }
 
+    /// Judges what agents changed since the head that the drive began with, by the guards alone. The policy is that of this head,
+    /// which a drive does not go on from where it is another than the base's.
+    fn judge_agent(
+        &self,
+        repository: OpenRepository,
+        commit: &CommitId,
+    ) -> Result<(AgentChange, OpenRepository), Failure> {
+        let request = Request {
+            base: Some(self.session.start.head_sha.to_string()),
+            head: commit.to_string(),
+            overrides: Overrides { lens_ids: Some(guard_ids()), ..Overrides::default() },
+            ..self.request.clone()
+        };
+        let finished = self.run(&request, repository)?;
+        let (change_set, digest) = (&finished.inputs.change_set, &finished.proof().run_digest);
+        let change = agent_change(&finished.result, change_set, digest, &run_name(&finished));
+        Ok((change, finished.opened.repository))
+    }
+
+    /// Judges a request and stores its run.
+    fn run(&self, request: &Request, repository: OpenRepository) -> Result<Finished, Failure> {
+        self.cancellation.begin_run();
+        let opened = open_in(request, repository)?;
+        let progress = TerminalProgress::new(false);
+        let finished = check_opened(request, opened, self.cancellation, &progress, &|_| Ok(()), None);
+        progress.clear();
+        self.cancellation.begin_run();
+        finished
+    }
+
     /// Gives the last turn its judgement and its outcome.
-    fn conclude(&mut self, judged: DriveJudgement) {
+    fn conclude(&mut self, judged: DriveJudgement, change: AgentChange) {
         let (Some(bootstrap), Some(turn)) = (&self.session.bootstrap, self.session.turns.last_mut()) else {
             return;
         };
-        turn.refusals.extend(referee::refuse_judgement(bootstrap, &judged));
-        turn.judgement = Some(judged);
+        turn.refusals.extend(referee::refuse_judgement(bootstrap, &judged, &change));
+        (turn.judgement, turn.agent_change) = (Some(judged), Some(change));
         let outcome = referee::outcome(&turn.refusals, &turn.changed);
         conclude_turn(&mut self.session, outcome);
         self.say(&report::outcome(&self.session));
     }
 
-    /// Writes what the drive brought, and says how it ended.
-    fn finish(&self, repository: &OpenRepository) -> Result<Exit, Failure> {
-        let Some(end) = &self.session.end else { return Ok(Exit::CouldNotComplete) };
+    /// Writes what the drive brought, before its end is stored: a drive that was killed in between does so again.
+    fn write_result(&self, repository: &OpenRepository, end: &DriveEnd) -> Result<(), Failure> {
         if end.reason == DriveEndReason::Passed {
             // The session may be one that was interrupted, and others may write to its directory.
             verify_drive(self.directory.path(), None, self.cancellation)?;
@@ -315,6 +350,12 @@ impl Driven<'_> {
             self.directory.write("result.patch", &repository.patch(head, result)?)?;
             self.directory.write("result.bundle", &repository.bundle(result, head)?)?;
         }
+        Ok(())
+    }
+
+    /// Says how the drive ended.
+    fn finish(&self) -> Result<Exit, Failure> {
+        let Some(end) = &self.session.end else { return Ok(Exit::CouldNotComplete) };
         console::write_stdout(report::end(&self.session, end, self.directory.path()).as_bytes())?;
         Ok(match end.reason {
             DriveEndReason::Passed => Exit::Pass,
@@ -329,6 +370,11 @@ impl Driven<'_> {
     fn say(&self, text: &str) {
         console::write_stderr(text);
     }
+}
+
+/// Returns the name of a run's directory.
+fn run_name(finished: &Finished) -> String {
+    finished.proof().path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn bundle_name(turn: u64) -> String {

@@ -7,7 +7,8 @@ use qa_contracts::v1::{
     DriveSession, DriveTurn,
 };
 use qa_core::drive::{current, current_commit, session_id};
-use qa_core::escape::{visible, visible_cut, without_runner_commands};
+use qa_core::escape::{visible, without_runner_commands};
+use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
 
 /// Maximum number of paths and of refusals that a turn shows.
@@ -141,5 +142,5 @@ fn safe_path(path: &Path) -> String {
 }
 
 fn safe(text: &str) -> String {
-    without_runner_commands(&visible_cut(text, MOST_CHARACTERS))
+    without_runner_commands(&sanitize_cut(text, MOST_CHARACTERS))
 }

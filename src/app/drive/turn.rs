@@ -4,7 +4,7 @@ use super::agent::Ended;
 use super::{Driven, bundle_name, report};
 use crate::app::exit::Failure;
 use crate::git::{GitError, OpenRepository};
-use qa_contracts::ids::CommitId;
+use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{DispatchEnvelope, DriveTurn};
 use qa_core::drive::{conclude_turn, current_commit, referee, reply};
 use qa_core::policy::drive::Rights;
@@ -35,11 +35,12 @@ impl Driven<'_> {
         };
         refusals.extend(referee::refuse_failed(answer.outcome));
         let (commit, changed) = match self.take_tree(repository, &before, &ended) {
-            Ok(commit) => {
-                let changed = repository.differing_paths(&before, &commit)?;
-                (Some(commit), changed)
-            }
+            Ok((commit, changed)) => (Some(commit), changed),
             Err(error @ GitError::NoScratch(_)) => return Err(error.into()),
+            Err(GitError::NotCommittable { problem, .. }) => {
+                refusals.push(referee::refuse_tree(&problem));
+                (None, Vec::new())
+            }
             Err(error) => {
                 refusals.push(referee::refuse_tree(&error.to_string()));
                 (None, Vec::new())
@@ -65,6 +66,7 @@ impl Driven<'_> {
             commit,
             changed,
             judgement: None,
+            agent_change: None,
             refusals,
             outcome: None,
             digest: None,
@@ -76,19 +78,17 @@ impl Driven<'_> {
         Ok(())
     }
 
+    /// Makes a commit of the tree that the agent left. Returns it with the paths that differ from the tree before.
     fn take_tree(
         &self,
         repository: &OpenRepository,
         before: &CommitId,
         ended: &Ended,
-    ) -> Result<CommitId, GitError> {
-        let provided = self.agent.provided();
-        repository.commit_directory(
-            ended.tree(),
-            before,
-            &ended.omitted,
-            &provided,
-            &self.session.start.head_sha,
-        )
+    ) -> Result<(CommitId, Vec<RepoPath>), GitError> {
+        let (tree, head) = (ended.tree(), &self.session.start.head_sha);
+        let commit =
+            repository.commit_directory(tree, before, &ended.omitted, &self.agent.provided(), head)?;
+        let changed = repository.differing_paths(before, &commit)?;
+        Ok((commit, changed))
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Conclusion, Severity};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
-use crate::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
+use crate::ids::{BlobId, CommitId, ExecutionKey, RepoPath, Sha256Hex};
 
 schema_tag! {
     /// Names the schema of [`DriveSession`].
@@ -98,8 +98,8 @@ pub struct DriveJudgement {
     pub conclusion: Conclusion,
     /// True if there was nothing to judge.
     pub vacuous: bool,
-    /// Changed files, sorted.
-    pub files: Vec<RepoPath>,
+    /// Changed files, by path.
+    pub files: Vec<DriveFile>,
     /// Blocking findings, in the order of the verdict.
     pub tasks: Vec<DriveTask>,
     /// Ids of all findings of rules that protect the checks, blocking or not, sorted. A finding that stands twice is listed twice.
@@ -131,6 +131,45 @@ pub struct DriveTask {
     pub fix: String,
     /// Quoted text, with secrets masked; null where the finding quotes none.
     pub quote: Option<String>,
+}
+
+/// The change from the head that the drive began with to a tree, judged by the rules that protect the checks alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AgentChange {
+    /// Name of the run's directory below `runs`.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-z.-]{1,100}$")))]
+    pub run: String,
+    /// Execution key of the run.
+    pub execution_key: ExecutionKey,
+    /// Run digest of the run.
+    pub run_digest: Sha256Hex,
+    /// True if each of these rules looked at all of the change.
+    pub complete: bool,
+    /// Changed files, by path.
+    pub files: Vec<DriveFile>,
+    /// Findings of these rules, sorted.
+    pub guarded: Vec<GuardedFinding>,
+}
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriveFile {
+    /// Path of the file.
+    pub path: RepoPath,
+    /// Its object; null where the file is gone.
+    pub blob: Option<BlobId>,
+    /// Its mode, in octal; null where the file is gone.
+    pub mode: Option<String>,
+    /// Number of added lines.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub added: u64,
+    /// Number of removed lines.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub removed: u64,
 }
 
 /// A finding of a rule that protects the checks.
@@ -172,6 +211,8 @@ pub struct DriveTurn {
     pub changed: Vec<RepoPath>,
     /// Judgement of that commit; null where the tree is as before, or is refused without one.
     pub judgement: Option<DriveJudgement>,
+    /// All that agents changed up to that commit; null where `judgement` is.
+    pub agent_change: Option<AgentChange>,
     /// Reasons why the turn does not count, in the order of their checks.
     pub refusals: Vec<DriveRefusal>,
     /// Outcome of the turn; null while it is not judged.

@@ -2,7 +2,9 @@
 
 use super::{Step, begin, digest_before, next_step, referee, turn_digest};
 use crate::policy::drive::Rights;
-use qa_contracts::v1::{DriveEndReason, DriveOutcome, DriveSession, DriveTurn};
+use qa_contracts::v1::{
+    DispatchOutcome, DriveEndReason, DriveFile, DriveOutcome, DriveRefusal, DriveSession, DriveTurn,
+};
 
 /// Returns the first part of a session that does not follow from what is before it; `None` if all of it does. Judgements are taken as
 /// they are: they follow from the runs that they name.
@@ -22,17 +24,22 @@ pub fn difference(session: &DriveSession) -> Option<String> {
         }
         again.turns.push(turn.clone());
     }
-    let end = session.end.as_ref()?;
-    if end.reason == DriveEndReason::Time {
-        return None;
-    }
+    let Some(end) = &session.end else { return None };
     match next_step(&again) {
+        // No time is left for a turn, and nothing else.
+        Some(Step::Dispatch(_)) if end.reason == DriveEndReason::Time => None,
         Some(Step::End(derived)) if derived == *end => None,
         Some(Step::End(derived)) => {
             Some(format!("its end is {:?}, and {:?} follows", end.reason, derived.reason))
         }
         _ => Some(format!("its end is {:?}, and another turn follows", end.reason)),
     }
+}
+
+/// Returns what agents changed up to the tree that the next turn begins with.
+pub fn agent_files(session: &DriveSession) -> &[DriveFile] {
+    let accepted = session.turns.iter().rev().filter(|turn| turn.outcome == Some(DriveOutcome::Accepted));
+    accepted.filter_map(|turn| turn.agent_change.as_ref()).next().map_or(&[], |change| &change.files)
 }
 
 fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> Option<&'static str> {
@@ -43,15 +50,34 @@ fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> 
     if !turn.tasks.iter().eq(envelope.tasks.iter().map(|task| &task.finding_id)) {
         return Some("its tasks are others");
     }
+    if turn.answer.envelope_id != turn.envelope_id {
+        return Some("its answer is to another envelope");
+    }
+    let has_failed = turn.exit.code != Some(0) || turn.exit.stopped.is_some();
+    if has_failed && turn.answer.outcome != DispatchOutcome::Failed {
+        return Some("its agent failed, and its answer says otherwise");
+    }
+    if !turn.changed.is_sorted_by(|one, next| one < next) {
+        return Some("its changed paths are not in order");
+    }
     // No turn follows one that is not judged yet.
     let Some(outcome) = turn.outcome else { return turn.digest.is_some().then_some("it has no outcome") };
-    let bootstrap = before.bootstrap.as_ref()?;
-    let mut expected = referee::refuse_paths(rights, &turn.changed);
-    expected.extend(referee::refuse_failed(turn.answer.outcome));
-    if let Some(judgement) = &turn.judgement {
-        expected.extend(referee::refuse_judgement(bootstrap, judgement));
-    }
-    if !expected.iter().all(|refusal| turn.refusals.contains(refusal)) {
+    let Some(bootstrap) = &before.bootstrap else { return Some("its head is not judged") };
+    let mut expected: Vec<DriveRefusal> = referee::refuse_failed(turn.answer.outcome).into_iter().collect();
+    expected.extend(referee::refuse_paths(rights, &turn.changed));
+    let is_as_expected = match (&turn.judgement, &turn.agent_change) {
+        // A tree is judged where nothing refuses it before.
+        (Some(judgement), Some(change)) => {
+            let known = agent_files(before);
+            if referee::differing_paths(known, &change.files) != turn.changed {
+                return Some("its changed paths are others than those of its runs");
+            }
+            expected.is_empty() && turn.refusals == referee::refuse_judgement(bootstrap, judgement, change)
+        }
+        (None, None) => expected.iter().all(|refusal| turn.refusals.contains(refusal)),
+        (Some(_), None) | (None, Some(_)) => false,
+    };
+    if !is_as_expected {
         return Some("the referee refuses it for another reason");
     }
     if outcome != referee::outcome(&turn.refusals, &turn.changed) {

@@ -1,3 +1,5 @@
+//! Tests of a drive's decisions, with sessions that no agent had a part in.
+
 use super::check::difference;
 use super::history::{COMPACTION_TOKENS, VERBATIM_TURNS, bytes_of, tokens};
 use super::*;
@@ -5,8 +7,8 @@ use crate::policy::drive::Rights;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
-    DispatchResult, DriveExit, DriveHistory, DriveLimits, DriveOutput, DriveRefusal, DriveTask,
-    GuardedFinding, Severity,
+    AgentChange, DispatchResult, DriveExit, DriveFile, DriveHistory, DriveLimits, DriveOutput, DriveRefusal,
+    DriveTask, GuardedFinding, Severity,
 };
 
 fn digest(number: u64) -> Sha256Hex {
@@ -66,6 +68,22 @@ fn judged(blocking: &[u64]) -> DriveJudgement {
     }
 }
 
+fn file(name: &str, added: u64, removed: u64) -> DriveFile {
+    DriveFile { path: path(name), blob: None, mode: None, added, removed }
+}
+
+/// Returns what agents changed, by the names of files.
+fn agent_change(files: &[DriveFile]) -> AgentChange {
+    AgentChange {
+        run: "own".to_owned(),
+        execution_key: ExecutionKey::parse(digest(0).as_str()).unwrap(),
+        run_digest: digest(0),
+        complete: true,
+        files: files.to_vec(),
+        guarded: Vec::new(),
+    }
+}
+
 /// Returns a session whose head is judged.
 fn judged_session(goal: Option<&str>, blocking: &[u64]) -> DriveSession {
     DriveSession { bootstrap: Some(judged(blocking)), ..begin(start(goal)) }
@@ -92,8 +110,18 @@ fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope>
     let mut refusals: Vec<DriveRefusal> = referee::refuse_failed(played.outcome).into_iter().collect();
     refusals.extend(referee::refuse_paths(&Rights::new(&session.start.limits).unwrap(), &changed));
     let after = played.after.filter(|_| refusals.is_empty() && !changed.is_empty());
-    if let (Some(after), Some(bootstrap)) = (&after, &session.bootstrap) {
-        refusals.extend(referee::refuse_judgement(bootstrap, after));
+    // Each turn leaves the files that it names in a state of its own.
+    let number = envelope.turn;
+    let mut files: Vec<DriveFile> = check::agent_files(session).to_vec();
+    for changed in &changed {
+        files.retain(|file| file.path != *changed);
+        let mode = Some(number.to_string());
+        files.push(DriveFile { path: changed.clone(), blob: None, mode, added: 1, removed: 0 });
+    }
+    files.sort();
+    let own = after.is_some().then(|| agent_change(&files));
+    if let (Some(after), Some(bootstrap), Some(own)) = (&after, &session.bootstrap, &own) {
+        refusals.extend(referee::refuse_judgement(bootstrap, after, own));
     }
     let output =
         |text: &str| DriveOutput { bytes: text.len() as u64, sha256: digest(3), text: text.to_owned() };
@@ -102,13 +130,14 @@ fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope>
         number: envelope.turn,
         envelope_id: envelope.envelope_id.clone(),
         tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
-        exit: DriveExit { code: Some(0), signal: None, stopped: None },
+        exit: exit(i32::from(played.outcome == DispatchOutcome::Failed)),
         stdout: output(played.output),
         stderr: output(""),
         answer: DispatchResult { outcome: played.outcome, ..reply::by_exit(&exit(0), &envelope.envelope_id) },
         commit: Some(commit(100 + envelope.turn)),
         changed,
         judgement: after,
+        agent_change: own,
         refusals,
         outcome: None,
         digest: None,
@@ -178,6 +207,9 @@ fn a_goal_is_reached_when_the_agent_says_so_in_a_turn_that_counts() {
     assert_eq!(end_reason(&session), None);
     play(&mut session, IDLE);
     assert_eq!(end_reason(&session), Some(DriveEndReason::Passed));
+    let mut idle = judged_session(Some("more"), &[]);
+    play(&mut idle, IDLE);
+    assert_eq!(end_reason(&idle), None);
 }
 
 #[test]
@@ -189,25 +221,47 @@ fn a_finding_that_stands_once_more_than_before_is_new() {
         DriveJudgement { guarded: guarded(2), ..judged(&[1]) },
         DriveJudgement { guarded: guarded(2), ..judged(&[]) },
     );
-    assert_eq!(referee::refuse_judgement(&before, &same), []);
+    assert_eq!(referee::refuse_judgement(&before, &same, &agent_change(&[])), []);
     let more = DriveJudgement { guarded: guarded(3), ..judged(&[]) };
-    assert_eq!(referee::refuse_judgement(&before, &more).len(), 1);
+    assert_eq!(referee::refuse_judgement(&before, &more, &agent_change(&[])).len(), 1);
     let unjudged = DriveJudgement { conclusion: Conclusion::CouldNotComplete, ..judged(&[]) };
-    assert_eq!(referee::refuse_judgement(&before, &unjudged)[0].code, Code::DriveTurnNotJudged);
+    assert_eq!(
+        referee::refuse_judgement(&before, &unjudged, &agent_change(&[]))[0].code.as_str(),
+        "DRIVE_TURN_NOT_JUDGED"
+    );
 }
 
 #[test]
 fn a_change_is_not_taken_back_but_for_files_with_findings() {
-    let head = DriveJudgement { files: vec![path("src/1.py"), path("src/a.py")], ..judged(&[1]) };
-    let after = |files: &[&str]| DriveJudgement {
-        files: files.iter().map(|text| path(text)).collect(),
+    let none = agent_change(&[]);
+    let head =
+        DriveJudgement { files: vec![file("src/1.py", 1, 0), file("src/a.py", 40, 0)], ..judged(&[1]) };
+    let after = |names: &[&str]| DriveJudgement {
+        files: names.iter().map(|name| file(name, 1, 0)).collect(),
         ..judged(&[])
     };
-    assert_eq!(referee::refuse_judgement(&head, &after(&["src/a.py"])), []);
-    let refusals = referee::refuse_judgement(&head, &after(&["src/1.py", "src/b.py"]));
+    assert_eq!(referee::refuse_judgement(&head, &after(&["src/a.py"]), &none), []);
+    let refusals = referee::refuse_judgement(&head, &after(&["src/1.py", "src/b.py"]), &none);
     assert_eq!((refusals.len(), refusals[0].code), (1, Code::DriveChangeReverted));
     let nothing = DriveJudgement { vacuous: true, ..after(&[]) };
-    assert_eq!(referee::refuse_judgement(&head, &nothing)[0].code, Code::DriveChangeReverted);
+    assert_eq!(referee::refuse_judgement(&head, &nothing, &none)[0].code, Code::DriveChangeReverted);
+    // Of 40 added lines at most half may go.
+    let both = after(&["src/1.py", "src/a.py"]);
+    for (removed, refused) in [(10, false), (20, false), (21, true)] {
+        let change = agent_change(&[file("src/a.py", 0, removed)]);
+        assert_eq!(!referee::refuse_judgement(&head, &both, &change).is_empty(), refused, "{removed}");
+    }
+}
+
+#[test]
+fn what_an_agent_weakens_of_the_head_itself_is_refused() {
+    let (head, after) = (judged(&[1]), judged(&[]));
+    let finding =
+        GuardedFinding { finding_id: digest(8), rule_id: "shortcut/x".to_owned(), file: path("tests/b.py") };
+    let weakened = AgentChange { guarded: vec![finding], ..agent_change(&[]) };
+    assert_eq!(referee::refuse_judgement(&head, &after, &weakened)[0].code, Code::DriveCheckWeakened);
+    let partial = AgentChange { complete: false, ..agent_change(&[]) };
+    assert_eq!(referee::refuse_judgement(&head, &after, &partial)[0].code, Code::DriveTurnNotJudged);
 }
 
 #[test]
@@ -238,6 +292,10 @@ fn each_end_without_a_pass_has_its_name() {
     let mut session = judged_session(None, &[10]);
     session.start.limits.writable = vec!["docs/**".to_owned()];
     assert_eq!(end_reason(&session), Some(DriveEndReason::Ask));
+
+    let mut session = judged_session(None, &[10]);
+    session.bootstrap.as_mut().unwrap().files = vec![file(".qa-skill/policy.toml", 1, 1)];
+    assert_eq!(end_reason(&session), Some(DriveEndReason::Ask));
 }
 
 #[test]
@@ -265,6 +323,12 @@ fn files_that_run_or_own_things_are_protected_unless_the_policy_opens_them() {
         "web/package-lock.json",
         "Cargo.lock",
         "sub/.gitattributes",
+        ".QA-SKILL/policy.toml",
+        ".forgejo/workflows/a.yml",
+        "ci.Jenkinsfile",
+        "sub/.vscode/tasks.json",
+        "azure-pipelines.yaml",
+        ".appveyor.yml",
         ".gitlab-ci.yml",
     ] {
         assert!(rights.refusal(&path(protected)).is_some(), "{protected}");
@@ -329,7 +393,7 @@ fn a_session_that_was_edited_does_not_follow() {
     whole.end = Some(end);
     assert_eq!(difference(&whole), None);
     type Edit = fn(&mut DriveSession);
-    let edits: [(&str, Edit); 9] = [
+    let edits: [(&str, Edit); 12] = [
         ("its outcome is another", |session| session.turns[1].outcome = Some(DriveOutcome::Accepted)),
         ("refuses it for another reason", |session| session.turns[1].refusals.clear()),
         ("its digest is another", |session| session.turns[0].answer.summary = "I did it".to_owned()),
@@ -339,7 +403,10 @@ fn a_session_that_was_edited_does_not_follow() {
         ("another turn follows", |session| {
             session.turns.pop();
         }),
-        ("it is accepted without a judgement", |session| session.turns[0].judgement = None),
+        ("refuses it for another reason", |session| session.turns[0].judgement = None),
+        ("to another envelope", |session| session.turns[0].answer.envelope_id = digest(9)),
+        ("its answer says otherwise", |session| session.turns[0].exit.code = Some(1)),
+        ("others than those of its runs", |session| session.turns[2].changed = vec![path("src/x.py")]),
         ("and Passed follows", |session| session.end.as_mut().unwrap().reason = DriveEndReason::Turns),
     ];
     for (reason, edit) in edits {

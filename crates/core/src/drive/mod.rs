@@ -75,6 +75,10 @@ fn end(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<DriveEnd> {
     if current.conclusion == Conclusion::Pass && is_finished(session) {
         return ended(DriveEndReason::Passed, "the tree passes the gate");
     }
+    if bootstrap.files.iter().any(|file| file.path.is_below(".qa-skill")) {
+        let message = "the change edits the policy, by which an agent's work is compared with it";
+        return ended(DriveEndReason::Ask, message);
+    }
     let last = session.turns.last();
     if last.is_some_and(|turn| turn.answer.outcome == DispatchOutcome::Ask) {
         return ended(DriveEndReason::Ask, "the agent asks for a decision of a person");
@@ -106,7 +110,8 @@ fn is_finished(session: &DriveSession) -> bool {
     let Some(last) = session.turns.last() else { return session.start.goal.is_none() };
     let is_reached =
         last.answer.outcome == DispatchOutcome::Done && last.outcome != Some(DriveOutcome::Refused);
-    session.start.goal.is_none() || is_reached
+    let has_work = session.turns.iter().any(|turn| turn.outcome == Some(DriveOutcome::Accepted));
+    session.start.goal.is_none() || is_reached && has_work
 }
 
 /// Returns whether an agent may change the file of a finding. Without globs that compile it may change none.
@@ -151,7 +156,13 @@ fn judgement_before<'a>(
 
 /// Returns the commit whose tree the next turn begins with.
 pub fn current_commit(session: &DriveSession) -> &CommitId {
-    let accepted = session.turns.iter().rev().filter(|turn| turn.outcome == Some(DriveOutcome::Accepted));
+    commit_before(session, u64::MAX)
+}
+
+/// Returns the commit whose tree a turn began with.
+pub fn commit_before(session: &DriveSession, number: u64) -> &CommitId {
+    let earlier = session.turns.iter().rev().filter(|turn| turn.number < number);
+    let accepted = earlier.filter(|turn| turn.outcome == Some(DriveOutcome::Accepted));
     accepted.filter_map(|turn| turn.commit.as_ref()).next().unwrap_or(&session.start.head_sha)
 }
 

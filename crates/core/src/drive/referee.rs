@@ -1,12 +1,13 @@
 //! The referee: what an agent may not do in a turn, whatever it says and however well the result passes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::policy::drive::Rights;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    Conclusion, DispatchOutcome, DriveJudgement, DriveOutcome, DriveRefusal, GuardedFinding,
+    AgentChange, Conclusion, DispatchOutcome, DriveFile, DriveJudgement, DriveOutcome, DriveRefusal,
+    GuardedFinding,
 };
 
 /// Maximum number of refusals of a kind that a turn lists.
@@ -22,16 +23,45 @@ pub fn refuse_paths(rights: &Rights, changed: &[RepoPath]) -> Vec<DriveRefusal> 
 }
 
 /// Returns the refusals of a judged turn: it has no verdict, it weakens what checks the change, or it takes the change back.
-pub fn refuse_judgement(bootstrap: &DriveJudgement, after: &DriveJudgement) -> Vec<DriveRefusal> {
+pub fn refuse_judgement(
+    bootstrap: &DriveJudgement,
+    after: &DriveJudgement,
+    change: &AgentChange,
+) -> Vec<DriveRefusal> {
     if after.vacuous && !bootstrap.vacuous {
         return vec![refusal(Code::DriveChangeReverted, None, "nothing is left of the change".to_owned())];
     }
-    if after.conclusion == Conclusion::CouldNotComplete && !after.vacuous {
+    if after.conclusion == Conclusion::CouldNotComplete && !after.vacuous || !change.complete {
         return vec![refusal(Code::DriveTurnNotJudged, None, "the tree has no verdict".to_owned())];
     }
     let mut refusals = refuse_weakening(bootstrap, after);
+    for refusal in change.guarded.iter().map(weakening).take(MOST_LISTED) {
+        if !refusals.contains(&refusal) {
+            refusals.push(refusal);
+        }
+    }
     refusals.extend(refuse_reverts(bootstrap, after));
+    refusals.extend(refuse_losses(bootstrap, change));
     refusals
+}
+
+/// Lines by which a file may always become shorter.
+const FEW_LINES: u64 = 10;
+
+/// Returns a refusal for each file that loses more than half of the lines that the head adds to it, whatever its findings ask.
+fn refuse_losses<'a>(
+    bootstrap: &'a DriveJudgement,
+    own: &'a AgentChange,
+) -> impl Iterator<Item = DriveRefusal> + 'a {
+    let shorter = own.files.iter().filter(|file| file.removed > file.added.saturating_add(FEW_LINES));
+    let lost = shorter.filter_map(|file| {
+        let head = bootstrap.files.iter().find(|head| head.path == file.path)?;
+        ((file.removed - file.added).saturating_mul(2) > head.added).then_some(file)
+    });
+    lost.take(MOST_LISTED).map(|file| {
+        let message = format!("{} loses more than half of the lines that the change adds", file.path);
+        refusal(Code::DriveChangeReverted, Some(&file.path), message)
+    })
 }
 
 /// Returns a refusal for each file that is as at the base again although no finding is in it: without its change nothing of it can
@@ -40,8 +70,9 @@ fn refuse_reverts<'a>(
     bootstrap: &'a DriveJudgement,
     after: &'a DriveJudgement,
 ) -> impl Iterator<Item = DriveRefusal> + 'a {
-    let reverted = bootstrap.files.iter().filter(|file| after.files.binary_search(file).is_err());
-    let unasked = reverted.filter(|file| bootstrap.tasks.iter().all(|task| task.file != **file));
+    let left: BTreeSet<&RepoPath> = after.files.iter().map(|file| &file.path).collect();
+    let reverted = bootstrap.files.iter().map(|file| &file.path).filter(move |path| !left.contains(path));
+    let unasked = reverted.filter(|path| bootstrap.tasks.iter().all(|task| task.file != **path));
     let refusals = unasked.map(|file| {
         let message = format!("{file} is as at the base again, and no finding is in it");
         refusal(Code::DriveChangeReverted, Some(file), message)
@@ -62,10 +93,21 @@ fn refuse_weakening(bootstrap: &DriveJudgement, after: &DriveJudgement) -> Vec<D
         }
         Some(_) | None => true,
     });
-    let refusals = added.map(|GuardedFinding { rule_id, file, .. }| {
-        refusal(Code::DriveCheckWeakened, Some(file), format!("{file} has a new finding of {rule_id}"))
+    added.map(weakening).take(MOST_LISTED).collect()
+}
+
+fn weakening(finding: &GuardedFinding) -> DriveRefusal {
+    let GuardedFinding { rule_id, file, .. } = finding;
+    refusal(Code::DriveCheckWeakened, Some(file), format!("{file} has a new finding of {rule_id}"))
+}
+
+/// Returns the paths in which the trees of two turns differ, from what agents changed up to each.
+pub fn differing_paths(before: &[DriveFile], after: &[DriveFile]) -> Vec<RepoPath> {
+    let [before, after] = [before, after].map(|files| {
+        files.iter().map(|file| (&file.path, (&file.blob, &file.mode))).collect::<BTreeMap<_, _>>()
     });
-    refusals.take(MOST_LISTED).collect()
+    let paths: BTreeSet<&RepoPath> = before.keys().chain(after.keys()).copied().collect();
+    paths.into_iter().filter(|path| before.get(path) != after.get(path)).cloned().collect()
 }
 
 /// Returns the refusal of a tree that is no tree of git, or over a limit.

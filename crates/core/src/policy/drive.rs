@@ -7,19 +7,38 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{DriveLimits, PolicyFile};
 
 /// Globs of files that an agent may change only where the policy opens them. Lockfiles of any place are protected as well.
-pub const PROTECTED: [&str; 12] = [
+/// They are in lower case and match paths in any.
+pub const PROTECTED: [&str; 30] = [
+    "**/.claude/**",
     "**/.gitattributes",
     "**/.gitmodules",
-    "**/CODEOWNERS",
+    "**/.vscode/**",
+    "**/agents.md",
+    "**/claude.md",
+    "**/codeowners",
+    "**/*jenkinsfile*",
+    ".appveyor.yml",
+    ".buildkite/**",
     ".circleci/**",
+    ".cirrus.yml",
+    ".drone.yml",
+    ".forgejo/**",
+    ".gitea/**",
     ".github/**",
     ".gitlab-ci.yml",
     ".gitlab/**",
+    ".husky/**",
+    ".mergify.yml",
     ".qa-skill/**",
-    "Jenkinsfile",
-    "azure-pipelines.yml",
+    ".travis.yml",
+    ".woodpecker/**",
+    "{,.}appveyor.yml",
+    "azure-pipelines.{yml,yaml}",
     "bitbucket-pipelines.yml",
+    "buildspec.{yml,yaml}",
+    "cloudbuild.{yml,yaml}",
     "feature_list.json",
+    "{,.}renovate.json",
 ];
 
 /// Returns the rights and bounds in a file.
@@ -80,7 +99,9 @@ impl Rights {
     pub fn refusal(&self, path: &RepoPath) -> Option<&'static str> {
         let text = path.to_text();
         let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
-        let is_protected = self.protected.matches(path) || is_lockfile(&name);
+        // A path that cannot be written in lower case is protected.
+        let lower = RepoPath::from_bytes(text.to_lowercase().as_bytes());
+        let is_protected = lower.map_or(true, |lower| self.protected.matches(&lower)) || is_lockfile(&name);
         if is_protected && !self.open.matches(path) {
             return Some("it is protected, and drive.open of the base's policy does not name it");
         }
