@@ -261,7 +261,7 @@ impl Taken<'_> {
             }
             if found.is_dir() {
                 let below = [path.as_slice(), b"/"].concat();
-                if self.before.find_prefix(&to_path(&below)).is_ok() || !self.is_ignored(&below)? {
+                if self.before.find_prefix(to_path(&below)).is_ok() || !self.is_ignored(&below)? {
                     self.walk(&full, &below, depth + 1)?;
                 }
                 continue;

@@ -65,11 +65,10 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
     let mut plain = PathBuf::new();
     for part in std::path::absolute(path)?.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
         }
     }
     // A link above `..` may have led elsewhere.
