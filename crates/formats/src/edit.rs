@@ -13,7 +13,7 @@ const MOST_LINES: usize = 12;
 /// Most characters of a line.
 const MOST_CHARACTERS: usize = 200;
 
-/// What an edit does, in words.
+/// Describes an edit in words.
 pub(crate) fn edit_title(finding: &Finding) -> Option<String> {
     let edit = finding.edit.as_ref()?;
     let advice = match edit.safety {

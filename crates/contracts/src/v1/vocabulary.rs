@@ -209,7 +209,7 @@ words! {
     }
     /// Need of a look at an edit before it is applied.
     EditSafety {
-        /// What the author asked for stays, and nothing in it is guessed.
+        /// The edit keeps the author's intent and guesses nothing.
         Safe = "safe",
         /// A person has to choose.
         Unsafe = "unsafe",

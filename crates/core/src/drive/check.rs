@@ -60,8 +60,11 @@ fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> 
     if !turn.changed.is_sorted_by(|one, next| one < next) {
         return Some("its changed paths are not in order");
     }
-    // No turn follows one that is not judged yet.
-    let Some(outcome) = turn.outcome else { return turn.digest.is_some().then_some("it has no outcome") };
+    // A turn without an outcome waits for the judgement of its commit, and no other turn follows it.
+    let Some(outcome) = turn.outcome else {
+        let waits = turn.digest.is_none() && turn.commit.is_some();
+        return (!waits).then_some("it has no outcome");
+    };
     let Some(bootstrap) = &before.bootstrap else { return Some("its head is not judged") };
     let mut expected: Vec<DriveRefusal> = referee::refuse_failed(turn.answer.outcome).into_iter().collect();
     expected.extend(referee::refuse_paths(rights, &turn.changed));

@@ -89,7 +89,7 @@ fn judged_session(goal: Option<&str>, blocking: &[u64]) -> DriveSession {
     DriveSession { bootstrap: Some(judged(blocking)), ..begin(start(goal)) }
 }
 
-/// What a turn of a test does.
+/// Actions of an agent in a turn of a test.
 struct Played<'a> {
     outcome: DispatchOutcome,
     output: &'a str,
@@ -393,7 +393,7 @@ fn a_session_that_was_edited_does_not_follow() {
     whole.end = Some(end);
     assert_eq!(difference(&whole), None);
     type Edit = fn(&mut DriveSession);
-    let edits: [(&str, Edit); 12] = [
+    let edits: [(&str, Edit); 13] = [
         ("its outcome is another", |session| session.turns[1].outcome = Some(DriveOutcome::Accepted)),
         ("refuses it for another reason", |session| session.turns[1].refusals.clear()),
         ("its digest is another", |session| session.turns[0].answer.summary = "I did it".to_owned()),
@@ -404,6 +404,10 @@ fn a_session_that_was_edited_does_not_follow() {
             session.turns.pop();
         }),
         ("refuses it for another reason", |session| session.turns[0].judgement = None),
+        ("it has no outcome", |session| {
+            let turn = &mut session.turns[1];
+            (turn.outcome, turn.digest, turn.commit) = (None, None, None);
+        }),
         ("to another envelope", |session| session.turns[0].answer.envelope_id = digest(9)),
         ("its answer says otherwise", |session| session.turns[0].exit.code = Some(1)),
         ("others than those of its runs", |session| session.turns[2].changed = vec![path("src/x.py")]),

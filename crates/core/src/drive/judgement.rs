@@ -1,4 +1,4 @@
-//! What a drive takes from a run: what blocks, and what its rules say about tests, checks and the policy.
+//! Reads a run for a drive: the blocking findings, and those about tests, checks and the policy.
 
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{

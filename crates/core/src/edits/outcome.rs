@@ -13,7 +13,7 @@ pub struct Judged<'a> {
     pub after: &'a [&'a Finding],
 }
 
-/// What two findings have in common that are the same fault at different lines.
+/// Properties that two findings share if they are the same fault at different lines.
 type Kind<'f> = (&'f str, &'f RepoPath, String);
 
 fn kind(finding: &Finding) -> Kind<'_> {
