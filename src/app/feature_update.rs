@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::exit::Failure;
-use super::verify::verify;
+use super::verify::{Source, verify};
 use crate::store::RunDirectory;
 use qa_contracts::artifact::Artifact;
 use qa_contracts::codes::Code;
@@ -53,7 +53,7 @@ pub(crate) fn accept_run(
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Option<Accepted>, Failure> {
-    let verified = verify(directory, None, cancellation, progress)?;
+    let verified = verify(directory, Source::Recording, cancellation, progress)?;
     if let Some(difference) = verified.difference {
         let text = visible(&difference.to_string());
         let message = format!("the run does not follow from its inputs: {text}");

@@ -45,8 +45,8 @@ pub(crate) struct Verified {
     /// True if the base has a policy file.
     pub(crate) has_policy_file: bool,
     pub(crate) difference: Option<Difference>,
-    /// True if texts were read from the repository and not from the recording.
-    pub(crate) from_repository: bool,
+    /// Repository that texts were read from; `None` if they are those of the recording.
+    pub(crate) repository: Option<OpenRepository>,
     /// Number of recorded texts with masked secrets, which only the repository can confirm.
     pub(crate) masked: usize,
 }
@@ -68,6 +68,16 @@ pub(crate) enum Source {
     Repository(OpenRepository),
 }
 
+impl Source {
+    /// Opens the repository at a path, if there is one.
+    pub(crate) fn at(repository: Option<&Path>) -> Result<Self, Failure> {
+        Ok(match repository {
+            None => Self::Recording,
+            Some(path) => Self::Repository(OpenRepository::discover(path)?),
+        })
+    }
+}
+
 /// Result of a replay.
 pub(crate) struct Replayed {
     pub(crate) difference: Option<Difference>,
@@ -79,23 +89,21 @@ pub(crate) struct Replayed {
     input: SkillInput,
     masked: usize,
     has_policy_file: bool,
+    /// The repository of the source.
+    repository: Option<OpenRepository>,
 }
 
 /// Verifies a run directory, offline or against a repository.
 pub(crate) fn verify(
     directory: &Path,
-    repository: Option<&Path>,
+    source: Source,
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Verified, Failure> {
     let run = RunDirectory::open(directory)?;
-    let source = match repository {
-        None => Source::Recording,
-        Some(path) => Source::Repository(OpenRepository::discover(path)?),
-    };
     let replayed = replay(&run, source, cancellation, progress)?;
     Ok(Verified {
-        from_repository: repository.is_some(),
+        repository: replayed.repository,
         masked: replayed.masked,
         input: replayed.input,
         conclusion: replayed.conclusion,
@@ -183,9 +191,12 @@ pub(crate) fn replay(
     let recording = RecordedRun::open(run)?;
     let masked = recording.texts.iter().filter(|text| !text.secrets.is_empty()).count();
     let replay = Replay { run, recording: &recording, cancellation, progress };
-    let Comparison { difference, facts } = match source {
-        Source::Recording => replay.replay_recording()?,
-        Source::Repository(repository) => replay.replay_repository(repository)?,
+    let (Comparison { difference, facts }, repository) = match source {
+        Source::Recording => (replay.replay_recording()?, None),
+        Source::Repository(repository) => {
+            let (comparison, repository) = replay.replay_repository(repository)?;
+            (comparison, Some(repository))
+        }
     };
     let Facts { key_preimage, config_preimage, conclusion, gaps, statement } = facts;
     let has_policy_file = recording.inputs.in_force.texts.base_policy.is_some();
@@ -200,6 +211,7 @@ pub(crate) fn replay(
         input,
         masked,
         has_policy_file,
+        repository,
     })
 }
 
@@ -268,7 +280,8 @@ impl Replay<'_> {
         self.compare(&outcome, derived, &self.run.recordings())
     }
 
-    fn replay_repository(&self, repository: OpenRepository) -> Result<Comparison, Failure> {
+    /// Derives the run from a repository, which is returned for the next one.
+    fn replay_repository(&self, repository: OpenRepository) -> Result<(Comparison, OpenRepository), Failure> {
         let recorded = &self.recording.inputs;
         let (base, head) = (&recorded.change_set.base_sha, &recorded.change_set.head_sha);
         let objects = GitObjects::new(&repository)?;
@@ -301,7 +314,7 @@ impl Replay<'_> {
             derived.entries.push(entry);
             Ok(())
         })?;
-        self.compare(&outcome, derived, &[])
+        Ok((self.compare(&outcome, derived, &[])?, opened.repository))
     }
 
     /// Compares derived files with the stored ones, and at last the statement, which follows from all of them.

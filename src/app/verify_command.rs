@@ -11,7 +11,7 @@ use super::drift_check::{Cause, Preimages, key_cause, other_engine, runs_below, 
 use super::exit::{Exit, Failure};
 use super::observe_command::check_last_turn;
 use super::progress::TerminalProgress;
-use super::verify::{self, Verified};
+use super::verify::{self, Source, Verified};
 use super::verify_drive::{self, conclusion, verify_drive};
 use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
@@ -117,7 +117,8 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     }
     check_is_run(&arguments.directory)?;
     let progress = TerminalProgress::new(false);
-    let verified = verify::verify(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
+    let source = Source::at(arguments.repo.as_deref())?;
+    let verified = verify::verify(&arguments.directory, source, cancellation, &progress);
     progress.clear();
     let verified = match verified {
         Ok(verified) => verified,
@@ -146,7 +147,8 @@ fn verify_session(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result
         let message = "a drive has no ledger, no attestation and no policy of its own";
         return Err(Failure::usage(message, "verify one of the runs below runs/ of its directory"));
     }
-    let verified = verify_drive(&arguments.directory, arguments.repo.as_deref(), cancellation)?;
+    let source = Source::at(arguments.repo.as_deref())?;
+    let verified = verify_drive(&arguments.directory, source, cancellation)?;
     let (session, actual) = (&verified.session, conclusion(&verified.session));
     let start = &session.start;
     if let Some(base) = arguments.expect_base.as_ref().filter(|base| **base != start.base_sha) {
@@ -233,7 +235,7 @@ fn overrides(verified: &Verified) -> Vec<String> {
 
 fn statement(verified: &Verified) -> String {
     let input = &verified.input;
-    let source = if verified.from_repository { "the repository" } else { "the recording" };
+    let source = if verified.repository.is_some() { "the repository" } else { "the recording" };
     let file = if verified.has_policy_file { POLICY_PATH } else { "no policy file, defaults" };
     let overrides = match overrides(verified) {
         overrides if overrides.is_empty() => "none".to_owned(),
@@ -260,10 +262,10 @@ fn statement(verified: &Verified) -> String {
         text.push_str(&format!("{name:<15}{value}\n"));
     }
     let mut notes = Vec::new();
-    if !verified.from_repository {
+    if verified.repository.is_none() {
         notes.push("the commits themselves are not checked; `verify --repo` reads them".to_owned());
     }
-    if !verified.from_repository && verified.masked > 0 {
+    if verified.repository.is_none() && verified.masked > 0 {
         notes.push(format!(
             "secrets in {} files are masked in the recording; `verify --repo` checks them",
             verified.masked

@@ -1,20 +1,23 @@
 //! Verifies a drive: derives each run of it again, and each decision from the runs.
+//!
+//! With a repository that has base and head, the commits of turns are taken from their bundles, and everything is read again.
 
 use std::path::Path;
 
 use super::exit::Failure;
 use super::progress::TerminalProgress;
 use super::skill_input::recorded_overrides;
-use super::verify::{self, Verified};
+use super::verify::{self, Source, Verified};
+use crate::git::OpenRepository;
 use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
-    AgentChange, ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession,
+    AgentChange, ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession, DriveTurn,
     RecordedInputs, SkillResult,
 };
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
-use qa_core::drive::{check, current_commit, session_id};
+use qa_core::drive::{check, commit_before, current_commit, session_id};
 use qa_core::masking::sanitize;
 use qa_formats::counted;
 use qa_run::inputs::PolicyInForce;
@@ -25,12 +28,14 @@ pub(super) struct VerifiedDrive {
     pub(super) session: DriveSession,
     /// Number of runs.
     pub(super) runs: usize,
+    /// The repository of the source, with the commits of the judged turns in its store.
+    pub(super) repository: Option<OpenRepository>,
 }
 
-/// Verifies the drive in a directory, against a repository if one is given.
+/// Verifies the drive in a directory, against a repository if the source is one.
 pub(super) fn verify_drive(
     directory: &Path,
-    repository: Option<&Path>,
+    source: Source,
     cancellation: &Cancellation,
 ) -> Result<VerifiedDrive, Failure> {
     let directory = DriveDirectory::open(directory);
@@ -38,7 +43,7 @@ pub(super) fn verify_drive(
         let shown = sanitize(&directory.path().display().to_string());
         Failure::with_code(Code::DriveNoSession, format!("there is no session in {shown}"))
     })?;
-    let checker = RunChecker { directory: &directory, repository, session: &session, cancellation };
+    let mut checker = RunChecker { directory: &directory, source, session: &session, cancellation };
     let mut runs = 0;
     if let Some(bootstrap) = &session.bootstrap {
         checker.check(bootstrap, &session.start.head_sha, "the head")?;
@@ -49,6 +54,9 @@ pub(super) fn verify_drive(
         else {
             continue;
         };
+        if let Source::Repository(repository) = &checker.source {
+            take_turn(repository, &directory, &session, turn)?;
+        }
         checker.check(judged, commit, &format!("turn {}", turn.number))?;
         checker.check_change(change, commit, &format!("the agent's change in turn {}", turn.number))?;
         runs += 2;
@@ -56,7 +64,33 @@ pub(super) fn verify_drive(
     if let Some(difference) = check::difference(&session) {
         return Err(drift(format!("the session does not follow from its runs: {}", sanitize(&difference))));
     }
-    Ok(VerifiedDrive { session, runs })
+    let repository = match checker.source {
+        Source::Recording => None,
+        Source::Repository(repository) => Some(repository),
+    };
+    Ok(VerifiedDrive { session, runs, repository })
+}
+
+/// Takes the commit of a turn from its bundle into the store of a repository. Fails unless the commit is one on top of the drive's
+/// head, with the changes that the session says.
+pub(super) fn take_turn(
+    repository: &OpenRepository,
+    directory: &DriveDirectory,
+    session: &DriveSession,
+    turn: &DriveTurn,
+) -> Result<(), Failure> {
+    let number = turn.number;
+    let (Some(bundle), Some(commit)) = (directory.bundle(number)?, &turn.commit) else {
+        let message = format!("the bundle of turn {number} is gone");
+        return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));
+    };
+    repository.take_bundle(&bundle, commit)?;
+    let is_as_recorded = repository.is_only_parent(&session.start.head_sha, commit)?
+        && repository.differing_paths(commit_before(session, number), commit)? == turn.changed;
+    if !is_as_recorded {
+        return Err(drift(format!("the bundle of turn {number} has another change than the session")));
+    }
+    Ok(())
 }
 
 fn drift(message: String) -> Failure {
@@ -66,14 +100,14 @@ fn drift(message: String) -> Failure {
 /// Derives the runs of a drive again.
 struct RunChecker<'a> {
     directory: &'a DriveDirectory,
-    repository: Option<&'a Path>,
+    source: Source,
     session: &'a DriveSession,
     cancellation: &'a Cancellation,
 }
 
 impl RunChecker<'_> {
     /// Fails unless a judgement is that of its run, by the base's policy alone.
-    fn check(&self, judged: &DriveJudgement, commit: &CommitId, place: &str) -> Result<(), Failure> {
+    fn check(&mut self, judged: &DriveJudgement, commit: &CommitId, place: &str) -> Result<(), Failure> {
         let run = self.verify(&judged.run, [&self.session.start.base_sha, commit], place)?;
         if recorded_overrides(&run.input).names().next().is_some() {
             return Err(drift(format!("the run of {place} was not judged by the policy alone")));
@@ -84,7 +118,7 @@ impl RunChecker<'_> {
     }
 
     /// Fails unless what a session says of an agent's change is what its run says, by the guards alone.
-    fn check_change(&self, change: &AgentChange, commit: &CommitId, place: &str) -> Result<(), Failure> {
+    fn check_change(&mut self, change: &AgentChange, commit: &CommitId, place: &str) -> Result<(), Failure> {
         let run = self.verify(&change.run, [&self.session.start.head_sha, commit], place)?;
         let overrides = recorded_overrides(&run.input);
         if !overrides.names().eq(["lenses"]) || overrides.lens_ids != Some(guard_ids()) {
@@ -96,16 +130,19 @@ impl RunChecker<'_> {
     }
 
     /// Derives a run again. Fails unless it is about two commits, under a policy that gives the agent the rights of the session.
-    fn verify(&self, name: &str, commits: [&CommitId; 2], place: &str) -> Result<Verified, Failure> {
+    fn verify(&mut self, name: &str, commits: [&CommitId; 2], place: &str) -> Result<Verified, Failure> {
         let progress = TerminalProgress::new(false);
         let path = self.directory.run(name);
-        let repository = self.repository.filter(|_| *commits[1] == self.session.start.head_sha);
-        let verified = verify::verify(&path, repository, self.cancellation, &progress);
+        let source = std::mem::replace(&mut self.source, Source::Recording);
+        let verified = verify::verify(&path, source, self.cancellation, &progress);
         progress.clear();
-        let verified = verified.map_err(|failure| {
+        let mut verified = verified.map_err(|failure| {
             let message = format!("the run of {place}: {}", failure.message);
             Failure { message, ..failure }
         })?;
+        if let Some(repository) = verified.repository.take() {
+            self.source = Source::Repository(repository);
+        }
         if let Some(difference) = &verified.difference {
             let difference = sanitize(&difference.to_string());
             return Err(drift(format!("the run of {place} does not follow from its inputs: {difference}")));
@@ -134,7 +171,7 @@ fn ensure(is_same: bool, place: &str) -> Result<(), Failure> {
 
 /// Describes a drive that was verified.
 pub(super) fn statement(verified: &VerifiedDrive) -> String {
-    let VerifiedDrive { session, runs } = verified;
+    let VerifiedDrive { session, runs, repository } = verified;
     let start = &session.start;
     let end = match &session.end {
         Some(end) => sanitize(&end.message),
@@ -154,10 +191,13 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
     for (name, value) in rows {
         text.push_str(&format!("{name:<15}{value}\n"));
     }
-    text.push_str(&format!(
-        "{:<15}{}\n",
-        "note", "what agents did is taken as recorded; the commits of turns are named and not read"
-    ));
+    let note = match repository {
+        Some(_) => {
+            "what agents did is taken as recorded; what they left was read from the bundles and the repository"
+        }
+        None => "what agents did is taken as recorded; the commits of turns are named and not read",
+    };
+    text.push_str(&format!("{:<15}{note}\n", "note"));
     text
 }
 

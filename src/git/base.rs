@@ -187,6 +187,11 @@ fn local_default_branch(repository: &OpenRepository) -> Result<Option<&'static s
     Ok(None)
 }
 
+/// Returns the id of a commit as libgit2 has it.
+pub(super) fn oid(commit: &CommitId) -> Result<Oid, GitError> {
+    Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
+}
+
 pub(super) fn commit_id(id: Oid) -> Result<CommitId, GitError> {
     CommitId::parse(&id.to_string()).map_err(|error| GitError::Other(error.to_string()))
 }

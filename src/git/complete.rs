@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use git2::{Indexer, Oid, Repository};
 
-use super::base::target_of_ref;
+use super::base::{oid, target_of_ref};
 use super::bounded;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
@@ -41,7 +41,9 @@ impl Remote<'_> {
     /// Returns the current commit of a ref, or `None` if there is no such ref.
     pub(crate) fn tip(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         let request = upload_pack(self, encode_tips(&[name]));
-        let (reply, body) = self.with_retries("ls-refs", || self.http.fetch(request.clone()))?;
+        let (reply, body) = self
+            .with_retries("ls-refs", || self.http.fetch(request.clone()))
+            .map_err(GitError::Unanswered)?;
         if !reply.is_success() {
             return Err(refused(&shown_url(&self.url), reply.status));
         }
@@ -56,11 +58,11 @@ impl Remote<'_> {
     }
 
     /// Sends a request until it is answered or no wait is left.
-    fn with_retries<T>(
+    pub(super) fn with_retries<T>(
         &self,
         operation: &str,
         attempt: impl Fn() -> Result<(HttpReply, T), HttpError>,
-    ) -> Result<(HttpReply, T), GitError> {
+    ) -> Result<(HttpReply, T), HttpError> {
         let policy = RetryPolicy::infrastructure(self.seed, operation).within(&self.wait_budget);
         retry::with_retries(self.http, &policy, || {
             let outcome = attempt();
@@ -75,12 +77,7 @@ impl Remote<'_> {
             };
             Attempted { result: outcome, transient }
         })
-        .map_err(unanswered)
     }
-}
-
-fn unanswered(error: HttpError) -> GitError {
-    GitError::Unanswered(error)
 }
 
 impl OpenRepository {
@@ -238,10 +235,6 @@ fn parents_in(repository: &Repository, id: Oid) -> Result<Option<Vec<CommitId>>,
     Ok(parents.map(|id| CommitId::parse(std::str::from_utf8(id).ok()?).ok()).collect())
 }
 
-fn oid(commit: &CommitId) -> Result<Oid, GitError> {
-    Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
-}
-
 /// A session with the remote's upload-pack service.
 struct Session<'a> {
     remote: &'a Remote<'a>,
@@ -254,7 +247,9 @@ impl<'a> Session<'a> {
         let host =
             qa_core::masking::sanitize_cut(remote.url.split(['?', '#', '@']).next().unwrap_or(""), 100);
         let request = with_protocol(remote, Method::Get, "/info/refs?service=git-upload-pack");
-        let (reply, body) = remote.with_retries("info/refs", || remote.http.fetch(request.clone()))?;
+        let (reply, body) = remote
+            .with_retries("info/refs", || remote.http.fetch(request.clone()))
+            .map_err(GitError::Unanswered)?;
         if !reply.is_success() {
             return Err(refused(&host, reply.status));
         }
@@ -276,13 +271,14 @@ impl<'a> Session<'a> {
     /// Fetches into the store. Returns the commits whose parents were not sent.
     fn fetch(&self, request: &FetchRequest<'_>, store: &Store) -> Result<Vec<String>, GitError> {
         let message = pack_request(self.remote, request);
-        let (reply, mut answer) = self.remote.with_retries("fetch", || {
+        let sent = self.remote.with_retries("fetch", || {
             let indexer = Indexer::new(None, &store.packs(), 0, false)
                 .map_err(|error| HttpError::Sink { host: self.host.clone(), reason: reason(&error) })?;
             let mut answer = FetchAnswer::new(indexer);
             let reply = self.remote.http.send(message.clone(), &mut answer)?;
             Ok((reply, answer))
-        })?;
+        });
+        let (reply, mut answer) = sent.map_err(GitError::Unanswered)?;
         if !reply.is_success() {
             return Err(refused(&self.host, reply.status));
         }
@@ -330,13 +326,16 @@ fn upload_pack(remote: &Remote<'_>, body: Vec<u8>) -> HttpRequest {
 }
 
 fn with_protocol(remote: &Remote<'_>, method: Method, path: &str) -> HttpRequest {
-    let authorization = remote.token.as_ref().and_then(|token| {
+    let request = HttpRequest::new(method, format!("{}{path}", remote.url.trim_end_matches('/')));
+    authorized(remote, request.header("git-protocol", "version=2"))
+}
+
+/// Adds the remote's token to a request, as git sends it.
+pub(super) fn authorized(remote: &Remote<'_>, request: HttpRequest) -> HttpRequest {
+    request.authorization(remote.token.as_ref().and_then(|token| {
         let pair = format!("x-access-token:{}", token.expose());
         Secret::new(&format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
-    });
-    HttpRequest::new(method, format!("{}{path}", remote.url.trim_end_matches('/')))
-        .header("git-protocol", "version=2")
-        .authorization(authorization)
+    }))
 }
 
 fn refused(host: &str, status: u16) -> GitError {

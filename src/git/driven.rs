@@ -1,25 +1,26 @@
-//! Commits of what an agent left in a directory, and the bundles that carry them: the checkout's refs and objects stay as they
-//! are.
+//! Commits of what an agent left in a directory. The checkout's refs and objects stay as they are.
 //!
 //! The directory was written from a commit's blobs as they are, so its files are taken as they are: no filter, no attribute and no
 //! configuration has a part in it. Nobody but the agent, which is gone, wrote there, and what it wrote may be hostile.
 
 use std::fs::{self, Metadata};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use git2::{Index, Oid, Repository, Signature};
 
+use super::base::oid;
 use super::bounded::{self, MAX_BLOB_BYTES};
+use super::bundle::AUTHOR;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::store::Store;
 use super::uncommitted::{entry, shown, to_path, unwritten};
 use super::walk::check_depth;
 use super::worktree::{OmittedPath, TreeLimits};
-use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::ids::CommitId;
 
 /// Size of the largest file with rules that is read, in bytes.
 const MAX_RULES_BYTES: u64 = 1 << 20;
@@ -27,10 +28,6 @@ const MAX_RULES_BYTES: u64 = 1 << 20;
 const MOST_STARS: usize = 4;
 /// Maximum size of all files with ignore rules that an agent writes, in bytes.
 const MOST_NEW_RULES_BYTES: usize = 16 << 10;
-/// First line of a bundle.
-const SIGNATURE: &str = "# v2 git bundle\n";
-/// Name of the commit in a bundle.
-const REF: &str = "refs/heads/qa-skill-drive";
 /// Hint of a tree that cannot be taken.
 const HINT: &str = "see what the agent leaves in its directory";
 
@@ -85,96 +82,12 @@ impl OpenRepository {
         let handle = self.objects();
         let parent = bounded::find_commit(handle, oid(parent)?)?;
         let time = git2::Time::new(parent.committer().when().seconds(), 0);
-        let written = Signature::new("qa-skill", "qa-skill", &time).and_then(|nobody| {
+        let written = Signature::new(AUTHOR, AUTHOR, &time).and_then(|nobody| {
             let tree = handle.find_tree(tree)?;
             handle.commit(None, &nobody, &nobody, "Changes of a drive", &tree, &[&parent])
         });
         super::base::commit_id(written.map_err(|error| unwritten(&error))?)
     }
-
-    /// Returns whether a commit has one parent, and which.
-    pub(crate) fn is_only_parent(&self, parent: &CommitId, commit: &CommitId) -> Result<bool, GitError> {
-        let parents = bounded::find_commit(self.objects(), oid(commit)?)?;
-        let mut parents = parents.parent_ids();
-        Ok(parents.next() == Some(oid(parent)?) && parents.next().is_none())
-    }
-
-    /// Returns the paths in which the trees of two commits differ, sorted.
-    pub(crate) fn differing_paths(&self, old: &CommitId, new: &CommitId) -> Result<Vec<RepoPath>, GitError> {
-        let handle = self.objects();
-        let [old, new] = [oid(old)?, oid(new)?]
-            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
-        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), None);
-        let diff = diff.map_err(|error| GitError::Other(reason(&error)))?;
-        let mut paths = Vec::new();
-        for delta in diff.deltas() {
-            for path in [delta.old_file().path_bytes(), delta.new_file().path_bytes()].into_iter().flatten() {
-                paths.push(
-                    RepoPath::from_bytes(path).map_err(|error| GitError::PathRefused(error.to_string()))?,
-                );
-            }
-        }
-        paths.sort();
-        paths.dedup();
-        Ok(paths)
-    }
-
-    /// Returns the difference of two commits as a patch that `git apply` takes.
-    pub(crate) fn patch(&self, old: &CommitId, new: &CommitId) -> Result<Vec<u8>, GitError> {
-        let handle = self.objects();
-        let [old, new] = [oid(old)?, oid(new)?]
-            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
-        let mut options = git2::DiffOptions::new();
-        options.show_binary(true).id_abbrev(40);
-        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), Some(&mut options));
-        let mut text = Vec::new();
-        let printed = diff.and_then(|diff| {
-            diff.print(git2::DiffFormat::Patch, |_, _, line| {
-                if matches!(line.origin(), '+' | '-' | ' ') {
-                    text.push(line.origin() as u8);
-                }
-                text.extend_from_slice(line.content());
-                true
-            })
-        });
-        printed.map_err(|error| GitError::Other(reason(&error)))?;
-        Ok(text)
-    }
-
-    /// Returns a bundle with a commit whose parent the receiver has: `git fetch FILE` takes it.
-    pub(crate) fn bundle(&self, commit: &CommitId, parent: &CommitId) -> Result<Vec<u8>, GitError> {
-        let handle = self.objects();
-        let mut pack = git2::Buf::new();
-        let packed = handle.revwalk().and_then(|mut walk| {
-            walk.push(Oid::from_str(commit.as_str())?)?;
-            walk.hide(Oid::from_str(parent.as_str())?)?;
-            let mut builder = handle.packbuilder()?;
-            builder.insert_walk(&mut walk)?;
-            builder.write_buf(&mut pack)
-        });
-        packed.map_err(|error| unwritten(&error))?;
-        let mut bundle = format!("{SIGNATURE}-{parent} \n{commit} {REF}\n\n").into_bytes();
-        bundle.extend_from_slice(&pack);
-        Ok(bundle)
-    }
-
-    /// Takes the commit of a bundle into the store. Fails unless it is the expected one.
-    pub(crate) fn take_bundle(&self, bundle: &[u8], expected: &CommitId) -> Result<(), GitError> {
-        let end = bundle.windows(2).position(|two| two == b"\n\n").map(|end| end + 2);
-        let pack = end.filter(|_| bundle.starts_with(SIGNATURE.as_bytes())).map(|end| &bundle[end..]);
-        let pack = pack.ok_or_else(|| GitError::Other("the bundle has no header".to_owned()))?;
-        let odb = self.objects().odb().map_err(|error| unwritten(&error))?;
-        let written = odb.packwriter().and_then(|mut writer| {
-            writer.write_all(pack).map_err(|error| git2::Error::from_str(&error.to_string()))?;
-            writer.commit()
-        });
-        written.map_err(|error| unwritten(&error))?;
-        bounded::find_commit(self.objects(), oid(expected)?).map(drop)
-    }
-}
-
-fn oid(commit: &CommitId) -> Result<Oid, GitError> {
-    Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))
 }
 
 fn refused(path: &[u8], reason: &str) -> GitError {

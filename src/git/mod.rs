@@ -4,6 +4,7 @@
 mod account_configuration;
 mod base;
 mod bounded;
+mod bundle;
 mod complete;
 #[cfg(target_os = "linux")]
 mod driven;

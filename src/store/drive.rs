@@ -82,6 +82,16 @@ impl DriveDirectory {
         write_beside(&self.path, session).map(drop)
     }
 
+    /// Writes the bundle with the commit of a turn.
+    pub(crate) fn write_bundle(&self, turn: u64, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+        self.write(&bundle_name(turn), bytes)
+    }
+
+    /// Reads the bundle with the commit of a turn; `None` if there is none.
+    pub(crate) fn bundle(&self, turn: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(&bundle_name(turn))
+    }
+
     /// Writes a file, whole or not at all.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         write_bytes(&self.path, name, bytes)
@@ -101,4 +111,8 @@ impl DriveDirectory {
         }
         fs::read(&path).map(Some).map_err(|error| StoreError::not_read(&path, error))
     }
+}
+
+fn bundle_name(turn: u64) -> String {
+    format!("turn-{turn:03}.bundle")
 }

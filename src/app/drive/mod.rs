@@ -20,7 +20,8 @@ use super::finished::Finished;
 use super::inputs::{Opened, Request, artifact_root, open_in, open_run, read_policy};
 use super::prepare::repo_id;
 use super::progress::TerminalProgress;
-use super::verify_drive::verify_drive;
+use super::verify::Source;
+use super::verify_drive::{conclusion, take_turn, verify_drive};
 use crate::git::OpenRepository;
 use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
@@ -124,12 +125,24 @@ pub(super) fn drive(arguments: &DriveArgs, cancellation: &Arc<Cancellation>) -> 
     let registry = qa_lenses::registry();
     let policy =
         read_policy(&opened.objects, opened.resolved.sides(), &Overrides::default(), &registry)?.policy;
-    let root = artifact_root(&request, &opened.repository.root);
     if arguments.status {
+        let root = artifact_root(&request, &opened.repository.root);
         return show_status(arguments, &opened, &policy, &root);
     }
-    let (directory, session) = take_session(arguments, &opened, &policy, &root)?;
-    let agent = Agent::new(&session.start, &arguments.readable, &policy, cancellation)?;
+    carry_out(arguments, request, opened, &policy, cancellation)?.finish()
+}
+
+/// Drives an agent to the end of the session.
+fn carry_out<'a>(
+    arguments: &DriveArgs,
+    request: Request,
+    opened: Opened,
+    policy: &Policy,
+    cancellation: &'a Arc<Cancellation>,
+) -> Result<Driven<'a>, Failure> {
+    let root = artifact_root(&request, &opened.repository.root);
+    let (directory, session) = take_session(arguments, &opened, policy, &root)?;
+    let agent = Agent::new(&session.start, &arguments.readable, policy, cancellation)?;
     let mut driven = Driven {
         request: Request {
             base: Some(session.start.base_sha.to_string()),
@@ -143,7 +156,7 @@ pub(super) fn drive(arguments: &DriveArgs, cancellation: &Arc<Cancellation>) -> 
     };
     driven.take_bundles(&opened.repository)?;
     driven.carry_on(opened.repository, arguments.minutes)?;
-    driven.finish()
+    Ok(driven)
 }
 
 /// Returns the sessions of a drive by attempt, up to the first that has not ended.
@@ -226,19 +239,8 @@ impl Driven<'_> {
     fn take_bundles(&self, repository: &OpenRepository) -> Result<(), Failure> {
         for turn in &self.session.turns {
             let is_needed = !matches!(turn.outcome, Some(DriveOutcome::Refused | DriveOutcome::Unchanged));
-            let (true, Some(commit)) = (is_needed, &turn.commit) else { continue };
-            let bundle = self.directory.read(&bundle_name(turn.number))?.ok_or_else(|| {
-                let message = format!("the bundle of turn {} is gone", turn.number);
-                Failure::with_code(Code::ArtifactSchemaInvalid, message)
-            })?;
-            repository.take_bundle(&bundle, commit)?;
-            let before = drive::commit_before(&self.session, turn.number);
-            let is_as_recorded = repository.is_only_parent(&self.session.start.head_sha, commit)?
-                && repository.differing_paths(before, commit)? == turn.changed;
-            if !is_as_recorded {
-                let message =
-                    format!("the bundle of turn {} has another change than the session", turn.number);
-                return Err(Failure::with_code(Code::DeterminismDriftDetected, message));
+            if is_needed && turn.commit.is_some() {
+                take_turn(repository, &self.directory, &self.session, turn)?;
             }
         }
         Ok(())
@@ -343,7 +345,7 @@ impl Driven<'_> {
     fn write_result(&self, repository: &OpenRepository, end: &DriveEnd) -> Result<(), Failure> {
         if end.reason == DriveEndReason::Passed {
             // The session may be one that was interrupted, and others may write to its directory.
-            verify_drive(self.directory.path(), None, self.cancellation)?;
+            verify_drive(self.directory.path(), Source::Recording, self.cancellation)?;
         }
         let (head, result) = (&self.session.start.head_sha, current_commit(&self.session));
         if result != head {
@@ -355,16 +357,10 @@ impl Driven<'_> {
 
     /// Says how the drive ended.
     fn finish(&self) -> Result<Exit, Failure> {
-        let Some(end) = &self.session.end else { return Ok(Exit::CouldNotComplete) };
-        console::write_stdout(report::end(&self.session, end, self.directory.path()).as_bytes())?;
-        Ok(match end.reason {
-            DriveEndReason::Passed => Exit::Pass,
-            DriveEndReason::Turns
-            | DriveEndReason::Time
-            | DriveEndReason::NoProgress
-            | DriveEndReason::Stuck => Exit::Fail,
-            DriveEndReason::Ask | DriveEndReason::Incomplete => Exit::CouldNotComplete,
-        })
+        if let Some(end) = &self.session.end {
+            console::write_stdout(report::end(&self.session, end, self.directory.path()).as_bytes())?;
+        }
+        Ok(conclusion(&self.session).into())
     }
 
     fn say(&self, text: &str) {
@@ -375,8 +371,4 @@ impl Driven<'_> {
 /// Returns the name of a run's directory.
 fn run_name(finished: &Finished) -> String {
     finished.proof().path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn bundle_name(turn: u64) -> String {
-    format!("turn-{turn:03}.bundle")
 }

@@ -1,7 +1,7 @@
 //! One turn: runs the agent and takes what it left, as far as the referee lets it.
 
 use super::agent::Ended;
-use super::{Driven, bundle_name, report};
+use super::{Driven, report};
 use crate::app::exit::Failure;
 use crate::git::{GitError, OpenRepository};
 use qa_contracts::ids::{CommitId, RepoPath};
@@ -53,7 +53,7 @@ impl Driven<'_> {
         let waits = refusals.is_empty() && !changed.is_empty();
         if let (true, Some(commit)) = (waits, &commit) {
             let bundle = repository.bundle(commit, &self.session.start.head_sha)?;
-            self.directory.write(&bundle_name(envelope.turn), &bundle)?;
+            self.directory.write_bundle(envelope.turn, &bundle)?;
         }
         self.session.turns.push(DriveTurn {
             number: envelope.turn,

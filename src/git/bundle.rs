@@ -1,0 +1,112 @@
+//! Bundles, which carry a commit on top of one that the receiver has, and what such a commit changes.
+
+use std::io::Write;
+
+use git2::Oid;
+
+use super::base::oid;
+use super::bounded;
+use super::error::{GitError, reason};
+use super::open::OpenRepository;
+use super::uncommitted::unwritten;
+use qa_contracts::ids::{CommitId, RepoPath};
+
+/// First line of a bundle.
+const SIGNATURE: &str = "# v2 git bundle\n";
+/// Name and address of the author of a drive's commits.
+pub(super) const AUTHOR: &str = "qa-skill";
+/// Name of the commit in a bundle.
+const REF: &str = "refs/heads/qa-skill-drive";
+
+impl OpenRepository {
+    /// Returns whether a commit has one parent, and which.
+    pub(crate) fn is_only_parent(&self, parent: &CommitId, commit: &CommitId) -> Result<bool, GitError> {
+        let parents = bounded::find_commit(self.objects(), oid(commit)?)?;
+        let mut parents = parents.parent_ids();
+        Ok(parents.next() == Some(oid(parent)?) && parents.next().is_none())
+    }
+
+    /// Returns whether a commit is one that a drive made.
+    pub(crate) fn is_of_drive(&self, commit: &CommitId) -> Result<bool, GitError> {
+        let commit = bounded::find_commit(self.objects(), oid(commit)?)?;
+        Ok(commit.committer().email_bytes() == AUTHOR.as_bytes())
+    }
+
+    /// Returns the paths in which the trees of two commits differ, sorted.
+    pub(crate) fn differing_paths(&self, old: &CommitId, new: &CommitId) -> Result<Vec<RepoPath>, GitError> {
+        let handle = self.objects();
+        let [old, new] = [oid(old)?, oid(new)?]
+            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
+        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), None);
+        let diff = diff.map_err(|error| GitError::Other(reason(&error)))?;
+        let mut paths = Vec::new();
+        for delta in diff.deltas() {
+            for path in [delta.old_file().path_bytes(), delta.new_file().path_bytes()].into_iter().flatten() {
+                paths.push(
+                    RepoPath::from_bytes(path).map_err(|error| GitError::PathRefused(error.to_string()))?,
+                );
+            }
+        }
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Returns the difference of two commits as a patch that `git apply` takes.
+    pub(crate) fn patch(&self, old: &CommitId, new: &CommitId) -> Result<Vec<u8>, GitError> {
+        let handle = self.objects();
+        let [old, new] = [oid(old)?, oid(new)?]
+            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
+        let mut options = git2::DiffOptions::new();
+        options.show_binary(true).id_abbrev(40);
+        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), Some(&mut options));
+        let mut text = Vec::new();
+        let printed = diff.and_then(|diff| {
+            diff.print(git2::DiffFormat::Patch, |_, _, line| {
+                if matches!(line.origin(), '+' | '-' | ' ') {
+                    text.push(line.origin() as u8);
+                }
+                text.extend_from_slice(line.content());
+                true
+            })
+        });
+        printed.map_err(|error| GitError::Other(reason(&error)))?;
+        Ok(text)
+    }
+
+    /// Returns a bundle with a commit whose parent the receiver has: `git fetch FILE` takes it.
+    pub(crate) fn bundle(&self, commit: &CommitId, parent: &CommitId) -> Result<Vec<u8>, GitError> {
+        let mut bundle = format!("{SIGNATURE}-{parent} \n{commit} {REF}\n\n").into_bytes();
+        bundle.extend_from_slice(&self.pack(commit, parent)?);
+        Ok(bundle)
+    }
+
+    /// Returns a pack with the objects of a commit that its parent's history does not have.
+    pub(crate) fn pack(&self, commit: &CommitId, parent: &CommitId) -> Result<Vec<u8>, GitError> {
+        let handle = self.objects();
+        let mut pack = git2::Buf::new();
+        let packed = handle.revwalk().and_then(|mut walk| {
+            walk.push(Oid::from_str(commit.as_str())?)?;
+            walk.hide(Oid::from_str(parent.as_str())?)?;
+            let mut builder = handle.packbuilder()?;
+            builder.insert_walk(&mut walk)?;
+            builder.write_buf(&mut pack)
+        });
+        packed.map_err(|error| unwritten(&error))?;
+        Ok(pack.to_vec())
+    }
+
+    /// Takes the commit of a bundle into the store. Fails unless it is the expected one.
+    pub(crate) fn take_bundle(&self, bundle: &[u8], expected: &CommitId) -> Result<(), GitError> {
+        let end = bundle.windows(2).position(|two| two == b"\n\n").map(|end| end + 2);
+        let pack = end.filter(|_| bundle.starts_with(SIGNATURE.as_bytes())).map(|end| &bundle[end..]);
+        let pack = pack.ok_or_else(|| GitError::Other("the bundle has no header".to_owned()))?;
+        let odb = self.objects().odb().map_err(|error| unwritten(&error))?;
+        let written = odb.packwriter().and_then(|mut writer| {
+            writer.write_all(pack).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+            writer.commit()
+        });
+        written.map_err(|error| unwritten(&error))?;
+        bounded::find_commit(self.objects(), oid(expected)?).map(drop)
+    }
+}
