@@ -1,7 +1,7 @@
 //! Exit codes, and the failures that end a command with them.
 
 use crate::config::SettingsError;
-use crate::git::GitError;
+use crate::git::{GitError, PushError};
 use crate::publish::PublishError;
 use crate::store::StoreError;
 use qa_contracts::codes::Code;
@@ -134,6 +134,12 @@ impl From<GitError> for Failure {
             hint: error.hint().into_owned(),
             ..Self::with_code(error.code(), format!("failed to {error}"))
         }
+    }
+}
+
+impl From<PushError> for Failure {
+    fn from(error: PushError) -> Self {
+        Self { hint: error.hint().to_owned(), ..Self::with_code(error.code(), format!("failed to {error}")) }
     }
 }
 

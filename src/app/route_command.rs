@@ -64,6 +64,8 @@ fn instead_of(action: &Action) -> &'static str {
         Action::Rerun | Action::Crosscheck => "`qa-skill run --refresh` judges the checked-out head again",
         Action::Resume | Action::Approve(_) => "`qa-skill run` continues with what is recorded",
         Action::Stop => "Ctrl-C stops a run",
+        Action::Drive(None) => "`qa-skill drive --fix --agent COMMAND` drives an agent",
+        Action::Drive(Some(_)) => "`qa-skill drive --goal TEXT --agent COMMAND` drives an agent",
     }
 }
 

@@ -37,7 +37,7 @@ const fn input(name: &'static str, description: &'static str) -> Input {
 const INPUTS: &[Input] = &[
     input(
         "command",
-        "`check`, `drift-check`, `plan`, `aggregate`, `features` or `route`; empty: `drift-check` on `schedule`, else `check`",
+        "`check`, `drift-check`, `plan`, `aggregate`, `features`, `route`, `drive` or `propose`; empty: `drift-check` on `schedule`, else `check`",
     ),
     input("mode", "`strict` or `best_effort`; empty: as in the policy"),
     input("preset", "`default`, `guarded` or `advisory`; empty: as in the policy"),
@@ -71,7 +71,7 @@ const INPUTS: &[Input] = &[
     input("upload-artifact", "`false`: do not upload the run; empty: upload it"),
     input(
         "artifact-name",
-        "Name of the run artifact, the same in every run; further jobs of a workflow run append `-2`, `-3` and so on. Empty: `qa-skill-run`",
+        "Name of the run artifact, the same in every run; further jobs of a workflow run append `-2`, `-3` and so on. Empty: `qa-skill-run`, for `drive` and `propose` `qa-skill-drive`",
     ),
     input(
         "require-artifact",
@@ -104,6 +104,16 @@ const INPUTS: &[Input] = &[
     input(
         "workflow",
         "route: file name of the workflow that judges pull requests, such as `qa.yml`; its runs are answered from, run again and stopped",
+    ),
+    input(
+        "drive-workflow",
+        "route: file name of the workflow that drives, such as `drive.yml`; empty: `/qa fix` and `/qa drive` start nothing",
+    ),
+    input("pull-request", "drive, propose: number of the pull request that is driven"),
+    input("goal", "drive: the goal; empty: the pull request passes"),
+    input(
+        "agent",
+        "drive: program of the agent with arguments, a path in the workspace such as `./agent.sh`, or `builtin:fix`",
     ),
     input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];
@@ -146,6 +156,10 @@ pub(crate) enum ActionCommand {
     Features,
     /// Answer a command in a comment.
     Route,
+    /// Give an agent turns until a pull request passes.
+    Drive,
+    /// Push the result of a drive, after it was verified.
+    Propose,
 }
 
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
@@ -179,6 +193,10 @@ pub(crate) struct Inputs {
     pub(crate) shards: Option<u64>,
     pub(crate) parts: Option<PathBuf>,
     pub(crate) workflow: Option<String>,
+    pub(crate) drive_workflow: Option<String>,
+    pub(crate) pull_request: Option<u64>,
+    pub(crate) goal: Option<String>,
+    pub(crate) agent: Option<String>,
     pub(crate) publish_timeout: u64,
     pub(crate) replies: RepliesMode,
     pub(crate) no_model: bool,
@@ -211,6 +229,8 @@ impl Inputs {
             ("aggregate", ActionCommand::Aggregate),
             ("features", ActionCommand::Features),
             ("route", ActionCommand::Route),
+            ("drive", ActionCommand::Drive),
+            ("propose", ActionCommand::Propose),
         ];
         let objects = [("checkout", ObjectSource::Checkout), ("server", ObjectSource::Server)];
         let surfaces =
@@ -245,6 +265,10 @@ impl Inputs {
             shards: parser.number("shards", 1, MAX_SHARDS)?,
             parts: parser.text("parts").map(PathBuf::from),
             workflow: parser.text("workflow"),
+            drive_workflow: parser.text("drive-workflow"),
+            pull_request: parser.number("pull-request", 1, u64::from(u32::MAX))?,
+            goal: parser.text("goal"),
+            agent: parser.text("agent"),
             publish_timeout: parser.number("publish-timeout", 5, 3600)?.unwrap_or(PUBLISH_TIMEOUT_SECONDS),
             replies: parser
                 .word("replies", &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?

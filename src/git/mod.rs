@@ -23,6 +23,7 @@ mod objects;
 mod open;
 mod pack_protocol;
 mod provenance;
+mod push;
 mod refs;
 mod store;
 mod tree;
@@ -38,6 +39,7 @@ pub(crate) use error::GitError;
 pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;
 pub(crate) use open::{OpenRepository, isolate};
+pub(crate) use push::{Push, PushError};
 pub(crate) use uncommitted::{Surroundings, Uncommitted, to_path};
 #[cfg(unix)]
 pub(crate) use worktree::{OmittedPath, TreeLimits};

@@ -1,4 +1,4 @@
-//! git's wire protocol, version 2: encodes the request of a fetch and parses its response.
+//! git's wire protocol: encodes requests and parses responses, those of fetches by version 2, and those of pushes.
 //!
 //! Source: git's `gitprotocol-v2` and `gitprotocol-pack` pages.
 
@@ -105,6 +105,59 @@ pub(super) fn serves_filters(advertisement: &[u8]) -> Option<bool> {
         filters |= features.split(' ').any(|feature| feature == "filter");
     }
     version.then_some(filters)
+}
+
+/// Returns the body of an update of a ref, which the pack follows. An id of zeros stands for no commit.
+pub(super) fn encode_update(name: &str, old: &str, new: &str) -> Vec<u8> {
+    let agent = concat!("agent=qa-skill/", env!("CARGO_PKG_VERSION"));
+    let line = format!("{old} {new} {name}\0 report-status {agent}");
+    let mut body = format!("{:04x}{line}", line.len() + 4).into_bytes();
+    body.extend_from_slice(b"0000");
+    body
+}
+
+/// Returns the commit of a ref among those that a server advertises for a push; `None` if it has no such ref. A list that is not
+/// whole is an error, since a ref may be missing from it.
+pub(super) fn read_advertised(answer: &[u8], name: &str) -> Result<Option<String>, &'static str> {
+    const NOT_WHOLE: &str = "the answer is not a whole list of refs";
+    const FLUSH: &[u8] = b"0000";
+    let service = next_packet(answer).filter(|packet| packet.data.starts_with(b"# service=git-receive-pack"));
+    let mut rest = service.and_then(|packet| packet.rest.strip_prefix(FLUSH)).ok_or(NOT_WHOLE)?;
+    let mut commit = None;
+    let mut reports = false;
+    while rest != FLUSH {
+        let packet = next_packet(rest).ok_or(NOT_WHOLE)?;
+        rest = packet.rest;
+        let text = String::from_utf8_lossy(packet.data);
+        let (listed, capabilities) = text.trim_end().split_once('\0').unwrap_or((text.trim_end(), ""));
+        reports |= capabilities.split(' ').any(|capability| capability == "report-status");
+        if let Some((id, listed)) = listed.split_once(' ')
+            && listed == name
+        {
+            commit = Some(id.to_owned());
+        }
+    }
+    if reports { Ok(commit) } else { Err("the server does not report what became of a push") }
+}
+
+/// Fails with the server's reason unless a report says that a ref was updated.
+pub(super) fn read_report(answer: &[u8], name: &str) -> Result<(), String> {
+    let mut is_unpacked = false;
+    let mut rest = answer;
+    while let Some(packet) = next_packet(rest) {
+        rest = packet.rest;
+        let text = String::from_utf8_lossy(packet.data);
+        let text = text.trim_end();
+        match text.split_once(' ') {
+            Some(("unpack", "ok")) => is_unpacked = true,
+            Some(("ok", updated)) if updated == name && is_unpacked => return Ok(()),
+            Some(("ng" | "unpack" | "ERR", reason)) => {
+                return Err(qa_core::masking::sanitize_cut(reason, 200));
+            }
+            _ => {}
+        }
+    }
+    Err("the server does not say what became of it".to_owned())
 }
 
 /// A packet, and the bytes after it.
@@ -263,6 +316,37 @@ mod tests {
             }
         }
         bytes
+    }
+
+    #[test]
+    fn a_push_counts_only_where_the_server_says_so() {
+        let report = |items: &[&[u8]]| read_report(&packets(items), "refs/heads/a");
+        assert_eq!(report(&[b"unpack ok\n", b"ok refs/heads/a\n", b"."]), Ok(()));
+        let declined = "refs/heads/a protected branch hook declined";
+        let line = format!("ng {declined}\n");
+        assert_eq!(report(&[b"unpack ok\n", line.as_bytes(), b"."]), Err(declined.to_owned()));
+        assert_eq!(report(&[b"unpack index-pack failed\n", b"."]), Err("index-pack failed".to_owned()));
+        let unsaid = Err("the server does not say what became of it".to_owned());
+        assert_eq!(report(&[]), unsaid);
+        assert_eq!(report(&[b"unpack ok\n", b"ok refs/heads/b\n", b"."]), unsaid);
+        assert_eq!(report(&[b"ok refs/heads/a\n", b"."]), unsaid);
+    }
+
+    #[test]
+    fn a_ref_is_absent_only_in_a_whole_list() {
+        let service: &[u8] = b"# service=git-receive-pack\n";
+        let first: &[u8] = b"aaaa refs/heads/a\0report-status atomic\n";
+        let read = |items: &[&[u8]], name: &str| read_advertised(&packets(items), name);
+        let list: &[&[u8]] = &[service, b".", first, b"bbbb refs/heads/b\n", b"."];
+        assert_eq!(read(list, "refs/heads/a"), Ok(Some("aaaa".to_owned())));
+        assert_eq!(read(list, "refs/heads/b"), Ok(Some("bbbb".to_owned())));
+        assert_eq!(read(list, "refs/heads/c"), Ok(None));
+        let empty: &[u8] = b"0000 capabilities^{}\0report-status\n";
+        assert_eq!(read(&[service, b".", empty, b"."], "refs/heads/a"), Ok(None));
+        assert!(read(&list[..4], "refs/heads/c").is_err());
+        assert!(read(&list[2..], "refs/heads/a").is_err());
+        assert!(read(&[service, b".", b"aaaa refs/heads/a\0atomic\n", b"."], "refs/heads/a").is_err());
+        assert!(read(&[], "refs/heads/a").is_err());
     }
 
     #[test]

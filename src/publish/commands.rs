@@ -4,6 +4,7 @@
 //! response, also of an earlier process, does nothing twice. Times are GitHub's own.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::GitHub;
@@ -78,24 +79,61 @@ impl IssueComment {
 /// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct PullRequest {
+    number: u64,
     state: String,
     #[serde(default)]
     user: Option<Account>,
     head: Side,
+    base: Side,
 }
 
+/// Head or base of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 struct Side {
     sha: String,
+    #[serde(rename = "ref", default)]
+    branch: String,
+    /// `None` for a fork that was deleted.
+    #[serde(default)]
+    repo: Option<SideRepository>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct SideRepository {
+    id: u64,
+    #[serde(default)]
+    default_branch: String,
 }
 
 impl PullRequest {
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.state == "open"
     }
 
     pub(crate) fn head(&self) -> Option<CommitId> {
         CommitId::parse(&self.head.sha).ok()
+    }
+
+    /// Returns whether its head is a branch of another repository, or of one that was deleted.
+    pub(crate) fn is_from_fork(&self) -> bool {
+        match (&self.head.repo, &self.base.repo) {
+            (Some(head), Some(base)) => head.id != base.id,
+            _ => true,
+        }
+    }
+
+    /// Name of the branch that its head is the tip of.
+    pub(crate) fn branch(&self) -> &str {
+        &self.head.branch
+    }
+
+    /// Name of the default branch of the repository.
+    pub(crate) fn default_branch(&self) -> &str {
+        self.base.repo.as_ref().map_or("", |repository| &repository.default_branch)
     }
 }
 
@@ -136,6 +174,12 @@ pub(crate) struct WorkflowRun {
     pub(crate) head_branch: Option<String>,
     #[serde(default)]
     event: String,
+    /// Name that the workflow's `run-name` gives it.
+    #[serde(default)]
+    display_title: String,
+    /// Number of its attempts.
+    #[serde(default)]
+    run_attempt: u64,
     #[serde(default)]
     status: Option<String>,
     #[serde(default)]
@@ -154,11 +198,21 @@ struct Identity {
 }
 
 #[derive(Deserialize)]
-struct WorkflowRunPage {
-    workflow_runs: Vec<WorkflowRun>,
+pub(super) struct WorkflowRunPage {
+    pub(super) workflow_runs: Vec<WorkflowRun>,
 }
 
 impl WorkflowRun {
+    /// Name that the workflow's `run-name` gives it.
+    pub(crate) fn title(&self) -> &str {
+        &self.display_title
+    }
+
+    /// Number of its attempts, at least one.
+    pub(crate) fn attempts(&self) -> u64 {
+        self.run_attempt.max(1)
+    }
+
     pub(crate) fn is_completed(&self) -> bool {
         self.status.as_deref() == Some("completed")
     }
@@ -209,6 +263,11 @@ impl GitHub {
     }
 
     pub(crate) fn pull_request(&self, number: u64) -> Result<PullRequest, PublishError> {
+        self.pull_request_as(number)
+    }
+
+    /// Returns a pull request, as a type that the answer can be read into.
+    pub(crate) fn pull_request_as<T: DeserializeOwned>(&self, number: u64) -> Result<T, PublishError> {
         let route = format!("/pulls/{number}");
         self.client.with_retries(READ_PULL, || self.client.request_json(READ_PULL, Method::Get, &route, None))
     }
@@ -294,17 +353,36 @@ impl GitHub {
         until: &str,
     ) -> Result<usize, PublishError> {
         self.client.with_retries(CANCEL, || {
-            let mut runs = self.list_runs(CANCEL, workflow, head, Trigger::PullRequest)?;
-            runs.retain(|run| !run.is_completed() && run.began_until(until));
-            for run in &runs {
-                let route = format!("/actions/runs/{}/cancel", run.id);
-                match self.client.send(CANCEL, Method::Post, &route, None) {
-                    // The run ended meanwhile.
-                    Err(AttemptError::Final(PublishError::Refused { status: 409, .. })) => {}
-                    other => drop(other?),
-                }
-            }
-            Ok(runs.len())
+            let runs = self.list_runs(CANCEL, workflow, head, Trigger::PullRequest)?;
+            self.cancel_each(runs, until)
         })
+    }
+
+    /// Cancels the runs of a workflow that were started by hand until a time, are in progress, and that `is_meant` names. Returns
+    /// their number.
+    pub(crate) fn cancel_dispatched(
+        &self,
+        workflow: &str,
+        until: &str,
+        is_meant: impl Fn(&WorkflowRun) -> bool,
+    ) -> Result<usize, PublishError> {
+        self.client.with_retries(CANCEL, || {
+            let mut runs = self.list_dispatched(CANCEL, workflow)?;
+            runs.retain(&is_meant);
+            self.cancel_each(runs, until)
+        })
+    }
+
+    fn cancel_each(&self, mut runs: Vec<WorkflowRun>, until: &str) -> Result<usize, AttemptError> {
+        runs.retain(|run| !run.is_completed() && run.began_until(until));
+        for run in &runs {
+            let route = format!("/actions/runs/{}/cancel", run.id);
+            match self.client.send(CANCEL, Method::Post, &route, None) {
+                // The run ended meanwhile.
+                Err(AttemptError::Final(PublishError::Refused { status: 409, .. })) => {}
+                other => drop(other?),
+            }
+        }
+        Ok(runs.len())
     }
 }

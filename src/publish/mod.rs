@@ -11,6 +11,7 @@ mod client;
 mod code_scanning;
 mod commands;
 mod conversation;
+mod drives;
 mod error;
 mod finished_run;
 mod lease;
@@ -25,6 +26,7 @@ pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
 pub(crate) use commands::{IssueComment, PullRequest, Restarted, Trigger, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
+pub(crate) use drives::NewPull;
 pub(crate) use error::PublishError;
 pub(crate) use lease::{Claim, HeadChecks, Lease, WantedCheck};
 

@@ -37,6 +37,7 @@ mod doctor_repository;
 mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
+mod drives_on_github;
 mod fake_github;
 mod faults;
 mod features;

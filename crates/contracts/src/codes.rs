@@ -118,6 +118,8 @@ codes! {
         DriveChangeReverted = "DRIVE_CHANGE_REVERTED", Degradation, "the turn takes back a part of the change that no finding asks it to, so nothing of it was taken";
         DriveCheckWeakened = "DRIVE_CHECK_WEAKENED", Degradation, "the turn weakens a test, a check, a suppression or the policy, so nothing of it was taken";
         DriveNoSession = "DRIVE_NO_SESSION", UserRecoverable, "no drive is stored there; `qa-skill drive` prints the directory of its session";
+        DriveNotAllowed = "DRIVE_NOT_ALLOWED", UserRecoverable, "no drive begins here, for the reason that is named: an agent gets no turn on the code of strangers, on its own commits, or without end; mend the change by hand, or let `drive` of the base's policy allow more attempts";
+        DriveNotProposed = "DRIVE_NOT_PROPOSED", UserRecoverable, "the result of the drive was not pushed, for the reason that is named; drive the pull request as it is now";
         DrivePathRefused = "DRIVE_PATH_REFUSED", Degradation, "the turn changes a file that the agent may not change, so nothing of it was taken; drive.writable and drive.open on the base branch say which it may";
         DriveTreeRefused = "DRIVE_TREE_REFUSED", Degradation, "the agent left files that no commit can have, so nothing of the turn was taken";
         DriveTurnNotJudged = "DRIVE_TURN_NOT_JUDGED", Degradation, "the tree of the turn has no verdict, so nothing of it was taken; its run says why";

@@ -51,6 +51,8 @@ pub enum Action {
     Approve(String),
     /// Runs the failed jobs of a paused run again.
     Resume,
+    /// Starts a drive: towards a goal, or until the change passes.
+    Drive(Option<String>),
 }
 
 /// Right that a command takes.
@@ -183,6 +185,11 @@ fn parse_words(text: &str) -> Option<Command> {
             let reason: Vec<&str> = text.split_ascii_whitespace().skip(2).collect();
             Query::Waive { finding: (*finding).to_owned(), reason: reason.join(" ") }
         }
+        ["drive", _, ..] => {
+            // The goal keeps its case and its spaces.
+            let goal = text.trim_ascii_start().get("drive".len()..).unwrap_or_default().trim_ascii();
+            return Some(Command::Act(Action::Drive(Some(goal.to_owned()))));
+        }
         _ => return parse_action(&words).map(Command::Act),
     };
     Some(Command::Ask(query))
@@ -194,6 +201,7 @@ fn parse_action(words: &[&str]) -> Option<Action> {
         ["crosscheck"] => Some(Action::Crosscheck),
         ["stop" | "abort"] => Some(Action::Stop),
         ["resume"] => Some(Action::Resume),
+        ["fix"] => Some(Action::Drive(None)),
         ["approve", key] if is_hexadecimal(key, 8) => Some(Action::Approve((*key).to_owned())),
         _ => None,
     }

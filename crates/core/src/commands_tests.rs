@@ -31,6 +31,11 @@ fn a_command_is_the_whole_first_line() {
         ("/qa abort", Command::Act(Action::Stop)),
         (&format!("/qa approve {key}"), Command::Act(Action::Approve(key.clone()))),
         ("/qa resume", Command::Act(Action::Resume)),
+        ("/qa fix", Command::Act(Action::Drive(None))),
+        (
+            "/qa  DRIVE  Add a `--json`  Flag",
+            Command::Act(Action::Drive(Some("Add a `--json`  Flag".into()))),
+        ),
         ("/qa waive ABCDEF  It IS known", waive),
     ];
     for (text, expected) in cases {
@@ -46,6 +51,8 @@ fn text_that_is_no_command_gets_help() {
         "/qa ",
         "/qa please look at this",
         "/qa stop it",
+        "/qa fix it",
+        "/qa drive",
         "/qa status?",
         "/qa explain ../../etc",
         "/qa explain `id`",

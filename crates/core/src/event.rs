@@ -154,7 +154,7 @@ fn pull_request(runner: RunnerVariables<'_>, event: Payload<'_>, merged: bool) -
 
 /// Returns the change of an open pull request as the API has it, which is the member `pull_request` of a payload. It is
 /// judged beside secrets.
-pub(crate) fn change_of_pull(pull: &Value) -> Result<Change, EventError> {
+pub fn change_of_pull(pull: &Value) -> Result<Change, EventError> {
     let payload = json!({ "pull_request": pull });
     let event = Payload(&payload);
     let base_ref = event.string("/pull_request/base/ref").unwrap_or_default();

@@ -31,6 +31,8 @@ A command is the whole first line of a new comment on a pull request.
 | `/qa stop`, `/qa abort` | write | cancel the run of this head that is in progress |
 | `/qa resume` | write | continue a paused run: its failed jobs run again |
 | `/qa approve KEY` | write | the same, only if the run still has this execution key |
+| `/qa fix` | write | [drive](drive.md) an agent until this change passes |
+| `/qa drive GOAL` | write | drive it towards this goal |
 | `/qa waive ID REASON` | write | the waiver of a finding, to commit; nothing is written |
 ";
 

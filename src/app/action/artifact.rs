@@ -9,7 +9,7 @@ use crate::app::client::client;
 use crate::app::exit::Failure;
 use crate::app::upload::{StoredArtifact, Storing, store_directories};
 use crate::config::{ActionEnvironment, Inputs, now};
-use crate::publish::artifact::{ArtifactName, DEFAULT_NAME, MOST_NAMES, RunService};
+use crate::publish::artifact::{ArtifactName, MOST_NAMES, RunService};
 use qa_contracts::codes::Code;
 use qa_core::shard::Shard;
 use qa_run::ports::Cancellation;
@@ -33,6 +33,7 @@ pub(crate) fn upload_artifact(
     environment: &ActionEnvironment,
     directories: &[PathBuf],
     shard: Option<Shard>,
+    default_name: &str,
     cancellation: &Arc<Cancellation>,
 ) -> Result<Option<StoredArtifact>, Failure> {
     let (inputs, variables) = (&environment.inputs, &environment.artifacts);
@@ -54,7 +55,7 @@ pub(crate) fn upload_artifact(
         }
         Err(failure) => return Err(failure),
     };
-    let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(DEFAULT_NAME))?;
+    let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(default_name))?;
     let http = client(BUDGET, cancellation)?;
     let storing = Storing {
         directories,

@@ -4,12 +4,16 @@ mod artifact;
 mod baseline;
 mod commits;
 mod drift;
+#[cfg(target_os = "linux")]
+mod drive;
 mod features;
 mod fingerprints;
 mod last_line;
 mod live_status;
 mod next_agent;
+mod propose;
 mod publication;
+mod pull_to_drive;
 mod route;
 mod second_stage;
 mod stored_runs;
@@ -46,6 +50,7 @@ use super::watchdog::LONG_DEADLINE;
 use crate::app::client::client;
 use crate::config::{ActionCommand, ActionEnvironment, Context, Environment, Inputs, ObjectSource};
 use crate::git::{GitError, OpenRepository, Remote};
+use crate::publish::artifact::DEFAULT_NAME;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{Conclusion, ObserverMode, RunPhase};
@@ -131,6 +136,16 @@ fn perform(
     match environment.inputs.command {
         ActionCommand::Features => return features::features(environment, runner, cancellation),
         ActionCommand::Route => return route::route(environment, runner, cancellation),
+        #[cfg(target_os = "linux")]
+        ActionCommand::Drive => return drive::drive(environment, runner, cancellation),
+        #[cfg(not(target_os = "linux"))]
+        ActionCommand::Drive => {
+            return Err(Failure::usage(
+                "agents run in the sandbox, which Linux alone has",
+                "use a Linux runner",
+            ));
+        }
+        ActionCommand::Propose => return propose::propose(environment, runner, cancellation),
         ActionCommand::ByEvent
         | ActionCommand::Check
         | ActionCommand::DriftCheck
@@ -251,7 +266,7 @@ fn check_change(
     if let Some(shard) = inputs.shard {
         let part = run_shard(&request, &opened, shard, cancellation, &progress)?;
         let parent = part.path.parent().expect("a part is in the directory of its key").to_owned();
-        artifact::upload_artifact(environment, &[parent], Some(shard), cancellation)?;
+        artifact::upload_artifact(environment, &[parent], Some(shard), DEFAULT_NAME, cancellation)?;
         let path = part.path.display().to_string();
         runner.write_outputs(&Outputs::default().set("run-path", &path).set("verdict", "none"))?;
         annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
@@ -275,7 +290,9 @@ fn check_change(
             | ActionCommand::DriftCheck
             | ActionCommand::Plan
             | ActionCommand::Features
-            | ActionCommand::Route,
+            | ActionCommand::Route
+            | ActionCommand::Drive
+            | ActionCommand::Propose,
             _,
         ) => None,
     };
@@ -311,21 +328,25 @@ fn check_change(
     let mut directories = vec![finished.proof().path.clone()];
     let kept = ledger.as_ref().filter(|ledger| ledger.is_kept);
     directories.extend(kept.map(|ledger| ledger.directory.clone()));
-    let artifact = match artifact::upload_artifact(environment, &directories, None, cancellation) {
-        Ok(artifact) => artifact,
-        // The verdict is valid; its proof is in the workspace only.
-        Err(failure) if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) => {
-            let text = format!(
-                "the run directory was not uploaded, so this verdict cannot be replayed later: {}\n{}",
-                failure.message, failure.hint
-            );
-            annotate("warning", failure.title(), &text);
-            runner
-                .summary(format!("> [!WARNING]\n> {}\n\n", markdown(&text.replace('\n', " "))).as_bytes())?;
-            None
-        }
-        Err(failure) => return Err(failure),
-    };
+    let artifact =
+        match artifact::upload_artifact(environment, &directories, None, DEFAULT_NAME, cancellation) {
+            Ok(artifact) => artifact,
+            // The verdict is valid; its proof is in the workspace only.
+            Err(failure)
+                if stands_without_artifact(&failure, report.result.final_verdict.conclusion, inputs) =>
+            {
+                let text = format!(
+                    "the run directory was not uploaded, so this verdict cannot be replayed later: {}\n{}",
+                    failure.message, failure.hint
+                );
+                annotate("warning", failure.title(), &text);
+                runner.summary(
+                    format!("> [!WARNING]\n> {}\n\n", markdown(&text.replace('\n', " "))).as_bytes(),
+                )?;
+                None
+            }
+            Err(failure) => return Err(failure),
+        };
     let markdown = notes.as_ref().map(|notes| notes.markdown.as_str()).unwrap_or_default();
     let published = publication.publish(&report, markdown, &finished.opened.objects, runner)?;
     let outputs = outputs(&finished, &published, artifact.as_ref());

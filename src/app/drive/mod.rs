@@ -4,6 +4,7 @@
 //! and is judged in whole, as any head. Each step is stored before the next begins, so a drive that was killed goes on there.
 
 mod agent;
+mod change;
 mod report;
 mod turn;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use self::agent::Agent;
+pub(super) use self::change::{DrivenChange, Order, drive_change};
 use super::check::check_opened;
 use super::console;
 use super::exit::{Exit, Failure};

@@ -11,6 +11,8 @@ pub(crate) struct Run {
     pub(crate) head_sha: String,
     /// The event that started it; a pull request's without one.
     pub(crate) event: Option<&'static str>,
+    /// Its title, if the workflow has a `run-name`.
+    pub(crate) title: Option<String>,
     pub(crate) status: String,
     pub(crate) conclusion: Option<String>,
     /// Start of the last attempt.
@@ -26,6 +28,16 @@ pub(crate) struct Run {
     pub(crate) reruns: usize,
     pub(crate) reruns_of_failed: usize,
     pub(crate) cancels: usize,
+}
+
+/// A pull request that was opened by the API.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct OpenedPull {
+    pub(crate) number: u64,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) head: String,
+    pub(crate) base: String,
 }
 
 /// An open pull request in a list.
@@ -91,16 +103,74 @@ impl Call<'_> {
     }
 
     pub(super) fn list_pulls(&self) -> Response {
+        if let Some(head) = self.request.query("head") {
+            let (owner, branch) = head.split_once(':').unwrap();
+            assert!(self.names.repository.starts_with(&format!("{owner}/")), "{head}");
+            let base = self.request.query("base").unwrap();
+            let found = self.state.opened.iter().filter(|pull| pull.head == branch && pull.base == base);
+            let shown: Vec<_> = found.map(|pull| self.names.pull(pull.number, &"0".repeat(40))).collect();
+            return self.page(&shown, |page| json!(page));
+        }
         let shown: Vec<_> = self.state.open_pulls.iter().map(|pull| self.names.open_pull(pull)).collect();
         self.page(&shown, |page| json!(page))
     }
 
-    pub(super) fn list_runs(&self, workflow: &str) -> Response {
-        if workflow != "qa.yml" {
+    pub(super) fn open_pull(&mut self) -> Response {
+        let texts = ["title", "body", "head", "base"].map(|name| self.text(name).unwrap_or_default());
+        let [title, body, head, base] = texts;
+        if title.is_empty() || head.is_empty() || base.is_empty() || body.chars().count() > 65_536 {
+            return Self::invalid(&["title, head or base is missing".to_owned()]);
+        }
+        if self.state.opened.iter().any(|pull| pull.head == head && pull.base == base) {
+            return Self::invalid(&["A pull request already exists".to_owned()]);
+        }
+        let number = 100 + self.state.opened.len() as u64;
+        self.state.opened.push(OpenedPull { number, title, body, head, base });
+        Response::json(201, &self.names.pull(number, &"0".repeat(40)))
+    }
+
+    pub(super) fn get_branch(&self, name: &str) -> Response {
+        let shown = json!({ "name": name, "protected": self.state.protected.contains(name) });
+        Response::json(200, &shown)
+    }
+
+    /// Starts a run of `drive.yml`, whose `run-name` names the pull request and its head.
+    pub(super) fn dispatch(&mut self, workflow: &str) -> Response {
+        if workflow != "drive.yml" || self.text("ref").as_deref() != Some("main") {
             return problem(404, "Not Found", &[]);
         }
-        let head = self.request.query("head_sha").unwrap_or_default();
-        let mut found: Vec<&Run> = self.state.runs.iter().filter(|run| run.head_sha == head).collect();
+        let inputs = &self.body["inputs"];
+        let known = ["pull-request", "head", "goal"];
+        let is_known = |name: &String| known.contains(&name.as_str());
+        if !inputs.as_object().is_some_and(|inputs| inputs.keys().all(is_known)) {
+            return Self::invalid(&["Unexpected inputs provided".to_owned()]);
+        }
+        let [number, head] = ["pull-request", "head"].map(|name| inputs[name].as_str().unwrap_or_default());
+        let title = format!("drive #{number} at {head}");
+        self.state.goals.extend(inputs["goal"].as_str().map(str::to_owned));
+        let id = 60 + self.state.runs.len() as u64;
+        self.state.runs.push(Run {
+            id,
+            head_sha: "0".repeat(40),
+            event: Some("workflow_dispatch"),
+            title: Some(title.trim_end().to_owned()),
+            status: "queued".to_owned(),
+            started_at: AFTER_COMMENTS.to_owned(),
+            head_repository_id: 7,
+            branch: Some("main".to_owned()),
+            ..Run::default()
+        });
+        Response::new(204, "")
+    }
+
+    pub(super) fn list_runs(&self, workflow: &str) -> Response {
+        let event = self.request.query("event");
+        let head = self.request.query("head_sha");
+        let mut found: Vec<&Run> = match workflow {
+            "qa.yml" => self.state.runs.iter().filter(|run| head.as_ref() == Some(&run.head_sha)).collect(),
+            "drive.yml" => self.state.runs.iter().filter(|run| event.as_deref() == run.event).collect(),
+            _ => return problem(404, "Not Found", &[]),
+        };
         found.sort_by_key(|run| std::cmp::Reverse(run.id));
         let shown: Vec<_> = found.iter().map(|run| self.names.workflow_run(run)).collect();
         self.page(&shown, |page| json!({ "total_count": shown.len(), "workflow_runs": page }))

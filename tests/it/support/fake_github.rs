@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine;
 use serde_json::{Value, json};
 
-pub(crate) use self::commands::{Permission, Pull, Run};
+pub(crate) use self::commands::{OpenedPull, Permission, Pull, Run};
 use super::github_shapes::Names;
 use super::hold::Holder;
 use super::server::{Request, Response, Server, Spoilt};
@@ -43,6 +43,9 @@ pub(crate) enum Route {
     Rerun,
     RerunFailed,
     CancelRun,
+    Dispatch,
+    GetBranch,
+    OpenPull,
     ListComments,
     CreateComment,
     UpdateComment,
@@ -58,7 +61,9 @@ pub(crate) enum Route {
 }
 
 /// Routes that change state.
-const WRITES: [Route; 12] = [
+const WRITES: [Route; 14] = [
+    Route::Dispatch,
+    Route::OpenPull,
     Route::AddReaction,
     Route::Rerun,
     Route::RerunFailed,
@@ -178,6 +183,17 @@ pub(crate) struct State {
     pub(crate) sarifs: Vec<Sarif>,
     pub(crate) artifacts: Vec<Artifact>,
     pub(crate) runs: Vec<Run>,
+    /// Pull requests that were opened by the API.
+    pub(crate) opened: Vec<OpenedPull>,
+    /// Goals of drives that were started.
+    pub(crate) goals: Vec<String>,
+    /// Branches of pull requests that are not called `topic`.
+    pub(crate) branches: BTreeMap<u64, String>,
+    /// Pull requests from forks, and those that are closed.
+    pub(crate) forks: BTreeSet<u64>,
+    pub(crate) closed: BTreeSet<u64>,
+    /// Names of protected branches.
+    pub(crate) protected: BTreeSet<String>,
     /// Roles by login.
     pub(crate) roles: BTreeMap<String, Permission>,
     /// Reactions of the token's account by comment.
@@ -345,6 +361,9 @@ impl FakeGitHub {
             ("GET", ["commits", head, "check-runs"]) => (Route::ListChecks, &[head]),
             ("GET", ["pulls", number]) => (Route::GetPull, &[number]),
             ("GET", ["pulls"]) => (Route::ListPulls, &[]),
+            ("POST", ["pulls"]) => (Route::OpenPull, &[]),
+            ("GET", ["branches", name]) => (Route::GetBranch, &[name]),
+            ("POST", ["actions", "workflows", file, "dispatches"]) => (Route::Dispatch, &[file]),
             ("GET", ["actions", "runs", id]) => (Route::GetRun, &[id]),
             ("GET", ["issues", "comments", id]) => (Route::GetComment, &[id]),
             ("POST", ["issues", "comments", id, "reactions"]) => (Route::AddReaction, &[id]),
@@ -397,6 +416,9 @@ impl FakeGitHub {
             Route::ListAnnotations => call.list_annotations(number),
             Route::GetPull => call.get_pull(number),
             Route::ListPulls => call.list_pulls(),
+            Route::OpenPull => call.open_pull(),
+            Route::GetBranch => call.get_branch(&parts[0]),
+            Route::Dispatch => call.dispatch(&parts[0]),
             Route::GetRun => call.get_run(number),
             Route::GetComment => call.get_comment(number),
             Route::AddReaction => call.add_reaction(number),
@@ -545,7 +567,19 @@ impl Call<'_> {
     fn get_pull(&self, number: u64) -> Response {
         let head = self.state.pulls.get(&number);
         match head {
-            Some(head) => Response::json(200, &self.names.pull(number, head)),
+            Some(head) => {
+                let mut shown = self.names.pull(number, head);
+                if let Some(branch) = self.state.branches.get(&number) {
+                    shown["head"]["ref"] = branch.as_str().into();
+                }
+                if self.state.forks.contains(&number) {
+                    shown["head"]["repo"]["id"] = 8.into();
+                }
+                if self.state.closed.contains(&number) {
+                    shown["state"] = "closed".into();
+                }
+                Response::json(200, &shown)
+            }
             None => problem(404, "Not Found", &[]),
         }
     }

@@ -211,7 +211,7 @@ impl Names {
         let mut shown = json!({
             "id": run.id, "node_id": format!("WFR_{}", run.id), "name": "qa",
             "head_branch": run.branch.as_deref().unwrap_or("topic"),
-            "head_sha": run.head_sha, "path": ".github/workflows/qa.yml", "display_title": "A change",
+            "head_sha": run.head_sha, "path": ".github/workflows/qa.yml", "display_title": run.title.as_deref().unwrap_or("A change"),
             "run_number": 1, "run_attempt": run.earlier_attempts + 1, "event": run.event.unwrap_or("pull_request"), "status": run.status,
             "conclusion": run.conclusion, "workflow_id": 3, "url": url, "html_url": url, "pull_requests": [],
             "created_at": TIME, "updated_at": TIME, "run_started_at": run.started_at, "head_commit": null,

@@ -80,6 +80,14 @@ pub struct DriveLimits {
     /// Time limit of a turn's agent, in seconds.
     #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
     pub turn_seconds: u64,
+    /// Maximum number of drives of a pull request on GitHub.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_attempts: u64,
+    /// Maximum number of drives of one head of a pull request on GitHub.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_attempts_per_head: u64,
+    /// True if the result goes to the branch of the pull request.
+    pub push: bool,
 }
 
 /// A judged tree.
@@ -469,4 +477,13 @@ pub struct PolicyDrive {
     /// Time limit of a turn's agent, in seconds; 1800 when absent.
     #[cfg_attr(test, schemars(range(min = 1, max = 86400)))]
     pub turn_seconds: Option<u64>,
+    /// Maximum number of drives of a pull request on GitHub; 5 when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_attempts: Option<u64>,
+    /// Maximum number of drives of one head of a pull request on GitHub; 2 when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
+    pub max_attempts_per_head: Option<u64>,
+    /// True if the result of a drive goes to the branch of the pull request. Otherwise it is a pull request of its own.
+    #[serde(default)]
+    pub push: bool,
 }

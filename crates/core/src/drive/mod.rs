@@ -3,6 +3,7 @@
 //! All of them follow from the session alone, so that a drive which was killed goes on as if it had not been, and anyone can
 //! derive them again.
 
+pub mod attempts;
 pub mod check;
 mod envelope;
 mod history;

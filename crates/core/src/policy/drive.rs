@@ -51,6 +51,9 @@ pub(super) fn from_file(file: &PolicyFile) -> DriveLimits {
         environment: stated.environment,
         max_turns: settings::DRIVE_MAX_TURNS.value(file),
         turn_seconds: settings::DRIVE_TURN_SECONDS.value(file),
+        max_attempts: settings::DRIVE_MAX_ATTEMPTS.value(file),
+        max_attempts_per_head: settings::DRIVE_MAX_ATTEMPTS_PER_HEAD.value(file),
+        push: stated.push,
     }
 }
 

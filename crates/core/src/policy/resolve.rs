@@ -194,11 +194,14 @@ fn resolve_drive(file: &PolicyFile, origins: &mut Origins) -> Result<DriveLimits
     if let Some(stated) = &file.drive {
         origins.number(&settings::DRIVE_MAX_TURNS, file);
         origins.number(&settings::DRIVE_TURN_SECONDS, file);
+        origins.number(&settings::DRIVE_MAX_ATTEMPTS, file);
+        origins.number(&settings::DRIVE_MAX_ATTEMPTS_PER_HEAD, file);
         let lists = [
             ("drive.writable", stated.writable.is_some(), limits.writable.join(" ")),
             ("drive.open", !stated.open.is_empty(), limits.open.join(" ")),
             ("drive.network", stated.network, limits.network.to_string()),
             ("drive.environment", !stated.environment.is_empty(), limits.environment.join(" ")),
+            ("drive.push", stated.push, limits.push.to_string()),
         ];
         for (name, is_stated, value) in lists {
             let origin = if is_stated { "policy" } else { "default" };

@@ -142,6 +142,20 @@ pub(crate) static DRIVE_TURN_SECONDS: NumberSetting = number(
     86_400,
     Some(1800),
 );
+pub(crate) static DRIVE_MAX_ATTEMPTS: NumberSetting = number(
+    "drive.max-attempts",
+    |file| file.drive.as_ref().and_then(|drive| drive.max_attempts),
+    1,
+    1000,
+    Some(5),
+);
+pub(crate) static DRIVE_MAX_ATTEMPTS_PER_HEAD: NumberSetting = number(
+    "drive.max-attempts-per-head",
+    |file| file.drive.as_ref().and_then(|drive| drive.max_attempts_per_head),
+    1,
+    1000,
+    Some(2),
+);
 
 /// All of them.
 pub(super) static NUMBERS: &[&NumberSetting] = &[
@@ -173,6 +187,8 @@ pub(super) static NUMBERS: &[&NumberSetting] = &[
     &OBSERVER_COOLDOWN,
     &DRIVE_MAX_TURNS,
     &DRIVE_TURN_SECONDS,
+    &DRIVE_MAX_ATTEMPTS,
+    &DRIVE_MAX_ATTEMPTS_PER_HEAD,
 ];
 
 #[cfg(test)]

@@ -323,14 +323,16 @@ fn exemptions(policy: &Policy) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// Returns what an agent may change and use. The table `writable` names everything by itself.
-fn drive_lists(policy: &Policy) -> [(String, BTreeSet<String>); 4] {
+fn drive_lists(policy: &Policy) -> [(String, BTreeSet<String>); 5] {
     let drive = &policy.drive;
-    let network = if drive.network { vec!["true".to_owned()] } else { Vec::new() };
+    let [network, push] =
+        [drive.network, drive.push].map(|is_set| if is_set { vec!["true".to_owned()] } else { Vec::new() });
     let lists = [
         ("writable", &drive.writable),
         ("open", &drive.open),
         ("environment", &drive.environment),
         ("network", &network),
+        ("push", &push),
     ];
     lists.map(|(name, list)| (format!("drive.{name}"), list.iter().cloned().collect()))
 }

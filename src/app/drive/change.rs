@@ -1,0 +1,56 @@
+//! A drive of a pull request's head, in a step of GitHub Actions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{DriveArgs, carry_out};
+use crate::app::exit::{Exit, Failure};
+use crate::app::inputs::{Opened, Request};
+use qa_contracts::v1::DriveSession;
+use qa_core::policy::Policy;
+use qa_run::ports::Cancellation;
+
+/// Minutes in which turns may begin. A job ends after six hours by itself.
+const MINUTES: u64 = 120;
+
+/// Task of a drive.
+pub(in crate::app) struct Order<'a> {
+    /// Goal of a person; `None` where the goal is that the change passes.
+    pub(in crate::app) goal: Option<&'a str>,
+    /// Program and arguments of the agent.
+    pub(in crate::app) agent: &'a str,
+}
+
+/// A drive that ended.
+pub(in crate::app) struct DrivenChange {
+    pub(in crate::app) session: DriveSession,
+    /// Directory of the session.
+    pub(in crate::app) path: PathBuf,
+    pub(in crate::app) exit: Exit,
+}
+
+/// Drives an agent on an opened change, and prints how it ended.
+pub(in crate::app) fn drive_change(
+    request: Request,
+    opened: Opened,
+    policy: &Policy,
+    order: &Order<'_>,
+    cancellation: &Arc<Cancellation>,
+) -> Result<DrivenChange, Failure> {
+    let arguments = DriveArgs {
+        fix: order.goal.is_none(),
+        goal: order.goal.map(str::to_owned),
+        agent: order.agent.to_owned(),
+        readable: Vec::new(),
+        max_turns: None,
+        minutes: MINUTES,
+        repo: request.repository.clone(),
+        base: request.base.clone(),
+        head: request.head.clone(),
+        out: request.artifact_root.clone(),
+        status: false,
+    };
+    let driven = carry_out(&arguments, request, opened, policy, cancellation)?;
+    let exit = driven.finish()?;
+    Ok(DrivenChange { path: driven.directory.path().to_owned(), session: driven.session, exit })
+}
