@@ -97,7 +97,7 @@ impl Remote<'_> {
         let request = HttpRequest::new(Method::Get, format!("{url}/info/refs?service=git-receive-pack"));
         let (reply, body) = self.http.fetch(authorized(self, request))?;
         if !reply.is_success() {
-            return Ok((reply, Exchange::Present));
+            return Ok((reply, Exchange::NoRefs("the request failed")));
         }
         let now = match read_advertised(&body, push.name) {
             Ok(now) => now,

@@ -1,7 +1,7 @@
 //! The command `propose`: pushes the result of a drive, in a job that may write and has neither the agent nor its key.
 //!
-//! Nothing of the job before is believed. The session is derived again from the repository as the server has it, for the pull
-//! request as it is now, and what is pushed is the commit that was judged.
+//! The session is derived again from the repository as the server has it, for the pull request as it is now, and what is pushed is the
+//! commit that was judged. Answers of commands and of models are those that the job before recorded, as in every replay.
 
 use std::path::Path;
 use std::sync::Arc;
