@@ -16,8 +16,10 @@ use qa_contracts::v1::{
     AgentChange, ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession, DriveTurn,
     RecordedInputs, SkillResult,
 };
+use qa_core::drive::builtin::agent_name;
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
 use qa_core::drive::{check, commit_before, current_commit, session_id};
+use qa_core::escape::shell_word;
 use qa_core::masking::sanitize;
 use qa_formats::counted;
 use qa_run::inputs::PolicyInForce;
@@ -79,18 +81,25 @@ pub(super) fn take_turn(
     session: &DriveSession,
     turn: &DriveTurn,
 ) -> Result<(), Failure> {
-    let number = turn.number;
-    let (Some(bundle), Some(commit)) = (directory.bundle(number)?, &turn.commit) else {
-        let message = format!("the bundle of turn {number} is gone");
-        return Err(Failure::with_code(Code::ArtifactSchemaInvalid, message));
+    let bundle = directory.bundle(turn.number)?;
+    let (Some(bundle), Some(commit)) = (bundle, &turn.commit) else {
+        return Err(bundle_failure(directory, turn, "is gone"));
     };
-    repository.take_bundle(&bundle, commit)?;
-    let is_as_recorded = repository.is_only_parent(&session.start.head_sha, commit)?
-        && repository.differing_paths(commit_before(session, number), commit)? == turn.changed;
-    if !is_as_recorded {
-        return Err(drift(format!("the bundle of turn {number} has another change than the session")));
+    let is_as_recorded = repository.take_bundle(&bundle, commit).is_ok()
+        && repository.is_only_parent(&session.start.head_sha, commit)?
+        && repository.differing_paths(commit_before(session, turn.number), commit)? == turn.changed;
+    match is_as_recorded {
+        true => Ok(()),
+        false => Err(bundle_failure(directory, turn, "does not have the commit that the session names")),
     }
-    Ok(())
+}
+
+fn bundle_failure(directory: &DriveDirectory, turn: &DriveTurn, problem: &str) -> Failure {
+    let path = shell_word(&directory.path().display().to_string());
+    let name = DriveDirectory::bundle_name(turn.number);
+    let message = format!("failed to read the drive in {path}: {name} {problem}");
+    let hint = format!("restore the file, or remove {path} to begin this drive anew");
+    Failure { hint, ..Failure::with_code(Code::ArtifactSchemaInvalid, message) }
 }
 
 fn drift(message: String) -> Failure {
@@ -186,7 +195,7 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
         ("base", start.base_sha.to_string()),
         ("head", start.head_sha.to_string()),
         ("result", current_commit(session).to_string()),
-        ("agent", sanitize(&start.agent.join(" "))),
+        ("agent", sanitize(&agent_name(start))),
     ];
     for (name, value) in rows {
         text.push_str(&format!("{name:<15}{value}\n"));
@@ -206,8 +215,14 @@ pub(super) fn conclusion(session: &DriveSession) -> Conclusion {
     match session.end.as_ref().map(|end| end.reason) {
         Some(DriveEndReason::Passed) => Conclusion::Pass,
         Some(
-            DriveEndReason::Turns | DriveEndReason::Time | DriveEndReason::NoProgress | DriveEndReason::Stuck,
+            DriveEndReason::Turns
+            | DriveEndReason::Time
+            | DriveEndReason::Stopped
+            | DriveEndReason::NoProgress
+            | DriveEndReason::Stuck,
         ) => Conclusion::Fail,
-        Some(DriveEndReason::Ask | DriveEndReason::Incomplete) | None => Conclusion::CouldNotComplete,
+        Some(DriveEndReason::Ask | DriveEndReason::Incomplete | DriveEndReason::HeadMoved) | None => {
+            Conclusion::CouldNotComplete
+        }
     }
 }

@@ -113,7 +113,7 @@ const INPUTS: &[Input] = &[
     input("goal", "drive: the goal; empty: the pull request passes"),
     input(
         "agent",
-        "drive: program of the agent with arguments, a path in the workspace such as `./agent.sh`, or `builtin:fix`",
+        "drive: program of the agent with arguments, a path in the workspace such as `./agent.sh`; `builtin:fix`, alone or in a line before it, applies the safe edits of findings",
     ),
     input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];

@@ -3,6 +3,7 @@
 //! The directory was written from a commit's blobs as they are, so its files are taken as they are: no filter, no attribute and no
 //! configuration has a part in it. Nobody but the agent, which is gone, wrote there, and what it wrote may be hostile.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +21,8 @@ use super::store::Store;
 use super::uncommitted::{entry, shown, to_path, unwritten};
 use super::walk::check_depth;
 use super::worktree::{OmittedPath, TreeLimits};
-use qa_contracts::ids::CommitId;
+use qa_contracts::ids::{CommitId, RepoPath};
+use qa_contracts::v1::IgnoredFiles;
 
 /// Size of the largest file with rules that is read, in bytes.
 const MAX_RULES_BYTES: u64 = 1 << 20;
@@ -28,13 +30,15 @@ const MAX_RULES_BYTES: u64 = 1 << 20;
 const MOST_STARS: usize = 4;
 /// Maximum size of all files with ignore rules that an agent writes, in bytes.
 const MOST_NEW_RULES_BYTES: usize = 16 << 10;
+/// Maximum number of ignored paths that are listed.
+const MOST_IGNORED: usize = 10;
 /// Hint of a tree that cannot be taken.
 const HINT: &str = "see what the agent leaves in its directory";
 
 impl OpenRepository {
     /// Writes the files of a directory as a commit whose only parent is `parent`, and returns its id, which follows from the files and
     /// the parent. Paths that `omitted` names are not in the directory and stay as in `before`, whose tree was written there. New files
-    /// that its ignore rules name are left out, and so is what is below `provided`.
+    /// that its ignore rules name are left out and returned, and what is below `provided` is left out.
     pub(crate) fn commit_directory(
         &self,
         directory: &Path,
@@ -42,7 +46,7 @@ impl OpenRepository {
         omitted: &[OmittedPath],
         provided: &[String],
         parent: &CommitId,
-    ) -> Result<CommitId, GitError> {
+    ) -> Result<CommittedDirectory, GitError> {
         let handle = self.objects();
         let tree = bounded::find_commit(handle, oid(before)?)?.tree_id();
         let tree = handle.find_tree(tree).map_err(|error| GitError::object(before, &error))?;
@@ -58,13 +62,14 @@ impl OpenRepository {
             before: &index,
             provided,
             found: Vec::new(),
+            ignored: Vec::new(),
             entries: 0,
             bytes: 0,
             rules_bytes: 0,
         };
         taken.check_rules(directory, 0)?;
         taken.walk(directory, &[], 0)?;
-        let found = taken.found;
+        let (found, ignored) = (taken.found, first_of(taken.ignored));
         let kept: Vec<&[u8]> = omitted.iter().map(|omitted| omitted.path.as_bytes()).collect();
         let gone: Vec<Vec<u8>> =
             index.iter().map(|entry| entry.path).filter(|path| !kept.contains(&path.as_slice())).collect();
@@ -75,7 +80,17 @@ impl OpenRepository {
             index.add(&entry(path, *mode, *id)).map_err(|error| refused(path, &reason(&error)))?;
         }
         let tree = index.write_tree_to(handle).map_err(|error| unwritten(&error))?;
-        self.commit_on(tree, parent)
+        Ok(CommittedDirectory { commit: self.commit_on(tree, parent)?, ignored })
+    }
+
+    /// Writes the tree of `before` with other content in some of its files as a commit whose only parent is `parent`.
+    pub(crate) fn commit_edited(
+        &self,
+        before: &CommitId,
+        files: &BTreeMap<RepoPath, Vec<u8>>,
+        parent: &CommitId,
+    ) -> Result<CommitId, GitError> {
+        self.commit_on(self.edited_tree(before, files)?, parent)
     }
 
     fn commit_on(&self, tree: Oid, parent: &CommitId) -> Result<CommitId, GitError> {
@@ -92,6 +107,20 @@ impl OpenRepository {
 
 fn refused(path: &[u8], reason: &str) -> GitError {
     GitError::NotCommittable { problem: format!("{}: {reason}", shown(path)), hint: HINT }
+}
+
+/// A commit of a directory.
+pub(crate) struct CommittedDirectory {
+    pub(crate) commit: CommitId,
+    /// New files that ignore rules name.
+    pub(crate) ignored: IgnoredFiles,
+}
+
+/// Counts ignored paths and lists the first ones. A name that no commit can have is counted alone.
+fn first_of(mut paths: Vec<Vec<u8>>) -> IgnoredFiles {
+    paths.sort();
+    let first = paths.iter().filter_map(|path| RepoPath::from_bytes(path).ok()).take(MOST_IGNORED);
+    IgnoredFiles { count: paths.len() as u64, first: first.collect() }
 }
 
 /// A file of the directory.
@@ -111,6 +140,8 @@ struct Taken<'a> {
     /// Directories that the agent did not make, such as toolchains.
     provided: &'a [String],
     found: Vec<File>,
+    /// Paths of new files and of whole directories that ignore rules name.
+    ignored: Vec<Vec<u8>>,
     entries: u64,
     bytes: u64,
     /// Bytes of the files with ignore rules that the agent wrote.
@@ -121,7 +152,7 @@ impl Taken<'_> {
     /// Fails if a file with ignore rules is none, or too large: libgit2 would follow a link and wait for a pipe.
     fn check_rules(&mut self, directory: &Path, depth: usize) -> Result<(), GitError> {
         check_depth(Oid::ZERO_SHA1, depth)?;
-        for entry in read_directory(directory)? {
+        for entry in read_directory(self.root, directory)? {
             self.entries += 1;
             let (path, found) = entry?;
             if self.entries > TreeLimits::default().files {
@@ -161,7 +192,7 @@ impl Taken<'_> {
 
     fn walk(&mut self, directory: &Path, prefix: &[u8], depth: usize) -> Result<(), GitError> {
         check_depth(Oid::ZERO_SHA1, depth)?;
-        for entry in read_directory(directory)? {
+        for entry in read_directory(self.root, directory)? {
             let (full, found) = entry?;
             let name = full.file_name().unwrap_or_default().as_bytes();
             let path = [prefix, name].concat();
@@ -176,12 +207,16 @@ impl Taken<'_> {
                 let below = [path.as_slice(), b"/"].concat();
                 if self.before.find_prefix(to_path(&below)).is_ok() || !self.is_ignored(&below)? {
                     self.walk(&full, &below, depth + 1)?;
+                } else {
+                    self.ignored.push(path);
                 }
                 continue;
             }
             if self.before.get_path(&to_path(&path), 0).is_some() || !self.is_ignored(&path)? {
                 let (mode, id) = self.blob(&path, &full, &found)?;
                 self.found.push(File { path, mode, id });
+            } else {
+                self.ignored.push(path);
             }
         }
         Ok(())
@@ -214,18 +249,23 @@ impl Taken<'_> {
     }
 }
 
-/// Returns the entries of a directory, without following links.
-fn read_directory(
-    directory: &Path,
-) -> Result<impl Iterator<Item = Result<(std::path::PathBuf, Metadata), GitError>>, GitError> {
-    let entries = fs::read_dir(directory).map_err(|error| refused(b"a directory", &error.to_string()))?;
-    Ok(entries.map(|entry| {
-        let entry = entry.map_err(|error| refused(b"a directory", &error.to_string()))?;
-        let path = entry.path();
-        let found = fs::symlink_metadata(&path);
-        let found = found.map_err(|error| refused(path.as_os_str().as_bytes(), &error.to_string()))?;
+/// Returns the entries of a directory below `root`, without following links.
+fn read_directory<'a>(
+    root: &'a Path,
+    directory: &'a Path,
+) -> Result<impl Iterator<Item = Result<(std::path::PathBuf, Metadata), GitError>> + 'a, GitError> {
+    let entries = fs::read_dir(directory).map_err(|error| unread(root, directory, &error))?;
+    Ok(entries.map(move |entry| {
+        let path = entry.map_err(|error| unread(root, directory, &error))?.path();
+        let found = fs::symlink_metadata(&path).map_err(|error| unread(root, &path, &error))?;
         Ok((path, found))
     }))
+}
+
+/// Returns the error for a path that the agent left and that cannot be read.
+fn unread(root: &Path, path: &Path, error: &std::io::Error) -> GitError {
+    let name = relative(root, path);
+    refused(if name.is_empty() { b"." } else { name }, &error.to_string())
 }
 
 fn relative<'a>(root: &Path, path: &'a Path) -> &'a [u8] {

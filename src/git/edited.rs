@@ -28,23 +28,34 @@ impl OpenRepository {
         files: &BTreeMap<RepoPath, Vec<u8>>,
     ) -> Result<CommitId, GitError> {
         let repository = self.objects();
+        let tree = self.edited_tree(head, files)?;
+        let id = Oid::from_str(head.as_str()).map_err(|error| GitError::object(head, &error))?;
+        let parent = bounded::find_commit(repository, id)?;
+        let written = Signature::new("qa-skill", "qa-skill", &parent.committer().when()).and_then(|nobody| {
+            let tree = repository.find_tree(tree)?;
+            repository.commit(None, &nobody, &nobody, "edited content", &tree, &[&parent])
+        });
+        commit_id(written.map_err(|error| unwritten(&error))?)
+    }
+
+    /// Writes the tree of a commit with other content in some of its files, each a regular one.
+    pub(super) fn edited_tree(
+        &self,
+        commit: &CommitId,
+        files: &BTreeMap<RepoPath, Vec<u8>>,
+    ) -> Result<Oid, GitError> {
+        let repository = self.objects();
         let mut update = TreeUpdateBuilder::new();
         for (path, bytes) in files {
-            let Some(RegularFile { mode, .. }) = self.regular_file(head, path)? else {
+            let Some(RegularFile { mode, .. }) = self.regular_file(commit, path)? else {
                 return Err(GitError::Other(format!("{path} is no regular file")));
             };
             let blob = repository.blob(bytes).map_err(|error| unwritten(&error))?;
             update.upsert(path.as_bytes(), blob, mode);
         }
-        let id = Oid::from_str(head.as_str()).map_err(|error| GitError::object(head, &error))?;
-        let parent = bounded::find_commit(repository, id)?;
-        let before = bounded::find_tree(repository, parent.tree_id())?;
-        let written = update.create_updated(repository, &before).and_then(|tree| {
-            let nobody = Signature::new("qa-skill", "qa-skill", &parent.committer().when())?;
-            let tree = repository.find_tree(tree)?;
-            repository.commit(None, &nobody, &nobody, "edited content", &tree, &[&parent])
-        });
-        commit_id(written.map_err(|error| unwritten(&error))?)
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let before = bounded::find_tree(repository, bounded::find_commit(repository, id)?.tree_id())?;
+        update.create_updated(repository, &before).map_err(|error| unwritten(&error))
     }
 
     fn regular_file(&self, commit: &CommitId, path: &RepoPath) -> Result<Option<RegularFile>, GitError> {

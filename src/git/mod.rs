@@ -35,6 +35,7 @@ mod worktree_files;
 
 pub(crate) use base::{CheckedOut, Resolved, Sides, resolve};
 pub(crate) use complete::Remote;
+pub(crate) use driven::CommittedDirectory;
 pub(crate) use error::GitError;
 pub(crate) use history::Merged;
 pub(crate) use objects::GitObjects;

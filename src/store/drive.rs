@@ -30,6 +30,23 @@ impl DriveDirectory {
         root.join(DRIVES).join(&session.as_str()[..16])
     }
 
+    /// Returns the directory below an artifact root whose session was written last; `None` if there is none.
+    pub(crate) fn newest(root: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let drives = root.join(DRIVES);
+        let entries = match fs::read_dir(&drives) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::not_read(&drives, error)),
+        };
+        let mut newest = None;
+        for entry in entries {
+            let path = entry.map_err(|error| StoreError::not_read(&drives, error))?.path();
+            let Ok(found) = fs::metadata(path.join(DriveSession::FILE)) else { continue };
+            newest = newest.max(found.modified().ok().map(|time| (time, path)));
+        }
+        Ok(newest.map(|(_, path)| path))
+    }
+
     /// Makes a session's directory, or takes the one that is there. Returns `None` if another process has it.
     pub(crate) fn take(root: &Path, session: &Sha256Hex) -> Result<Option<Self>, StoreError> {
         ArtifactRoot::prepare(root)?;
@@ -82,14 +99,19 @@ impl DriveDirectory {
         write_beside(&self.path, session).map(drop)
     }
 
+    /// Returns the name of the bundle with the commit of a turn.
+    pub(crate) fn bundle_name(turn: u64) -> String {
+        format!("turn-{turn:03}.bundle")
+    }
+
     /// Writes the bundle with the commit of a turn.
     pub(crate) fn write_bundle(&self, turn: u64, bytes: &[u8]) -> Result<PathBuf, StoreError> {
-        self.write(&bundle_name(turn), bytes)
+        self.write(&Self::bundle_name(turn), bytes)
     }
 
     /// Reads the bundle with the commit of a turn; `None` if there is none.
     pub(crate) fn bundle(&self, turn: u64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.read(&bundle_name(turn))
+        self.read(&Self::bundle_name(turn))
     }
 
     /// Writes a file, whole or not at all.
@@ -111,8 +133,4 @@ impl DriveDirectory {
         }
         fs::read(&path).map(Some).map_err(|error| StoreError::not_read(&path, error))
     }
-}
-
-fn bundle_name(turn: u64) -> String {
-    format!("turn-{turn:03}.bundle")
 }

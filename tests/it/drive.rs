@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 use crate::support::kept::keep_document;
 use crate::support::{Outcome, Program, Repo, canonical, git, qa_skill, token};
 
-const TEST: &str = "from src.a import add, mul\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n";
-const PRODUCT: &str = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b\n";
+pub(crate) const TEST: &str = "from src.a import add, mul\n\n\ndef test_add():\n    assert add(1, 2) == 3\n\n\ndef test_mul():\n    assert mul(2, 3) == 6\n";
+pub(crate) const PRODUCT: &str = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b\n";
 const WORKFLOW: &str =
     "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: pytest\n";
 /// What the tests of every policy end with.
-const POLICY: &str = "preset = \"guarded\"\n";
+pub(crate) const POLICY: &str = "preset = \"guarded\"\n";
 /// Mends the debugger statement of [`faulty`].
-const MEND: &str = "sed -i /breakpoint/d src/a.py";
+pub(crate) const MEND: &str = "sed -i /breakpoint/d src/a.py";
 
 /// A repository with an agent beside it.
-struct Scene {
-    repo: Repo,
-    agent: PathBuf,
+pub(crate) struct Scene {
+    pub(crate) repo: Repo,
+    pub(crate) agent: PathBuf,
 }
 
 impl Scene {
     /// A change that leaves a debugger statement and adds a file, under a policy.
-    fn new(policy: &str, agent: &str) -> Self {
+    pub(crate) fn new(policy: &str, agent: &str) -> Self {
         let fault = PRODUCT.replace("    return a + b", "    breakpoint()\n    return a + b");
         let base = [
             (".qa-skill/policy.toml", policy),
@@ -43,7 +43,7 @@ impl Scene {
         Self::of(&base, &head, agent)
     }
 
-    fn of(base: &[(&str, &str)], head: &[(&str, &str)], agent: &str) -> Self {
+    pub(crate) fn of(base: &[(&str, &str)], head: &[(&str, &str)], agent: &str) -> Self {
         let repo = crate::support::change(base, head);
         fs::set_permissions(repo.beside(""), fs::Permissions::from_mode(0o755)).unwrap();
         let scene = Self { agent: repo.beside("agent.sh"), repo };
@@ -51,12 +51,12 @@ impl Scene {
         scene
     }
 
-    fn set_agent(&self, script: &str) {
+    pub(crate) fn set_agent(&self, script: &str) {
         fs::write(&self.agent, format!("#!/bin/bash\n{script}\n")).unwrap();
         fs::set_permissions(&self.agent, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn drive(&self, aim: &[&str]) -> Program {
+    pub(crate) fn drive(&self, aim: &[&str]) -> Program {
         let mut program = qa_skill(["drive", "--base", "main", "--head", "topic"]);
         for argument in aim {
             program = program.arg(argument);
@@ -70,12 +70,16 @@ impl Scene {
             .arg(&self.agent)
     }
 
-    fn fix(&self) -> Outcome {
+    pub(crate) fn status(&self) -> Outcome {
+        qa_skill(["drive", "--status", "--out"]).arg(self.repo.beside("out")).run()
+    }
+
+    pub(crate) fn fix(&self) -> Outcome {
         self.drive(&["--fix"]).run()
     }
 
     /// The directory of the only session.
-    fn directory(&self) -> PathBuf {
+    pub(crate) fn directory(&self) -> PathBuf {
         let sessions = fs::read_dir(self.repo.beside("out/drive")).unwrap();
         let mut found: Vec<PathBuf> =
             sessions.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
@@ -83,17 +87,17 @@ impl Scene {
         found.remove(0)
     }
 
-    fn session(&self) -> Value {
+    pub(crate) fn session(&self) -> Value {
         serde_json::from_slice(&fs::read(self.directory().join("drive-session.json")).unwrap()).unwrap()
     }
 
-    fn write_session(&self, session: &Value) {
+    pub(crate) fn write_session(&self, session: &Value) {
         let mut bytes = canonical(session);
         bytes.push(b'\n');
         fs::write(self.directory().join("drive-session.json"), bytes).unwrap();
     }
 
-    fn verify(&self) -> Program {
+    pub(crate) fn verify(&self) -> Program {
         qa_skill(["verify"]).arg(self.directory())
     }
 
@@ -110,7 +114,7 @@ impl Scene {
     }
 }
 
-fn end_reason(session: &Value) -> &str {
+pub(crate) fn end_reason(session: &Value) -> &str {
     session["end"]["reason"].as_str().unwrap()
 }
 
@@ -385,7 +389,7 @@ fn a_drive_that_was_killed_goes_on_and_has_the_history_of_one_that_was_not() {
         assert_eq!(whole.session(), expected, "state {place}");
     }
     // Once it has ended, the same command begins another attempt.
-    let status = whole.drive(&["--fix", "--status"]).run().expect(0).text();
+    let status = whole.status().expect(0).text();
     assert!(status.contains("ended: the tree passes the gate"), "{status}");
     whole.fix().expect(0);
     assert_eq!(
@@ -400,8 +404,7 @@ fn a_drive_that_was_killed_goes_on_and_has_the_history_of_one_that_was_not() {
 #[test]
 fn a_session_is_held_to_its_runs() {
     let scene = Scene::new(POLICY, MEND);
-    let status = scene.drive(&["--fix", "--status"]).run();
-    status.expect_code(3, "DRIVE_NO_SESSION");
+    scene.status().expect_code(3, "DRIVE_NO_SESSION");
     scene.fix().expect(0);
     let expected = scene.session();
     type Edit = fn(&mut Value);
@@ -441,8 +444,13 @@ fn a_session_is_held_to_its_runs() {
     let mut pending = expected;
     pending["end"] = Value::Null;
     scene.write_session(&pending);
-    fs::write(scene.directory().join("turn-001.bundle"), "# v2 git bundle\n\nPACK").unwrap();
-    assert_ne!(scene.fix().exit, 0);
+    let bundle = scene.directory().join("turn-001.bundle");
+    fs::write(&bundle, "# v2 git bundle\n\nPACK").unwrap();
+    let refused = scene.fix().expect_code(3, "ARTIFACT_SCHEMA_INVALID").stderr;
+    assert!(refused.contains("turn-001.bundle does not have the commit"), "{refused}");
+    fs::remove_file(&bundle).unwrap();
+    let refused = scene.fix().expect_code(3, "ARTIFACT_SCHEMA_INVALID").stderr;
+    assert!(refused.contains("turn-001.bundle is gone") && refused.contains("help: restore"), "{refused}");
 }
 
 #[test]
@@ -457,7 +465,15 @@ fn an_agent_that_cannot_be_started_is_named() {
     };
     assert!(missing(Path::new("sh -c 'x y'")).expect(2).stderr.contains("has quotes"));
     assert!(missing(Path::new("./none.sh")).expect(2).stderr.contains("there is no program ./none.sh"));
-    missing(Path::new("no-such-program-anywhere")).expect_code(3, "EXECUTION_DENIED");
+    let absent = missing(Path::new("no-such-program-anywhere")).expect(2);
+    assert!(
+        !absent.stderr.contains("head:") && absent.stderr.contains("there is no program"),
+        "{}",
+        absent.stderr
+    );
+    fs::set_permissions(&scene.agent, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(scene.fix().expect(2).stderr.contains("is not a file that can be executed"));
+    scene.set_agent(MEND);
     let outcome = scene.drive(&["--fix", "--readable", "/none"]).run().expect(2);
     assert!(outcome.stderr.contains("--readable /none"), "{}", outcome.stderr);
 }
@@ -497,6 +513,9 @@ fn options_bound_the_time_and_open_files_to_the_agent() {
         ("time", 0)
     );
     scene.verify().run().expect(0);
+    // The same command goes on with the drive that lacked time.
+    scene.fix().expect(0);
+    assert_eq!(end_reason(&scene.session()), "passed");
     let scene = Scene::new(POLICY, "");
     let data = scene.repo.beside("data");
     fs::write(&data, "data\n").unwrap();

@@ -37,6 +37,8 @@ mod doctor_repository;
 mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
+#[cfg(target_os = "linux")]
+mod drive_local;
 mod drives_on_github;
 mod fake_github;
 mod faults;

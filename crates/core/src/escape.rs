@@ -44,6 +44,15 @@ pub fn without_runner_commands(text: &str) -> String {
     text.replace("##[", "#\\u{23}[")
 }
 
+/// Returns a name as one word of a POSIX shell, quoted where it needs that. What changes how text looks becomes visible.
+pub fn shell_word(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./+,=@%".contains(&byte));
+    match is_plain && !name.is_empty() {
+        true => name.to_owned(),
+        false => format!("'{}'", visible(name).replace('\'', r"'\''")),
+    }
+}
+
 /// Like [`visible`], cut to at most `limit` characters, with an ellipsis where it is cut.
 pub fn visible_cut(text: &str, limit: usize) -> String {
     let shown = visible(text);
@@ -140,6 +149,21 @@ fn visible_keeping_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_one_word_of_a_shell() {
+        for (name, word) in [
+            ("a/b-1.c", "a/b-1.c"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$(x)", "'$(x)'"),
+            ("~/a", "'~/a'"),
+            ("a\u{1b}", r"'a\u{1b}'"),
+        ] {
+            assert_eq!(shell_word(name), word);
+        }
+    }
 
     #[test]
     fn nothing_invisible_reaches_a_surface() {

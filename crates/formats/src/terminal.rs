@@ -15,7 +15,7 @@ use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
-use qa_core::escape::{visible, visible_cut};
+use qa_core::escape::{shell_word, visible, visible_cut};
 use qa_core::masking::sanitize;
 
 /// From this many findings on, those that do not block are counted by rule instead of shown.
@@ -110,12 +110,6 @@ impl Page {
             self.item("  … ", DIM, &format!("and {rest} more, all in lens-results.json and coverage.json"));
         }
     }
-}
-
-/// Quotes a path for a shell where it needs that.
-fn in_shell(path: &str) -> String {
-    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./+,=@%".contains(&byte));
-    if is_plain { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
 /// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
@@ -458,7 +452,7 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     if let Some(directory) = report.run_directory {
         let directory = sanitize(directory);
         page.item("  kept in ", DIM, &directory);
-        page.unbroken("  verify  ", DIM, &format!("qa-skill verify {}", in_shell(&directory)));
+        page.unbroken("  verify  ", DIM, &format!("qa-skill verify {}", shell_word(&directory)));
     }
     if report.replayed {
         page.item("  replay  ", DIM, "an earlier run of the same key has the same result");

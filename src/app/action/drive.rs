@@ -30,7 +30,7 @@ pub(super) fn drive(
 ) -> Result<Exit, Failure> {
     let inputs = &environment.inputs;
     check_inputs(inputs)?;
-    let agent = inputs.agent.as_deref().ok_or_else(|| input_missing("agent", "drive"))?;
+    let agents = inputs.agent.as_deref().ok_or_else(|| input_missing("agent", "drive"))?;
     let pull = PullToDrive::read(environment, cancellation)?;
     let attempts = attempts(environment, &pull, cancellation)?;
     let http = client(FETCH_BUDGET, cancellation)?;
@@ -52,7 +52,7 @@ pub(super) fn drive(
         observer: ObserverRequest::of_command(None),
         ..Request::of_base(&request.repository, request.base.as_deref())
     };
-    let order = Order { goal: inputs.goal.as_deref(), agent };
+    let order = Order { goal: inputs.goal.as_deref(), agents };
     let driven = drive_change(request, opened, &policy, &order, cancellation)?;
     publish(environment, runner, &driven, cancellation)?;
     Ok(driven.exit)

@@ -1,7 +1,7 @@
 //! Runs the agent of a drive in a room of the sandbox.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +32,8 @@ const KEPT_BYTES: usize = 16 << 10;
 pub(super) struct Agent<'a> {
     argv: Vec<String>,
     readable: Vec<PathBuf>,
-    toolchains: Vec<PolicyToolchain>,
+    declared: Vec<PolicyToolchain>,
+    toolchains: Toolchains,
     network: bool,
     /// Variables that the policy names, with the values of this process.
     secrets: Vec<(String, Secret)>,
@@ -89,12 +90,20 @@ pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
     if program.contains('/') {
         let path =
             absolute(Path::new(program.as_str())).ok().and_then(|path| path.to_str().map(str::to_owned));
-        *program = path.ok_or_else(|| {
-            let message = format!("there is no program {}", visible(program));
-            Failure::usage(message, "name a file that exists, or a program of the system by its name")
-        })?;
+        let path = path.ok_or_else(|| no_program(program))?;
+        if !fs::metadata(&path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0) {
+            let message = format!("{} is not a file that can be executed", visible(program));
+            return Err(Failure::usage(message, "make it executable, as `chmod +x` does"));
+        }
+        *program = path;
     }
     Ok(words)
+}
+
+fn no_program(name: &str) -> Failure {
+    let hint = "name a file that exists with a slash, such as ./agent.sh, or a program of the system or of a toolchain \
+                that the policy declares";
+    Failure::usage(format!("there is no program {}", visible(name)), hint)
 }
 
 impl<'a> Agent<'a> {
@@ -103,6 +112,7 @@ impl<'a> Agent<'a> {
         start: &DriveStart,
         readable: &[PathBuf],
         policy: &Policy,
+        checkout: &Path,
         cancellation: &'a Arc<Cancellation>,
     ) -> Result<Self, Failure> {
         let mut all = Vec::new();
@@ -114,14 +124,18 @@ impl<'a> Agent<'a> {
             all.push(found);
         }
         let program = Path::new(&start.agent[0]);
+        let toolchains = Toolchains::find(&policy.execution.toolchains, checkout)?;
         if program.is_absolute() {
             all.push(program.to_owned());
+        } else if !toolchains.may_have(&start.agent[0]) {
+            return Err(no_program(&start.agent[0]));
         }
         let names = start.limits.environment.iter();
         Ok(Self {
             argv: start.agent.clone(),
             readable: all,
-            toolchains: policy.execution.toolchains.clone(),
+            declared: policy.execution.toolchains.clone(),
+            toolchains,
             network: start.limits.network,
             secrets: names.filter_map(|name| Some((name.clone(), provider_key(name)?))).collect(),
             turn: Duration::from_secs(start.limits.turn_seconds),
@@ -132,7 +146,7 @@ impl<'a> Agent<'a> {
 
     /// Directories of the tree that the agent did not make.
     pub(super) fn provided(&self) -> Vec<String> {
-        let inside = self.toolchains.iter().filter(|toolchain| !toolchain.path.starts_with('/'));
+        let inside = self.declared.iter().filter(|toolchain| !toolchain.path.starts_with('/'));
         inside.map(|toolchain| toolchain.path.trim_end_matches('/').to_owned()).collect()
     }
 
@@ -145,7 +159,7 @@ impl<'a> Agent<'a> {
     ) -> Result<Ended, Failure> {
         let room = Room::make(Path::new(SCRATCH)).map_err(|error| broken("create the room", &error))?;
         let omitted = repository.write_tree(commit, &room.tree, TreeLimits::default(), |_| false)?.omitted;
-        let provided = Toolchains::find(&self.toolchains, &repository.root)?.provide(&room)?;
+        let provided = self.toolchains.provide(&room)?;
         let file = room.private.join(ENVELOPE);
         write_envelope(&file, envelope)?;
         let mut argv = self.argv.clone();

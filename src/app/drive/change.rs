@@ -10,15 +10,12 @@ use qa_contracts::v1::DriveSession;
 use qa_core::policy::Policy;
 use qa_run::ports::Cancellation;
 
-/// Minutes in which turns may begin. A job ends after six hours by itself.
-const MINUTES: u64 = 120;
-
 /// Task of a drive.
 pub(in crate::app) struct Order<'a> {
     /// Goal of a person; `None` where the goal is that the change passes.
     pub(in crate::app) goal: Option<&'a str>,
-    /// Program and arguments of the agent.
-    pub(in crate::app) agent: &'a str,
+    /// Programs with arguments, one a line, as `--agent` takes them.
+    pub(in crate::app) agents: &'a str,
 }
 
 /// A drive that ended.
@@ -37,19 +34,7 @@ pub(in crate::app) fn drive_change(
     order: &Order<'_>,
     cancellation: &Arc<Cancellation>,
 ) -> Result<DrivenChange, Failure> {
-    let arguments = DriveArgs {
-        fix: order.goal.is_none(),
-        goal: order.goal.map(str::to_owned),
-        agent: order.agent.to_owned(),
-        readable: Vec::new(),
-        max_turns: None,
-        minutes: MINUTES,
-        repo: request.repository.clone(),
-        base: request.base.clone(),
-        head: request.head.clone(),
-        out: request.artifact_root.clone(),
-        status: false,
-    };
+    let arguments = DriveArgs::of_change(&request, order);
     let driven = carry_out(&arguments, request, opened, policy, cancellation)?;
     let exit = driven.finish()?;
     Ok(DrivenChange { path: driven.directory.path().to_owned(), session: driven.session, exit })

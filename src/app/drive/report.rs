@@ -4,10 +4,11 @@ use std::path::Path;
 
 use qa_contracts::v1::{
     Conclusion, DispatchEnvelope, DispatchOutcome, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome,
-    DriveSession, DriveTurn,
+    DriveSession, DriveTurn, IgnoredFiles,
 };
+use qa_core::drive::builtin::{agent_name, executor, executor_name};
 use qa_core::drive::{current, current_commit, session_id};
-use qa_core::escape::{visible, without_runner_commands};
+use qa_core::escape::{shell_word, without_runner_commands};
 use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
 
@@ -28,7 +29,7 @@ pub(super) fn begin(session: &DriveSession) -> String {
         session_id(start).short(),
         start.base_sha.short(),
         start.head_sha.short(),
-        safe(&start.agent.join(" ")),
+        safe(&agent_name(start)),
         counted(usize::try_from(start.limits.max_turns).unwrap_or(usize::MAX), "turn"),
     )
 }
@@ -56,7 +57,8 @@ fn verdict(judged: &DriveJudgement) -> String {
 
 pub(super) fn dispatch(envelope: &DispatchEnvelope, session: &DriveSession) -> String {
     let tasks = counted(envelope.tasks.len(), "finding");
-    format!("turn {} of {}: {tasks} for the agent\n", envelope.turn, session.start.limits.max_turns)
+    let executor = executor_name(executor(session, envelope));
+    format!("turn {} of {}: {tasks} for {executor}\n", envelope.turn, session.start.limits.max_turns)
 }
 
 /// Returns the lines about the last turn.
@@ -65,6 +67,9 @@ pub(super) fn outcome(session: &DriveSession) -> String {
     let mut text = format!("  {}, {}\n", exit(turn), changes(turn));
     if !turn.answer.summary.is_empty() {
         text.push_str(&format!("  says: {}\n", safe(&turn.answer.summary)));
+    }
+    if turn.ignored.count > 0 {
+        text.push_str(&format!("  left out: {}\n", ignored(&turn.ignored)));
     }
     if let Some(judged) = &turn.judgement {
         text.push_str(&format!("  tree: {}\n", verdict(judged)));
@@ -85,11 +90,12 @@ fn exit(turn: &DriveTurn) -> String {
         DispatchOutcome::Ask => "asks",
         DispatchOutcome::Failed => "failed",
     };
+    let name = executor_name(turn.executor);
     match (&turn.exit.stopped, turn.exit.code, turn.exit.signal) {
-        (Some(limit), ..) => format!("the agent was stopped ({})", safe(limit)),
-        (None, Some(0), _) => format!("the agent: {answer}"),
-        (None, Some(code), _) => format!("the agent: {answer}, exit {code}"),
-        (None, None, signal) => format!("the agent: {answer}, signal {}", signal.unwrap_or(0)),
+        (Some(limit), ..) => format!("{name} was stopped ({})", safe(limit)),
+        (None, Some(0), _) => format!("{name}: {answer}"),
+        (None, Some(code), _) => format!("{name}: {answer}, exit {code}"),
+        (None, None, signal) => format!("{name}: {answer}, signal {}", signal.unwrap_or(0)),
     }
 }
 
@@ -105,17 +111,33 @@ fn changes(turn: &DriveTurn) -> String {
     }
 }
 
+/// Names new files that ignore rules name.
+fn ignored(files: &IgnoredFiles) -> String {
+    let shown: Vec<String> =
+        files.first.iter().take(MOST_SHOWN).map(|path| safe(&path.to_string())).collect();
+    let count = usize::try_from(files.count).unwrap_or(usize::MAX);
+    let names = match count - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    };
+    format!("{names}, because .gitignore names {}", if count == 1 { "it" } else { "them" })
+}
+
 /// Returns the state of a drive.
-pub(super) fn status(session: &DriveSession) -> String {
+pub(super) fn status(session: &DriveSession, directory: &Path) -> String {
     let mut text = begin(session);
     if let Some(bootstrap) = &session.bootstrap {
         text.push_str(&format!("now: {}\n", verdict(current(session, bootstrap))));
+        if let Some(turn) = session.turns.last() {
+            text.push_str(&format!("turn {} of {}\n", turn.number, session.start.limits.max_turns));
+        }
         text.push_str(&outcome(session));
     }
     text.push_str(&match &session.end {
         Some(end) => format!("ended: {}\n", safe(&end.message)),
-        None => "goes on, or was interrupted; the same command without --status continues it\n".to_owned(),
+        None => "goes on, or was interrupted; the command that began it continues it\n".to_owned(),
     });
+    text.push_str(&format!("session  {}\n", path_word(directory, "")));
     text
 }
 
@@ -124,21 +146,28 @@ pub(super) fn end(session: &DriveSession, end: &DriveEnd, directory: &Path) -> S
     let turns = counted(session.turns.len(), "turn");
     let word = if end.reason == DriveEndReason::Passed { "PASS" } else { "NOT PASSED" };
     let mut text = format!("{word} after {turns}: {}\n", safe(&end.message));
-    let directory = safe_path(directory);
     let accepted = session.turns.iter().filter(|turn| turn.outcome == Some(DriveOutcome::Accepted)).count();
     if accepted > 0 {
         text.push_str(&format!(
-            "result   {}, from {}\n  git apply {directory}/result.patch\n  git fetch {directory}/result.bundle qa-skill-drive\n",
+            "result   {}, from {}; either of these takes it\n  git apply {}\n  git fetch {} qa-skill-drive && git merge FETCH_HEAD\n",
             current_commit(session).short(),
             counted(accepted, "accepted turn"),
+            path_word(directory, "result.patch"),
+            path_word(directory, "result.bundle"),
         ));
     }
+    if end.reason == DriveEndReason::Time {
+        text.push_str("the same command goes on with this drive\n");
+    }
+    let directory = path_word(directory, "");
     text.push_str(&format!("session  {directory}\n  qa-skill verify {directory}\n"));
     text
 }
 
-fn safe_path(path: &Path) -> String {
-    without_runner_commands(&visible(&path.display().to_string()))
+/// Returns the path of a file in a directory, or of the directory, as a word of a shell.
+fn path_word(directory: &Path, name: &str) -> String {
+    let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
+    without_runner_commands(&shell_word(&path.display().to_string()))
 }
 
 fn safe(text: &str) -> String {

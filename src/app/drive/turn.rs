@@ -1,23 +1,102 @@
-//! One turn: runs the agent and takes what it left, as far as the referee lets it.
+//! One turn: what its executor did to the tree, and as far as the referee lets it, the commit that is judged.
 
-use super::agent::Ended;
+use std::collections::BTreeMap;
+
+use super::agent::{Agent, Ended};
 use super::{Driven, report};
 use crate::app::exit::Failure;
-use crate::git::{GitError, OpenRepository};
+use crate::git::{CommittedDirectory, GitError, OpenRepository};
+use crate::store::RunDirectory;
+use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
-use qa_contracts::v1::{DispatchEnvelope, DriveTurn};
-use qa_core::drive::{conclude_turn, current_commit, referee, reply};
+use qa_contracts::v1::{
+    DispatchEnvelope, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal, DriveTurn,
+    Finding, IgnoredFiles, SkillResult,
+};
+use qa_core::canonical::sha256;
+use qa_core::drive::{builtin, current, current_commit, record_turn, referee, reply};
+use qa_core::edits::{apply, by_file};
 use qa_core::policy::drive::Rights;
 
+/// What an executor did in a turn.
+struct Work {
+    exit: DriveExit,
+    stdout: DriveOutput,
+    stderr: DriveOutput,
+    answer: DispatchResult,
+    tree: Tree,
+    refusals: Vec<DriveRefusal>,
+}
+
+/// Tree that an executor left.
+#[derive(Default)]
+struct Tree {
+    /// `None` where none was written.
+    commit: Option<CommitId>,
+    changed: Vec<RepoPath>,
+    ignored: IgnoredFiles,
+}
+
 impl Driven<'_> {
-    /// Runs the agent for a turn and records what it did. The turn has an outcome unless its tree has to be judged.
+    /// Has a turn executed and records it. The turn has an outcome unless its tree has to be judged.
     pub(super) fn dispatch(
         &mut self,
         repository: &OpenRepository,
         envelope: &DispatchEnvelope,
     ) -> Result<(), Failure> {
         let before = current_commit(&self.session).clone();
-        let ended = self.agent.run(repository, &before, envelope)?;
+        let executor = builtin::executor(&self.session, envelope);
+        let work = match (executor, &self.agent) {
+            (DriveExecutor::Program, Some(agent)) => self.run_agent(agent, repository, &before, envelope)?,
+            (DriveExecutor::SafeEdits, _) | (DriveExecutor::Program, None) => {
+                self.apply_edits(repository, &before, envelope)?
+            }
+        };
+        let Work { exit, stdout, stderr, answer, tree: Tree { commit, changed, ignored }, mut refusals } =
+            work;
+        let rights =
+            Rights::new(&self.session.start.limits).map_err(|error| Failure::usage(error.to_string(), ""))?;
+        refusals.extend(referee::refuse_paths(&rights, &changed));
+        let turn = DriveTurn {
+            number: envelope.turn,
+            envelope_id: envelope.envelope_id.clone(),
+            person: None,
+            tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
+            executor,
+            exit,
+            stdout,
+            stderr,
+            answer,
+            commit,
+            changed,
+            ignored,
+            judgement: None,
+            agent_change: None,
+            refusals,
+            outcome: None,
+            digest: None,
+        };
+        let judged_commit = turn.commit.clone().filter(|_| referee::needs_judgement(&turn));
+        if let Some(commit) = judged_commit {
+            let bundle = repository.bundle(&commit, &self.session.start.head_sha)?;
+            self.directory.write_bundle(envelope.turn, &bundle)?;
+        }
+        record_turn(&mut self.session, turn);
+        if self.session.turns.last().is_some_and(|turn| turn.outcome.is_some()) {
+            self.say(&report::outcome(&self.session));
+        }
+        Ok(())
+    }
+
+    /// Runs the agent in a copy of the tree.
+    fn run_agent(
+        &self,
+        agent: &Agent<'_>,
+        repository: &OpenRepository,
+        before: &CommitId,
+        envelope: &DispatchEnvelope,
+    ) -> Result<Work, Failure> {
+        let ended = agent.run(repository, before, envelope)?;
         let mut refusals = Vec::new();
         let answer = match (
             &ended.exit.stopped,
@@ -34,61 +113,89 @@ impl Driven<'_> {
             }
         };
         refusals.extend(referee::refuse_failed(answer.outcome));
-        let (commit, changed) = match self.take_tree(repository, &before, &ended) {
-            Ok((commit, changed)) => (Some(commit), changed),
+        let tree = match self.take_tree(agent, repository, before, &ended) {
+            Ok(tree) => tree,
             Err(error @ GitError::NoScratch(_)) => return Err(error.into()),
             Err(GitError::NotCommittable { problem, .. }) => {
                 refusals.push(referee::refuse_tree(&problem));
-                (None, Vec::new())
+                Tree::default()
             }
             Err(error) => {
                 refusals.push(referee::refuse_tree(&error.to_string()));
-                (None, Vec::new())
+                Tree::default()
             }
         };
-        let rights =
-            Rights::new(&self.session.start.limits).map_err(|error| Failure::usage(error.to_string(), ""))?;
-        refusals.extend(referee::refuse_paths(&rights, &changed));
-        let outcome = referee::outcome(&refusals, &changed);
-        let waits = refusals.is_empty() && !changed.is_empty();
-        if let (true, Some(commit)) = (waits, &commit) {
-            let bundle = repository.bundle(commit, &self.session.start.head_sha)?;
-            self.directory.write_bundle(envelope.turn, &bundle)?;
-        }
-        self.session.turns.push(DriveTurn {
-            number: envelope.turn,
-            envelope_id: envelope.envelope_id.clone(),
-            tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
-            exit: ended.exit,
-            stdout: ended.stdout,
-            stderr: ended.stderr,
-            answer,
-            commit,
-            changed,
-            judgement: None,
-            agent_change: None,
-            refusals,
-            outcome: None,
-            digest: None,
-        });
-        if !waits {
-            conclude_turn(&mut self.session, outcome);
-            self.say(&report::outcome(&self.session));
-        }
-        Ok(())
+        Ok(Work { exit: ended.exit, stdout: ended.stdout, stderr: ended.stderr, answer, tree, refusals })
     }
 
-    /// Makes a commit of the tree that the agent left. Returns it with the paths that differ from the tree before.
+    /// Makes a commit of the tree that the agent left.
     fn take_tree(
         &self,
+        agent: &Agent<'_>,
         repository: &OpenRepository,
         before: &CommitId,
         ended: &Ended,
-    ) -> Result<(CommitId, Vec<RepoPath>), GitError> {
-        let (tree, head) = (ended.tree(), &self.session.start.head_sha);
-        let commit =
-            repository.commit_directory(tree, before, &ended.omitted, &self.agent.provided(), head)?;
+    ) -> Result<Tree, GitError> {
+        let head = &self.session.start.head_sha;
+        let CommittedDirectory { commit, ignored } =
+            repository.commit_directory(ended.tree(), before, &ended.omitted, &agent.provided(), head)?;
         let changed = repository.differing_paths(before, &commit)?;
-        Ok((commit, changed))
+        Ok(Tree { commit: Some(commit), changed, ignored })
     }
+
+    /// Applies the safe edits that the findings of a turn carry. No process has a part in it.
+    fn apply_edits(
+        &self,
+        repository: &OpenRepository,
+        before: &CommitId,
+        envelope: &DispatchEnvelope,
+    ) -> Result<Work, Failure> {
+        let findings = self.blocking_findings()?;
+        let mut chosen = builtin::choose_edits(&self.session, envelope, &findings);
+        let mut texts = BTreeMap::new();
+        for (path, _) in by_file(chosen.iter().filter_map(|finding| finding.edit.as_ref())) {
+            if let Some(bytes) = repository.file_bytes(before, path)? {
+                texts.insert(path.clone(), bytes);
+            }
+        }
+        chosen.retain(|finding| applies(finding, &texts));
+        let mut files = BTreeMap::new();
+        for (path, replacements) in by_file(chosen.iter().filter_map(|finding| finding.edit.as_ref())) {
+            // Each of them applies, and no two overlap.
+            let edited = apply(&texts[path], &replacements).map_err(|error| {
+                Failure::with_code(Code::InternalError, format!("failed to apply an edit: {error}"))
+            })?;
+            files.insert(path.clone(), edited);
+        }
+        let mut tree = Tree::default();
+        if !files.is_empty() {
+            let commit = repository.commit_edited(before, &files, &self.session.start.head_sha)?;
+            tree.changed = repository.differing_paths(before, &commit)?;
+            tree.commit = Some(commit);
+        }
+        let output = || DriveOutput { bytes: 0, sha256: sha256(b""), text: String::new() };
+        Ok(Work {
+            exit: DriveExit { code: Some(0), signal: None, stopped: None },
+            stdout: output(),
+            stderr: output(),
+            answer: builtin::answer(envelope, &chosen),
+            tree,
+            refusals: Vec::new(),
+        })
+    }
+
+    /// Reads the findings that block the tree of the last accepted turn, with their edits.
+    fn blocking_findings(&self) -> Result<Vec<Finding>, Failure> {
+        let Some(bootstrap) = &self.session.bootstrap else { return Ok(Vec::new()) };
+        let run = RunDirectory::open(&self.directory.run(&current(&self.session, bootstrap).run))?;
+        let result: SkillResult = run.artifact()?;
+        Ok(result.final_verdict.blocking_findings)
+    }
+}
+
+/// Returns whether the edit of a finding applies to the texts of its files.
+fn applies(finding: &Finding, texts: &BTreeMap<RepoPath, Vec<u8>>) -> bool {
+    by_file(&finding.edit)
+        .into_iter()
+        .all(|(path, replacements)| texts.get(path).is_some_and(|text| apply(text, &replacements).is_ok()))
 }

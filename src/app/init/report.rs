@@ -6,7 +6,7 @@ use super::plan::{Plan, PlannedFile, Step};
 use super::preset;
 use qa_contracts::v1::{Calibration, Preset};
 use qa_core::diff::diff_file;
-use qa_core::escape::{visible, without_runner_commands};
+use qa_core::escape::{shell_word, visible, without_runner_commands};
 use qa_core::masking::{sanitize, sanitize_cut};
 use qa_formats::counted;
 use qa_run::setup::{FoundTool, Inventory, ToolKind};
@@ -186,16 +186,6 @@ fn stopped_changes(text: &mut String, cost: &Calibration, measured: &Measured) {
             "  and {rest} more: qa-skill calibrate --preset {preset} --last {} --head {head}",
             measured.asked
         );
-    }
-}
-
-/// Returns a name as one word of a shell.
-fn shell_word(name: &str) -> String {
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
-    if is_plain && !name.is_empty() {
-        name.to_owned()
-    } else {
-        format!("'{}'", visible(name).replace('\'', r"'\''"))
     }
 }
 

@@ -29,8 +29,20 @@ pub struct DriveSession {
     pub bootstrap: Option<DriveJudgement>,
     /// Turns, oldest first. Only the last one may be without an outcome.
     pub turns: Vec<DriveTurn>,
+    /// Word of a person about the next turn; null where there is none.
+    pub word: Option<PersonWord>,
     /// End of the drive; null while it goes on.
     pub end: Option<DriveEnd>,
+}
+
+/// Word of a person who lets a turn begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PersonWord {
+    /// Text for the agent, in this turn and in later ones; null where the turn is approved as it is.
+    #[cfg_attr(test, schemars(length(min = 1, max = 4000)))]
+    pub text: Option<String>,
 }
 
 /// Settings of a drive. Their digest is the session's id.
@@ -48,8 +60,10 @@ pub struct DriveStart {
     /// Goal of a person; null where the goal is that the change passes.
     #[cfg_attr(test, schemars(length(min = 1, max = 8000)))]
     pub goal: Option<String>,
-    /// Program and arguments of the agent.
-    #[cfg_attr(test, schemars(length(min = 1, max = 100)))]
+    /// True if turns apply the safe edits that findings carry, as long as there are any, before the agent gets turns.
+    pub builtin_fix: bool,
+    /// Program and arguments of the agent; empty where safe edits are all that the drive has.
+    #[cfg_attr(test, schemars(length(max = 100)))]
     pub agent: Vec<String>,
     /// Rights and bounds of the agent, from the base's policy.
     pub limits: DriveLimits,
@@ -139,6 +153,8 @@ pub struct DriveTask {
     pub fix: String,
     /// Quoted text, with secrets masked; null where the finding quotes none.
     pub quote: Option<String>,
+    /// True if the finding carries a safe edit, which `qa-skill fix` and the agent `builtin:fix` apply.
+    pub safe_edit: bool,
 }
 
 /// The change from the head that the drive began with to a tree, judged by the rules that protect the checks alone.
@@ -203,9 +219,13 @@ pub struct DriveTurn {
     pub number: u64,
     /// Id of the envelope that the agent got.
     pub envelope_id: Sha256Hex,
+    /// Word of a person with which the turn began; null where it needed none.
+    pub person: Option<PersonWord>,
     /// Ids of the findings that it was given.
     pub tasks: Vec<Sha256Hex>,
-    /// End of the agent's process.
+    /// Executor of the turn.
+    pub executor: DriveExecutor,
+    /// End of the agent's process; a status of 0 where none ran.
     pub exit: DriveExit,
     /// Standard output of the agent.
     pub stdout: DriveOutput,
@@ -213,10 +233,12 @@ pub struct DriveTurn {
     pub stderr: DriveOutput,
     /// Answer of the agent, or the one that its exit stands for.
     pub answer: DispatchResult,
-    /// Commit whose tree the agent left, also where it is refused; null where it could not be read.
+    /// Commit whose tree the agent left, also where it is refused; null where it could not be read, or no edit was applied.
     pub commit: Option<CommitId>,
     /// Paths that differ from the tree before the turn, sorted.
     pub changed: Vec<RepoPath>,
+    /// New files that ignore rules of the tree name. They are not in the commit.
+    pub ignored: IgnoredFiles,
     /// Judgement of that commit; null where the tree is as before, or is refused without one.
     pub judgement: Option<DriveJudgement>,
     /// All that agents changed up to that commit; null where `judgement` is.
@@ -227,6 +249,29 @@ pub struct DriveTurn {
     pub outcome: Option<DriveOutcome>,
     /// Digest over the turn, and over that of the turn before or of the bootstrap; null while the turn has no outcome.
     pub digest: Option<Sha256Hex>,
+}
+
+/// Executor of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum DriveExecutor {
+    /// The safe edits that findings carry were applied.
+    SafeEdits,
+    /// The program of the agent ran.
+    Program,
+}
+
+/// New files that ignore rules of a tree name. A directory counts as one where all of it is ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct IgnoredFiles {
+    /// Number of files and directories.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub count: u64,
+    /// Their first paths in order, at most 10.
+    pub first: Vec<RepoPath>,
 }
 
 /// End of a process.
@@ -304,6 +349,10 @@ pub enum DriveEndReason {
     Turns,
     /// No time is left.
     Time,
+    /// A person stopped it.
+    Stopped,
+    /// The branch that it began with has another commit.
+    HeadMoved,
     /// Several turns in a row changed nothing about what blocks.
     NoProgress,
     /// The agent says repeatedly that it cannot go on.
@@ -335,6 +384,8 @@ pub struct DispatchEnvelope {
     pub goal: String,
     /// Rules of the turn, for the agent.
     pub instructions: String,
+    /// Words of the person who drives, oldest first, at most the last ten.
+    pub notes: Vec<String>,
     /// Findings to mend, the most urgent first.
     pub tasks: Vec<DriveTask>,
     /// Number of findings that wait for a later turn.

@@ -1,6 +1,6 @@
 //! Derives the decisions of a stored session again.
 
-use super::{Step, begin, digest_before, next_step, referee, turn_digest};
+use super::{Step, begin, builtin, digest_before, next_step, referee, turn_digest};
 use crate::policy::drive::Rights;
 use qa_contracts::v1::{
     DispatchOutcome, DriveEndReason, DriveFile, DriveOutcome, DriveRefusal, DriveSession, DriveTurn,
@@ -19,20 +19,35 @@ pub fn difference(session: &DriveSession) -> Option<String> {
         return Some("a glob of it is none".to_owned());
     };
     for (place, turn) in session.turns.iter().enumerate() {
+        again.word = turn.person.clone();
         if let Some(reason) = turn_difference(&rights, &again, turn) {
             return Some(format!("turn {}: {reason}", place + 1));
         }
         again.turns.push(turn.clone());
     }
+    again.word = session.word.clone();
     let Some(end) = &session.end else { return None };
     match next_step(&again) {
-        // No time is left for a turn, and nothing else.
-        Some(Step::Dispatch(_)) if end.reason == DriveEndReason::Time => None,
+        // No time is left for a turn, a person does not want it, or its head is another: nothing else.
+        Some(Step::Dispatch(_)) if is_from_outside(end.reason) => None,
         Some(Step::End(derived)) if derived == *end => None,
         Some(Step::End(derived)) => {
             Some(format!("its end is {:?}, and {:?} follows", end.reason, derived.reason))
         }
         _ => Some(format!("its end is {:?}, and another turn follows", end.reason)),
+    }
+}
+
+/// Returns whether an end is recorded and not derived.
+pub fn is_from_outside(reason: DriveEndReason) -> bool {
+    match reason {
+        DriveEndReason::Time | DriveEndReason::Stopped | DriveEndReason::HeadMoved => true,
+        DriveEndReason::Passed
+        | DriveEndReason::Turns
+        | DriveEndReason::NoProgress
+        | DriveEndReason::Stuck
+        | DriveEndReason::Ask
+        | DriveEndReason::Incomplete => false,
     }
 }
 
@@ -57,12 +72,15 @@ fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> 
     if has_failed && turn.answer.outcome != DispatchOutcome::Failed {
         return Some("its agent failed, and its answer says otherwise");
     }
+    if turn.executor != builtin::executor(before, &envelope) || !builtin::is_possible(turn) {
+        return Some("its executor is another");
+    }
     if !turn.changed.is_sorted_by(|one, next| one < next) {
         return Some("its changed paths are not in order");
     }
     // A turn without an outcome waits for the judgement of its commit, and no other turn follows it.
     let Some(outcome) = turn.outcome else {
-        let waits = turn.digest.is_none() && turn.commit.is_some();
+        let waits = turn.digest.is_none() && referee::needs_judgement(turn);
         return (!waits).then_some("it has no outcome");
     };
     let Some(bootstrap) = &before.bootstrap else { return Some("its head is not judged") };
@@ -83,7 +101,7 @@ fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> 
     if !is_as_expected {
         return Some("the referee refuses it for another reason");
     }
-    if outcome != referee::outcome(&turn.refusals, &turn.changed) {
+    if outcome != referee::outcome(turn) {
         return Some("its outcome is another");
     }
     if outcome == DriveOutcome::Accepted && (turn.judgement.is_none() || turn.commit.is_none()) {

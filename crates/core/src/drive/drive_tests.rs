@@ -7,28 +7,29 @@ use crate::policy::drive::Rights;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
-    AgentChange, DispatchResult, DriveExit, DriveFile, DriveHistory, DriveLimits, DriveOutput, DriveRefusal,
-    DriveTask, GuardedFinding, Severity,
+    AgentChange, DispatchResult, DriveExecutor, DriveExit, DriveFile, DriveHistory, DriveLimits, DriveOutput,
+    DriveRefusal, DriveTask, GuardedFinding, Severity,
 };
 
-fn digest(number: u64) -> Sha256Hex {
+pub(super) fn digest(number: u64) -> Sha256Hex {
     canonical::sha256(&number.to_le_bytes())
 }
 
-fn commit(number: u64) -> CommitId {
+pub(super) fn commit(number: u64) -> CommitId {
     CommitId::parse(&digest(number).as_str()[..40]).unwrap()
 }
 
-fn path(text: &str) -> RepoPath {
+pub(super) fn path(text: &str) -> RepoPath {
     RepoPath::from_bytes(text.as_bytes()).unwrap()
 }
 
-fn start(goal: Option<&str>) -> DriveStart {
+pub(super) fn start(goal: Option<&str>) -> DriveStart {
     DriveStart {
         repo_id: "acme/widget".to_owned(),
         base_sha: commit(1),
         head_sha: commit(2),
         goal: goal.map(str::to_owned),
+        builtin_fix: false,
         agent: vec!["agent".to_owned()],
         limits: DriveLimits {
             writable: vec!["**".to_owned()],
@@ -47,7 +48,7 @@ fn start(goal: Option<&str>) -> DriveStart {
 }
 
 /// Returns the judgement of a tree in which findings block, each in a file of its own.
-fn judged(blocking: &[u64]) -> DriveJudgement {
+pub(super) fn judged(blocking: &[u64]) -> DriveJudgement {
     let task = |number: &u64| DriveTask {
         finding_id: digest(*number),
         rule_id: "lens/rule".to_owned(),
@@ -58,6 +59,7 @@ fn judged(blocking: &[u64]) -> DriveJudgement {
         summary: "something".to_owned(),
         fix: "mend it".to_owned(),
         quote: None,
+        safe_edit: false,
     };
     DriveJudgement {
         run: "run".to_owned(),
@@ -71,12 +73,12 @@ fn judged(blocking: &[u64]) -> DriveJudgement {
     }
 }
 
-fn file(name: &str, added: u64, removed: u64) -> DriveFile {
+pub(super) fn file(name: &str, added: u64, removed: u64) -> DriveFile {
     DriveFile { path: path(name), blob: None, mode: None, added, removed }
 }
 
 /// Returns what agents changed, by the names of files.
-fn agent_change(files: &[DriveFile]) -> AgentChange {
+pub(super) fn agent_change(files: &[DriveFile]) -> AgentChange {
     AgentChange {
         run: "own".to_owned(),
         execution_key: ExecutionKey::parse(digest(0).as_str()).unwrap(),
@@ -112,7 +114,6 @@ fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope>
     let changed: Vec<RepoPath> = played.changed.iter().map(|text| path(text)).collect();
     let mut refusals: Vec<DriveRefusal> = referee::refuse_failed(played.outcome).into_iter().collect();
     refusals.extend(referee::refuse_paths(&Rights::new(&session.start.limits).unwrap(), &changed));
-    let after = played.after.filter(|_| refusals.is_empty() && !changed.is_empty());
     // Each turn leaves the files that it names in a state of its own.
     let number = envelope.turn;
     let mut files: Vec<DriveFile> = check::agent_files(session).to_vec();
@@ -122,34 +123,35 @@ fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope>
         files.push(DriveFile { path: changed.clone(), blob: None, mode, added: 1, removed: 0 });
     }
     files.sort();
-    let own = after.is_some().then(|| agent_change(&files));
-    if let (Some(after), Some(bootstrap), Some(own)) = (&after, &session.bootstrap, &own) {
-        refusals.extend(referee::refuse_judgement(bootstrap, after, own));
-    }
     let output =
         |text: &str| DriveOutput { bytes: text.len() as u64, sha256: digest(3), text: text.to_owned() };
-    let outcome = referee::outcome(&refusals, &changed);
-    session.turns.push(DriveTurn {
+    let turn = DriveTurn {
         number: envelope.turn,
         envelope_id: envelope.envelope_id.clone(),
+        person: None,
         tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
+        executor: builtin::executor(session, &envelope),
         exit: exit(i32::from(played.outcome == DispatchOutcome::Failed)),
         stdout: output(played.output),
         stderr: output(""),
         answer: DispatchResult { outcome: played.outcome, ..reply::by_exit(&exit(0), &envelope.envelope_id) },
         commit: Some(commit(100 + envelope.turn)),
         changed,
-        judgement: after,
-        agent_change: own,
+        ignored: Default::default(),
+        judgement: None,
+        agent_change: None,
         refusals,
         outcome: None,
         digest: None,
-    });
-    conclude_turn(session, outcome);
+    };
+    record_turn(session, turn);
+    if let Some(Step::Judge(_)) = next_step(session) {
+        judge_turn(session, played.after.expect("a tree is judged"), agent_change(&files));
+    }
     envelope
 }
 
-fn exit(code: i32) -> DriveExit {
+pub(super) fn exit(code: i32) -> DriveExit {
     DriveExit { code: Some(code), signal: None, stopped: None }
 }
 
@@ -396,7 +398,8 @@ fn a_session_that_was_edited_does_not_follow() {
     whole.end = Some(end);
     assert_eq!(difference(&whole), None);
     type Edit = fn(&mut DriveSession);
-    let edits: [(&str, Edit); 13] = [
+    let edits: [(&str, Edit); 14] = [
+        ("its executor is another", |session| session.turns[0].executor = DriveExecutor::SafeEdits),
         ("its outcome is another", |session| session.turns[1].outcome = Some(DriveOutcome::Accepted)),
         ("refuses it for another reason", |session| session.turns[1].refusals.clear()),
         ("its digest is another", |session| session.turns[0].answer.summary = "I did it".to_owned()),

@@ -2,8 +2,8 @@
 
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{
-    AgentChange, ChangeKind, ChangeSet, DriveFile, DriveJudgement, DriveTask, Finding, GuardedFinding,
-    LensStatus, SkillResult,
+    AgentChange, ChangeKind, ChangeSet, DriveFile, DriveJudgement, DriveTask, EditSafety, Finding,
+    GuardedFinding, LensStatus, SkillResult,
 };
 
 /// Lenses whose findings say that something checks less than before. A turn that brings one is refused, whatever its strength.
@@ -118,5 +118,6 @@ fn task(finding: &Finding) -> DriveTask {
         summary: finding.summary.clone(),
         fix: finding.fix.clone(),
         quote: finding.evidence.get("quote").and_then(|quote| quote.as_str()).map(str::to_owned),
+        safe_edit: finding.edit.as_ref().is_some_and(|edit| edit.safety == EditSafety::Safe),
     }
 }

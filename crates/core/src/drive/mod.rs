@@ -4,6 +4,7 @@
 //! derive them again.
 
 pub mod attempts;
+pub mod builtin;
 pub mod check;
 mod envelope;
 mod history;
@@ -15,10 +16,10 @@ use serde::Serialize;
 
 use crate::canonical;
 use crate::policy::drive::Rights;
-use qa_contracts::ids::{CommitId, Sha256Hex};
+use qa_contracts::ids::{CommitId, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    Conclusion, DispatchEnvelope, DispatchOutcome, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome,
-    DriveSession, DriveStart, DriveTask, DriveTurn,
+    AgentChange, Conclusion, DispatchEnvelope, DispatchOutcome, DriveEnd, DriveEndReason, DriveJudgement,
+    DriveOutcome, DriveSession, DriveStart, DriveTurn,
 };
 
 pub use envelope::MOST_TASKS;
@@ -49,7 +50,14 @@ pub fn session_id(start: &DriveStart) -> Sha256Hex {
 
 /// Returns a session in which nothing has happened.
 pub fn begin(start: DriveStart) -> DriveSession {
-    DriveSession { schema_version: Default::default(), start, bootstrap: None, turns: Vec::new(), end: None }
+    DriveSession {
+        schema_version: Default::default(),
+        start,
+        bootstrap: None,
+        turns: Vec::new(),
+        word: None,
+        end: None,
+    }
 }
 
 /// Returns what has to be done next. A drive that has ended has no next step.
@@ -85,9 +93,12 @@ fn end(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<DriveEnd> {
         return ended(DriveEndReason::Ask, "the agent asks for a decision of a person");
     }
     let rights = Rights::new(&start.limits).ok();
-    if start.goal.is_none() && current.tasks.iter().all(|task| !may_change(rights.as_ref(), task)) {
+    if start.goal.is_none() && current.tasks.iter().all(|task| !may_change(rights.as_ref(), &task.file)) {
         let message = "every finding that blocks is in a file that the policy does not let an agent change";
         return ended(DriveEndReason::Ask, message);
+    }
+    if start.agent.is_empty() && last.is_some_and(|turn| turn.answer.outcome == DispatchOutcome::Blocked) {
+        return ended(DriveEndReason::Stuck, "no finding that blocks has a safe edit that may be applied");
     }
     if recent(session, BLOCKED_TURNS, |turn| turn.answer.outcome == DispatchOutcome::Blocked) {
         return ended(DriveEndReason::Stuck, "the agent said twice in a row that it cannot go on");
@@ -115,9 +126,9 @@ fn is_finished(session: &DriveSession) -> bool {
     session.start.goal.is_none() || is_reached && has_work
 }
 
-/// Returns whether an agent may change the file of a finding. Without globs that compile it may change none.
-fn may_change(rights: Option<&Rights>, task: &DriveTask) -> bool {
-    rights.is_some_and(|rights| rights.refusal(&task.file).is_none())
+/// Returns whether an agent may change a file. Without globs that compile it may change none.
+fn may_change(rights: Option<&Rights>, file: &RepoPath) -> bool {
+    rights.is_some_and(|rights| rights.refusal(file).is_none())
 }
 
 /// Returns whether each of the last `count` turns is one that a function names.
@@ -145,7 +156,7 @@ pub fn current<'a>(session: &'a DriveSession, bootstrap: &'a DriveJudgement) -> 
 }
 
 /// Returns the judgement of the tree that a turn began with.
-fn judgement_before<'a>(
+pub fn judgement_before<'a>(
     session: &'a DriveSession,
     bootstrap: &'a DriveJudgement,
     number: u64,
@@ -201,11 +212,29 @@ pub(super) fn digest_before(
     }
 }
 
+/// Adds a turn, which takes the word of a person. Unless its tree has to be judged, it has its outcome then.
+pub fn record_turn(session: &mut DriveSession, mut turn: DriveTurn) {
+    turn.person = session.word.take();
+    let is_judged_next = referee::needs_judgement(&turn);
+    session.turns.push(turn);
+    if !is_judged_next {
+        conclude_turn(session);
+    }
+}
+
+/// Gives the last turn its judgement and its outcome.
+pub fn judge_turn(session: &mut DriveSession, judgement: DriveJudgement, change: AgentChange) {
+    let (Some(bootstrap), Some(turn)) = (&session.bootstrap, session.turns.last_mut()) else { return };
+    turn.refusals.extend(referee::refuse_judgement(bootstrap, &judgement, &change));
+    (turn.judgement, turn.agent_change) = (Some(judgement), Some(change));
+    conclude_turn(session);
+}
+
 /// Gives the last turn its outcome and its digest.
-pub fn conclude_turn(session: &mut DriveSession, outcome: DriveOutcome) {
+fn conclude_turn(session: &mut DriveSession) {
     let Some(bootstrap) = &session.bootstrap else { return };
     let Some((last, earlier)) = session.turns.split_last_mut() else { return };
-    last.outcome = Some(outcome);
+    last.outcome = Some(referee::outcome(last));
     let previous = digest_before(&session.start, bootstrap, earlier);
     last.digest = Some(turn_digest(last, previous));
 }

@@ -7,7 +7,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     AgentChange, Conclusion, DispatchOutcome, DriveFile, DriveJudgement, DriveOutcome, DriveRefusal,
-    GuardedFinding,
+    DriveTurn, GuardedFinding,
 };
 
 /// Maximum number of refusals of a kind that a turn lists.
@@ -135,9 +135,14 @@ fn refusal(code: Code, file: Option<&RepoPath>, message: String) -> DriveRefusal
     DriveRefusal { code, file: file.cloned(), message }
 }
 
-/// Returns the outcome of a turn.
-pub fn outcome(refusals: &[DriveRefusal], changed: &[RepoPath]) -> DriveOutcome {
-    match (refusals.is_empty(), changed.is_empty()) {
+/// Returns whether a turn changes the tree and nothing refuses it before its tree is judged.
+pub fn needs_judgement(turn: &DriveTurn) -> bool {
+    turn.judgement.is_none() && turn.commit.is_some() && outcome(turn) == DriveOutcome::Accepted
+}
+
+/// Returns the outcome of a turn whose refusals are complete.
+pub(super) fn outcome(turn: &DriveTurn) -> DriveOutcome {
+    match (turn.refusals.is_empty(), turn.changed.is_empty()) {
         (false, _) => DriveOutcome::Refused,
         (true, true) => DriveOutcome::Unchanged,
         (true, false) => DriveOutcome::Accepted,

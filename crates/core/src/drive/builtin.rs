@@ -1,0 +1,116 @@
+//! The agent `builtin:fix`: which safe edits of findings a turn applies, and what it answers.
+
+use std::collections::BTreeSet;
+
+use super::may_change;
+use crate::edits::select;
+use crate::policy::drive::Rights;
+use qa_contracts::ids::Sha256Hex;
+use qa_contracts::v1::{
+    DispatchEnvelope, DispatchOutcome, DispatchResult, DriveExecutor, DriveOutcome, DriveSession, DriveStart,
+    DriveTask, DriveTurn, Edit, EditSafety, Finding,
+};
+
+/// Name of the agent on the command line.
+pub const NAME: &str = "builtin:fix";
+/// Number of turns that may apply the edit of a finding: the first may leave it out, because it overlaps another one.
+const ATTEMPTS: usize = 2;
+/// Maximum number of edits that an answer lists.
+const MOST_LISTED: usize = 10;
+
+/// Names the agents of a drive.
+pub fn agent_name(start: &DriveStart) -> String {
+    let program = start.agent.join(" ");
+    match (start.builtin_fix, program.is_empty()) {
+        (true, true) => NAME.to_owned(),
+        (true, false) => format!("{NAME}, then {program}"),
+        (false, _) => program,
+    }
+}
+
+/// Names the executor of a turn.
+pub fn executor_name(executor: DriveExecutor) -> &'static str {
+    match executor {
+        DriveExecutor::SafeEdits => NAME,
+        DriveExecutor::Program => "the agent",
+    }
+}
+
+/// Returns the executor of the turn that an envelope is for.
+pub fn executor(session: &DriveSession, envelope: &DispatchEnvelope) -> DriveExecutor {
+    let start = &session.start;
+    let has_edits = || !editable(session, envelope).is_empty();
+    match start.builtin_fix && (start.agent.is_empty() || has_edits()) {
+        true => DriveExecutor::SafeEdits,
+        false => DriveExecutor::Program,
+    }
+}
+
+/// Returns whether a turn may apply the safe edit of a task. Edits of a turn that was refused are not tried again.
+pub(super) fn is_editable(session: &DriveSession, rights: Option<&Rights>, task: &DriveTask) -> bool {
+    let had = |turn: &&DriveTurn| turn.tasks.contains(&task.finding_id);
+    let earlier: Vec<&DriveTurn> = session.turns.iter().filter(had).collect();
+    task.safe_edit
+        && may_change(rights, &task.file)
+        && earlier.len() < ATTEMPTS
+        && earlier.iter().all(|turn| turn.outcome != Some(DriveOutcome::Refused))
+}
+
+/// Returns the ids of the tasks whose safe edits a turn applies.
+fn editable<'e>(session: &DriveSession, envelope: &'e DispatchEnvelope) -> BTreeSet<&'e Sha256Hex> {
+    let rights = Rights::new(&session.start.limits).ok();
+    let chosen = envelope.tasks.iter().filter(|task| is_editable(session, rights.as_ref(), task));
+    chosen.map(|task| &task.finding_id).collect()
+}
+
+/// Chooses the findings of a run whose edits a turn applies: safe ones in files that may change, and no two that overlap.
+pub fn choose_edits<'f>(
+    session: &DriveSession,
+    envelope: &DispatchEnvelope,
+    findings: &'f [Finding],
+) -> Vec<&'f Finding> {
+    let ids = editable(session, envelope);
+    let rights = Rights::new(&session.start.limits).ok();
+    let is_allowed = |edit: &Edit| {
+        edit.safety == EditSafety::Safe
+            && edit.replacements.iter().all(|replacement| may_change(rights.as_ref(), &replacement.file))
+    };
+    let chosen = findings.iter().filter(|finding| ids.contains(&finding.finding_id));
+    select(chosen.filter(|finding| finding.edit.as_ref().is_some_and(is_allowed))).chosen
+}
+
+/// Returns the answer of a turn that applied the edits of some findings.
+pub fn answer(envelope: &DispatchEnvelope, applied: &[&Finding]) -> DispatchResult {
+    let mut listed: Vec<String> = applied.iter().take(MOST_LISTED).map(|finding| line(finding)).collect();
+    if let Some(more) = applied.len().checked_sub(MOST_LISTED + 1) {
+        listed.push(format!("and {} more", more + 1));
+    }
+    let is_complete = applied.len() == envelope.tasks.len() && envelope.tasks_waiting == 0;
+    DispatchResult {
+        schema_version: Default::default(),
+        envelope_id: envelope.envelope_id.clone(),
+        outcome: if applied.is_empty() { DispatchOutcome::Blocked } else { DispatchOutcome::Done },
+        summary: match applied.is_empty() {
+            true => "none of these findings has a safe edit that may be applied".to_owned(),
+            false => format!("applied safe edits: {}", listed.join("; ")),
+        },
+        expected: if is_complete { "pass" } else { "fail" }.to_owned(),
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let title = finding.edit.as_ref().map(|edit| edit.title.as_str()).unwrap_or_default();
+    let title: String = title.chars().take(200).collect();
+    format!("{title} ({}, {}:{})", finding.rule_id, finding.file, finding.start_line)
+}
+
+/// Returns whether a recorded turn is one that its executor can have. Of safe edits no process has a part in it, and it changes a
+/// file or is blocked.
+pub(super) fn is_possible(turn: &DriveTurn) -> bool {
+    let is_quiet = turn.stdout.bytes == 0 && turn.stderr.bytes == 0 && turn.ignored.count == 0;
+    let expected = match turn.changed.is_empty() {
+        true => DispatchOutcome::Blocked,
+        false => DispatchOutcome::Done,
+    };
+    turn.executor == DriveExecutor::Program || is_quiet && turn.answer.outcome == expected
+}
