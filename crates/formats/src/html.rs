@@ -1,5 +1,6 @@
 //! `html`: one self-contained page with the findings in their hunks, the coverage and the proof.
 
+pub mod drive;
 mod finding;
 pub mod ledger;
 mod pictures;

@@ -6,6 +6,7 @@ mod common;
 pub mod contract;
 mod diagnostics;
 mod doubt;
+mod drive;
 mod edit;
 mod excerpt;
 mod gaps;
@@ -31,6 +32,7 @@ mod why;
 
 pub use common::counted;
 use contract::Format;
+pub use drive::drive_summary;
 
 /// Every format, by id.
 pub static ALL: &[&dyn Format] = &[

@@ -14,7 +14,7 @@ use qa_contracts::v1::{Conclusion, LedgerEntry, LedgerTurn, LensFindings, Observ
 use qa_core::usage::usd;
 
 /// Rules of this page, beside those of the report.
-const LEDGER_STYLE: &str = include_str!("ledger.css");
+pub(super) const LEDGER_STYLE: &str = include_str!("ledger.css");
 /// Maximum number of ids that the page lists in one state of a turn.
 const MAX_IDS: usize = 50;
 

@@ -1,0 +1,238 @@
+//! A drive in Markdown, for a reviewer of what its agent did: goal, changes with their reasons, refusals, checks.
+
+use crate::common::{counted, verdict_word};
+use qa_contracts::v1::{
+    Conclusion, DriveEndReason, DriveFile, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn,
+    IgnoredFiles,
+};
+use qa_core::drive::builtin::{agent_name, executor_name};
+use qa_core::drive::check::agent_files;
+use qa_core::drive::{current, current_commit, judgement_before, session_id};
+use qa_core::escape::{markdown, markdown_code};
+use qa_core::masking::sanitize_cut;
+
+/// Maximum number of turns, of refusals and of findings that a list shows. All lists together have at most 60 lines.
+const MOST_LISTED: usize = 6;
+/// Maximum number of places that a line names.
+const MOST_PLACES: usize = 4;
+/// Maximum number of characters of the goal and of an account of the agent.
+const MOST_CHARACTERS: usize = 600;
+
+/// Describes a drive in at most 60 lines of Markdown. Texts of the repository, of the agent and of the goal are escaped.
+pub fn drive_summary(session: &DriveSession) -> String {
+    let mut text = heading(session);
+    let Some(bootstrap) = &session.bootstrap else { return text };
+    text.push_str(&changes(session, bootstrap));
+    text.push_str(&refusals(session));
+    text.push_str(&open_findings(current(session, bootstrap)));
+    text.push_str(&checks(session, bootstrap));
+    text
+}
+
+fn heading(session: &DriveSession) -> String {
+    let start = &session.start;
+    let end = match &session.end {
+        Some(end) => format!(": {}", plain(&end.message)),
+        None => String::new(),
+    };
+    let files = agent_files(session);
+    let result = match files.is_empty() {
+        true => "nothing of the head changed".to_owned(),
+        false => {
+            format!("{} on top of head, {}", markdown_code(current_commit(session).short()), size(files))
+        }
+    };
+    format!(
+        "**{}** after {}{end}.\n\n- Goal: {}\n- Change: {} against {}\n- Result: {result}\n- Agent: {}\n",
+        end_word(session),
+        turn_counts(session),
+        plain(&goal(session)),
+        markdown_code(start.head_sha.short()),
+        markdown_code(start.base_sha.short()),
+        markdown_code(&sanitize_cut(&agent_name(start), MOST_CHARACTERS)),
+    )
+}
+
+/// Names the end of a drive in a word or two.
+pub(crate) fn end_word(session: &DriveSession) -> &'static str {
+    match &session.end {
+        Some(end) if end.reason == DriveEndReason::Passed => "PASS",
+        Some(_) => "NOT PASSED",
+        None => "In progress",
+    }
+}
+
+/// Returns the goal of a drive.
+pub(crate) fn goal(session: &DriveSession) -> String {
+    session.start.goal.clone().unwrap_or_else(|| "the change passes its gate".to_owned())
+}
+
+/// `3 turns (1 accepted, 1 refused, 1 without a change)`.
+fn turn_counts(session: &DriveSession) -> String {
+    let count = |outcome| session.turns.iter().filter(|turn| turn.outcome == Some(outcome)).count();
+    let parts = [
+        (count(DriveOutcome::Accepted), "accepted"),
+        (count(DriveOutcome::Refused), "refused"),
+        (count(DriveOutcome::Unchanged), "without a change"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let turns = counted(session.turns.len(), "turn");
+    if parts.is_empty() { turns } else { format!("{turns} ({})", parts.join(", ")) }
+}
+
+/// `2 files, 3 lines added and 1 removed`.
+fn size(files: &[DriveFile]) -> String {
+    let sum =
+        |lines: fn(&DriveFile) -> u64| files.iter().fold(0_u64, |sum, file| sum.saturating_add(lines(file)));
+    let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
+    let lines = counted(usize::try_from(added).unwrap_or(usize::MAX), "line");
+    format!("{}, {lines} added and {removed} removed", counted(files.len(), "file"))
+}
+
+fn changes(session: &DriveSession, bootstrap: &DriveJudgement) -> String {
+    let accepted: Vec<&DriveTurn> =
+        session.turns.iter().filter(|turn| turn.outcome == Some(DriveOutcome::Accepted)).collect();
+    let entries = accepted.iter().take(MOST_LISTED).map(|turn| change(session, bootstrap, turn));
+    section("What changed, and why", entries.collect(), accepted.len(), "turn")
+}
+
+/// Describes an accepted turn in two or three lines.
+fn change(session: &DriveSession, bootstrap: &DriveJudgement, turn: &DriveTurn) -> String {
+    let paths: Vec<String> = turn.changed.iter().map(|path| code(&path.to_string())).collect();
+    let mut text = format!("- Turn {}, {}: {}", turn.number, executor_name(turn.executor), places(&paths));
+    text.push_str(&ignored(&turn.ignored));
+    if let Some(said) = turn.person.as_ref().and_then(|person| person.text.as_ref()) {
+        text.push_str(&format!("; a person said: {}", plain(said)));
+    }
+    let before = judgement_before(session, bootstrap, turn.number);
+    let after = turn.judgement.as_ref().map(|after| after.tasks.as_slice()).unwrap_or_default();
+    text.push_str(&format!("\n  - Findings: {}", resolved(&before.tasks, after)));
+    if !turn.answer.summary.is_empty() {
+        text.push_str(&format!("\n  - Its account: {}", plain(&turn.answer.summary)));
+    }
+    text
+}
+
+/// Names the blocking findings that a turn resolved, and counts those that it brought.
+fn resolved(before: &[DriveTask], after: &[DriveTask]) -> String {
+    let only_in = |one: &[DriveTask], other: &[DriveTask]| -> Vec<String> {
+        let gone = one.iter().filter(|task| other.iter().all(|kept| kept.finding_id != task.finding_id));
+        let mut places: Vec<String> = gone.map(finding).collect();
+        places.dedup();
+        places
+    };
+    let (gone, new) = (only_in(before, after), only_in(after, before));
+    let mut text = match gone.is_empty() {
+        true => "none resolved".to_owned(),
+        false => format!("resolves {}", places(&gone)),
+    };
+    if !new.is_empty() {
+        text.push_str(&format!("; brings {}", places(&new)));
+    }
+    text
+}
+
+fn ignored(files: &IgnoredFiles) -> String {
+    match files.count {
+        0 => String::new(),
+        count => {
+            let names: Vec<String> = files.first.iter().map(|path| code(&path.to_string())).collect();
+            let names = places(&names);
+            let files = counted(usize::try_from(count).unwrap_or(usize::MAX), "new file");
+            format!("; left out {files} that ignore rules name ({names})")
+        }
+    }
+}
+
+fn refusals(session: &DriveSession) -> String {
+    let refused: Vec<&DriveTurn> = session.turns.iter().filter(|turn| !turn.refusals.is_empty()).collect();
+    let entries = refused.iter().take(MOST_LISTED).map(|turn| {
+        let mut reasons: Vec<String> = turn.refusals.iter().map(|refusal| plain(&refusal.message)).collect();
+        reasons.dedup();
+        let code = turn.refusals.first().map(|refusal| refusal.code.as_str()).unwrap_or_default();
+        format!("- Turn {}, `{code}`: {}", turn.number, places(&reasons))
+    });
+    section("What was refused", entries.collect(), refused.len(), "turn")
+}
+
+fn open_findings(judgement: &DriveJudgement) -> String {
+    let entries = judgement.tasks.iter().take(MOST_LISTED).map(|task| {
+        let summary = plain(&task.summary);
+        format!("- {}: {summary}", finding(task))
+    });
+    section("What still blocks", entries.collect(), judgement.tasks.len(), "finding")
+}
+
+fn checks(session: &DriveSession, bootstrap: &DriveJudgement) -> String {
+    let judged = session.turns.iter().filter(|turn| turn.judgement.is_some()).count();
+    let last = current(session, bootstrap);
+    let verdict = match last.vacuous && last.conclusion == Conclusion::CouldNotComplete {
+        true => "nothing to judge",
+        false => verdict_word(last.conclusion),
+    };
+    let trees = match judged {
+        0 => "The head was".to_owned(),
+        1 => "The head and the tree of 1 turn were".to_owned(),
+        _ => format!("The head and the trees of {judged} turns were"),
+    };
+    let entries = vec![
+        format!(
+            "- {trees} judged in whole by the policy of the base; the head: {}, with {}",
+            verdict_word(bootstrap.conclusion),
+            counted(bootstrap.tasks.len(), "blocking finding"),
+        ),
+        format!("- The result: {verdict}, execution key `{}`, run digest `{}`", last.execution_key, last.run_digest),
+        "- A turn that weakens a test, a check, a suppression or the policy does not count; whether the tests pass is \
+         known only where a gate of the policy runs them"
+            .to_owned(),
+        format!(
+            "- Session `{}`: `qa-skill verify` with its directory derives every run and every decision again",
+            session_id(&session.start)
+        ),
+    ];
+    let count = entries.len();
+    section("What was checked", entries, count, "check")
+}
+
+/// Returns a heading with entries, and a line for those that are not listed; empty where there is none.
+fn section(title: &str, entries: Vec<String>, total: usize, noun: &str) -> String {
+    if total == 0 {
+        return String::new();
+    }
+    let mut text = format!("\n### {title}\n\n");
+    for entry in &entries {
+        text.push_str(&format!("{entry}\n"));
+    }
+    if total > entries.len() {
+        text.push_str(&format!("- and {} more in the session\n", counted(total - entries.len(), noun)));
+    }
+    text
+}
+
+/// Joins the first of some names, and counts the others.
+fn places(names: &[String]) -> String {
+    let shown = names.iter().take(MOST_PLACES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MOST_PLACES + 1) {
+        Some(more) => format!("{shown} and {} more", more + 1),
+        None => shown,
+    }
+}
+
+fn finding(task: &DriveTask) -> String {
+    format!("{} in {}", code(&task.rule_id), code(&format!("{}:{}", task.file, task.start_line)))
+}
+
+fn code(text: &str) -> String {
+    markdown_code(&sanitize_cut(text, MOST_CHARACTERS))
+}
+
+/// Returns a text of somebody else as one line.
+fn plain(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    markdown(&sanitize_cut(&line, MOST_CHARACTERS))
+}
+
+#[cfg(test)]
+#[path = "drive_tests.rs"]
+pub(crate) mod tests;
