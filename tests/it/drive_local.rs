@@ -1,11 +1,13 @@
 //! Drives on a laptop: safe edits as an agent, lines that a person reads and copies, and turns that wait for a person.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::drive::{MEND, POLICY, PRODUCT, Scene, end_reason};
+use crate::support::kept::keep_document;
 use crate::support::{conflict, git, qa_skill};
 
 #[test]
@@ -96,4 +98,75 @@ fn a_directory_that_cannot_be_read_is_named() {
             outcome.stderr
         );
     }
+}
+
+#[test]
+fn a_manual_drive_waits_for_a_person_whose_word_reaches_the_agent_and_the_session() {
+    // The first turn changes nothing, so that a second one follows.
+    let script = format!("cat >&2; if grep -q '\"turn\":2,' $QA_SKILL_ENVELOPE; then {MEND}; fi");
+    let scene = Scene::new(POLICY, &script);
+    let manual =
+        |options: &[&str]| scene.drive(&[&["--fix", "--continue", "manual"], options].concat()).run();
+    assert!(manual(&["--approve"]).expect(2).stderr.contains("has no turn that waits"));
+    let waits = manual(&[]).expect(3).text();
+    assert!(
+        waits.starts_with("WAITS before turn 1 of 5: the agent gets the finding that blocks\n"),
+        "{waits}"
+    );
+    assert_eq!(scene.session()["turns"], json!([]));
+    assert!(scene.drive(&["--fix", "--approve"]).run().expect(2).stderr.contains("--continue manual"));
+    assert!(manual(&["--edit", " "]).expect(2).stderr.contains("is empty"));
+
+    assert!(manual(&["--approve"]).expect(3).text().starts_with("WAITS before turn 2 of 5"));
+    assert!(scene.status().expect(0).text().contains("waits for a person"));
+    scene.verify().run().expect(0);
+    manual(&["--edit", "Keep the signature."]).expect(0);
+    let session = scene.session();
+    let turns = session["turns"].as_array().unwrap();
+    assert_eq!(turns[0]["person"], json!({"text": null}));
+    assert_eq!(turns[1]["person"], json!({"text": "Keep the signature."}));
+    let notes = |turn: &Value| {
+        let envelope = turn["stderr"]["text"].as_str().unwrap();
+        keep_document(envelope.as_bytes());
+        serde_json::from_str::<Value>(envelope).unwrap()["notes"].clone()
+    };
+    assert_eq!((notes(&turns[0]), notes(&turns[1])), (json!([]), json!(["Keep the signature."])));
+    scene.verify().run().expect(0);
+    // The envelope follows from what the person said.
+    let mut edited = session.clone();
+    edited["turns"][1]["person"]["text"] = "Change the signature.".into();
+    scene.write_session(&edited);
+    let refused = scene.verify().run().expect_code(4, "DETERMINISM_DRIFT_DETECTED").stderr;
+    assert!(refused.contains("turn 2: its envelope is another"), "{refused}");
+}
+
+#[test]
+fn a_person_stops_a_drive_and_keeps_what_it_brought() {
+    let script = "if grep -q '\"turn\":1,' $QA_SKILL_ENVELOPE; then echo 'C = 1' > src/c.py; fi";
+    let scene = Scene::new(POLICY, script);
+    let manual =
+        |options: &[&str]| scene.drive(&[&["--fix", "--continue", "manual"], options].concat()).run();
+    manual(&[]).expect(3);
+    manual(&["--approve"]).expect(3);
+    let stopped = manual(&["--stop"]).expect(1).text();
+    assert!(stopped.starts_with("NOT PASSED after 1 turn: a person stopped the drive\n"), "{stopped}");
+    assert!(scene.directory().join("result.patch").is_file());
+    assert_eq!(end_reason(&scene.session()), "stopped");
+    scene.verify().run().expect(0);
+}
+
+#[test]
+fn a_head_that_moves_during_the_pause_ends_the_drive() {
+    let scene = Scene::new(POLICY, MEND);
+    let mut command = scene.drive(&["--fix", "--continue", "10s"]).command();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "turn 1 begins in 10 s; Ctrl-C interrupts the drive"));
+    let moved = scene.repo.tip("main").to_string();
+    git(&scene.repo.path(), &["update-ref", "refs/heads/topic", &moved]);
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(rest, [""; 0]);
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(end_reason(&scene.session()), "head_moved");
+    scene.verify().run().expect(0);
 }

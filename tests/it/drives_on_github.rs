@@ -424,7 +424,7 @@ fn change(directory: &Path, edit: impl Fn(&mut DriveSession)) {
 fn forge_text(directory: &Path) {
     change(directory, |session| {
         let turn = session.turns.last_mut().unwrap();
-        let judged = turn.judgement.as_mut().unwrap();
+        let (mut judged, change) = (turn.judgement.take().unwrap(), turn.agent_change.take().unwrap());
         let run = RunDir(directory.join("runs").join(&judged.run));
         let name = "recordings/00000.json";
         let text = String::from_utf8(run.bytes(name)).unwrap();
@@ -432,9 +432,8 @@ fn forge_text(directory: &Path) {
         fs::write(run.path(name), text.replace("Some words.", "Some lines.")).unwrap();
         repair(&run, false);
         judged.run_digest = Sha256Hex::parse(run.json("hashes.json")["runDigest"].as_str().unwrap()).unwrap();
-        let outcome = turn.outcome.take().unwrap();
-        turn.digest = None;
-        qa_core::drive::conclude_turn(session, outcome);
+        (turn.outcome, turn.digest) = (None, None);
+        qa_core::drive::judge_turn(session, judged, change);
     });
     qa_skill(["verify"]).arg(directory).run().expect(0);
 }

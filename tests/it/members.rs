@@ -51,6 +51,7 @@ const SOURCES: &[&str] = &[
     "drive::an_agent_that_says_it_is_done_is_not_believed",
     "drive::no_cheat_finishes",
     "drive::settings_of_the_policy_bound_the_agent",
+    "drive_local::a_manual_drive_waits_for_a_person_whose_word_reaches_the_agent_and_the_session",
     "drive_local::new_files_that_ignore_rules_name_are_left_out_and_said",
     "drive_local::safe_edits_are_an_agent_alone_and_before_another",
     "features::a_feature_that_comes_after_all_others_passed_is_set_as_well",

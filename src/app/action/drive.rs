@@ -16,10 +16,11 @@ use crate::app::observer::ObserverRequest;
 use crate::app::verify_drive::conclusion;
 use crate::config::{ActionEnvironment, Inputs};
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{DriveLimits, DriveSession};
+use qa_contracts::v1::DriveLimits;
 use qa_core::drive::attempts::{Attempts, NamedDrive, count, run_name};
 use qa_core::escape::markdown;
 use qa_core::policy::Overrides;
+use qa_formats::drive_summary;
 use qa_run::ports::Cancellation;
 
 /// Drives the pull request that the inputs name.
@@ -145,9 +146,4 @@ fn publish(
         None => outputs.set("artifact-id", "").set("artifact-digest", ""),
     };
     runner.write_outputs(&outputs.set("verdict", verdict))
-}
-
-/// Returns what a drive did, as Markdown.
-pub(super) fn drive_summary(session: &DriveSession) -> String {
-    format!("## qa-skill drive\n\n{} turns.\n", session.turns.len())
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::drive::drive_summary;
 use super::pull_to_drive::{ARTIFACT, PullToDrive};
 use super::route::github;
 use super::surfaces::{Outputs, Runner, annotate};
@@ -32,6 +31,7 @@ use qa_core::drive::attempts::branch_name;
 use qa_core::drive::current_commit;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Overrides;
+use qa_formats::drive_summary;
 use qa_run::ports::Cancellation;
 
 /// Pushes the result of the drive that an earlier job of this workflow run stored.

@@ -250,6 +250,11 @@ impl Deadline {
         Self(Instant::now() + Duration::from_secs(minutes * 60))
     }
 
+    /// Moves the end by a time that does not count.
+    pub(super) fn extend(&mut self, time: Duration) {
+        self.0 += time;
+    }
+
     pub(super) fn has_passed(&self) -> bool {
         Instant::now() >= self.0
     }

@@ -7,10 +7,11 @@ use clap::Args;
 
 use super::agent;
 use super::change::Order;
+use super::wait::{ContinueMode, word_with};
 use crate::app::exit::Failure;
 use crate::app::inputs::{Opened, Request};
 use crate::app::prepare::repo_id;
-use qa_contracts::v1::DriveStart;
+use qa_contracts::v1::{DriveStart, PersonWord};
 use qa_core::drive::builtin;
 use qa_core::policy::Policy;
 use qa_run::keys::BUILD;
@@ -59,15 +60,35 @@ pub(in crate::app) struct DriveArgs {
     /// The artifact root; by default .qa-skill in the checkout
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Pause before each turn. `manual` asks on a terminal; elsewhere the drive waits with exit code 3 for --approve, --edit or --stop
+    #[arg(long = "continue", value_enum, value_name = "MODE", default_value_t = ContinueMode::Immediate)]
+    pub(super) mode: ContinueMode,
+    /// Let the turn begin that a drive with `--continue manual` waits for, and go on
+    #[arg(long, conflicts_with_all = ["edit", "stop"])]
+    pub(super) approve: bool,
+    /// Give the agent a text with the next turn, and go on
+    #[arg(long, value_name = "TEXT", conflicts_with = "stop")]
+    pub(super) edit: Option<String>,
+    /// End the drive, with what it brought so far
+    #[arg(long)]
+    pub(super) stop: bool,
     /// Show how far a drive is, and change nothing: the drive with this directory, or the newest one of the artifact root
     #[arg(
         long,
         value_name = "SESSION",
         num_args = 0..=1,
         default_missing_value = "",
-        conflicts_with_all = ["fix", "goal", "agents", "readable", "max_turns", "minutes", "base", "head"]
+        conflicts_with_all = ["fix", "goal", "agents", "readable", "max_turns", "minutes", "base", "head", "mode", "approve", "edit", "stop"]
     )]
     pub(super) status: Option<OsString>,
+}
+
+/// Word of a person on the command line.
+pub(super) enum Said {
+    /// The turn begins with this word.
+    Word(PersonWord),
+    /// The drive ends.
+    Stop,
 }
 
 /// Minutes in which turns may begin in a job, which ends after six hours by itself.
@@ -93,8 +114,28 @@ impl DriveArgs {
             base: request.base.clone(),
             head: request.head.clone(),
             out: request.artifact_root.clone(),
+            mode: ContinueMode::Immediate,
+            approve: false,
+            edit: None,
+            stop: false,
             status: None,
         }
+    }
+
+    /// Returns what a person says to a drive that waits.
+    pub(super) fn said(&self) -> Result<Option<Said>, Failure> {
+        if self.approve && self.mode != ContinueMode::Manual {
+            return Err(Failure::usage(
+                "--approve lets a turn begin, and without `--continue manual` each turn begins by itself",
+                "add `--continue manual`, or leave --approve out",
+            ));
+        }
+        Ok(match (&self.edit, self.approve, self.stop) {
+            (Some(text), ..) => Some(Said::Word(word_with(text)?)),
+            (None, true, _) => Some(Said::Word(PersonWord { text: None })),
+            (None, false, true) => Some(Said::Stop),
+            (None, false, false) => None,
+        })
     }
 
     pub(super) fn request(&self) -> Request {

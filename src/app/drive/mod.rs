@@ -9,14 +9,18 @@ mod change;
 mod report;
 mod session;
 mod turn;
+mod wait;
 
 pub(super) use args::{DriveArgs, EXAMPLES};
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use self::agent::Agent;
+use self::args::Said;
 pub(super) use self::change::{DrivenChange, Order, drive_change};
 use self::session::{TakenSession, show_status, take_session};
+use self::wait::{ContinueMode, Permission, stopped};
 use super::check::check_opened;
 use super::console;
 use super::exit::{Exit, Failure};
@@ -28,9 +32,12 @@ use super::verify_drive::{conclusion, take_turn, verify_drive};
 use crate::git::OpenRepository;
 use crate::store::DriveDirectory;
 use qa_contracts::ids::CommitId;
-use qa_contracts::v1::{AgentChange, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession};
+use qa_contracts::v1::{
+    AgentChange, DispatchEnvelope, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession,
+};
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
 use qa_core::drive::{Step, current_commit, judge_turn, next_step};
+use qa_core::escape::shell_word;
 use qa_core::phases::RunEvent;
 use qa_core::policy::{Overrides, Policy};
 use qa_run::ports::Cancellation;
@@ -57,6 +64,7 @@ fn carry_out<'a>(
     policy: &Policy,
     cancellation: &'a Arc<Cancellation>,
 ) -> Result<Driven<'a>, Failure> {
+    let said = arguments.said()?;
     let start = arguments.start(&opened, policy)?;
     let repository = opened.repository;
     let agent = match start.agent.is_empty() {
@@ -74,9 +82,13 @@ fn carry_out<'a>(
         directory,
         session,
         agent,
+        mode: arguments.mode,
         cancellation,
     };
     driven.take_bundles(&repository)?;
+    if let Some(said) = said {
+        driven.hear(&repository, said)?;
+    }
     driven.carry_on(repository, arguments.minutes)?;
     Ok(driven)
 }
@@ -88,6 +100,7 @@ struct Driven<'a> {
     session: DriveSession,
     /// `None` where safe edits are all that the drive has.
     agent: Option<Agent<'a>>,
+    mode: ContinueMode,
     cancellation: &'a Arc<Cancellation>,
 }
 
@@ -103,9 +116,26 @@ impl Driven<'_> {
         Ok(())
     }
 
-    /// Takes step after step until the drive ends.
+    /// Takes the word of a person into the session. Fails where no turn waits for one.
+    fn hear(&mut self, repository: &OpenRepository, said: Said) -> Result<(), Failure> {
+        if !matches!(next_step(&self.session), Some(Step::Dispatch(_))) {
+            let directory = shell_word(&self.directory.path().display().to_string());
+            return Err(Failure::usage(
+                format!("the drive of this head, {directory}, has no turn that waits"),
+                "a head with other commits is another drive; `qa-skill drive --status` shows the newest one",
+            ));
+        }
+        match said {
+            Said::Word(word) => self.session.word = Some(word),
+            Said::Stop => self.end(repository, stopped())?,
+        }
+        Ok(self.directory.save(&self.session)?)
+    }
+
+    /// Takes step after step until the drive ends, or waits for a person.
     fn carry_on(&mut self, mut repository: OpenRepository, minutes: u64) -> Result<(), Failure> {
-        let deadline = agent::Deadline::after_minutes(minutes);
+        let started = Instant::now();
+        let mut deadline = agent::Deadline::after_minutes(minutes);
         self.say(&report::begin(&self.session));
         self.say(&report::earlier(&self.session));
         while let Some(step) = next_step(&self.session) {
@@ -123,9 +153,23 @@ impl Driven<'_> {
                     self.end(&repository, DriveEnd { reason: DriveEndReason::Time, message })?;
                 }
                 Step::Dispatch(envelope) => {
-                    self.say(&report::dispatch(&envelope, &self.session));
+                    // A person may take any time, which is no time of turns.
                     self.cancellation.begin_run();
-                    self.dispatch(&repository, &envelope)?;
+                    let asked = Instant::now();
+                    let permission = self.permission(&repository, &envelope, started)?;
+                    deadline.extend(asked.elapsed());
+                    match permission {
+                        Permission::Begin => self.take_turn(&repository, &envelope)?,
+                        Permission::Word(word) => {
+                            self.session.word = Some(word);
+                            self.directory.save(&self.session)?;
+                            if let Some(Step::Dispatch(envelope)) = next_step(&self.session) {
+                                self.take_turn(&repository, &envelope)?;
+                            }
+                        }
+                        Permission::Wait => return Ok(()),
+                        Permission::End(end) => self.end(&repository, end)?,
+                    }
                 }
                 Step::Judge(commit) => {
                     let (judged, returned) = self.judge(repository, &commit)?;
@@ -139,6 +183,15 @@ impl Driven<'_> {
             self.directory.save(&self.session)?;
         }
         Ok(())
+    }
+
+    /// Has a turn executed that may begin.
+    fn take_turn(&mut self, repository: &OpenRepository, envelope: &DispatchEnvelope) -> Result<(), Failure> {
+        self.say(&report::dispatch(envelope, &self.session));
+        self.dispatch(repository, envelope)?;
+        let journal = &self.cancellation.journal;
+        journal.take(RunEvent::ResultsReady)?;
+        Ok(journal.take(RunEvent::Continued)?)
     }
 
     /// Judges a commit in whole and stores its run in the drive's directory.
@@ -201,9 +254,11 @@ impl Driven<'_> {
 
     /// Says how the drive ended.
     fn finish(&self) -> Result<Exit, Failure> {
-        if let Some(end) = &self.session.end {
-            console::write_stdout(report::end(&self.session, end, self.directory.path()).as_bytes())?;
-        }
+        let Some(end) = &self.session.end else {
+            let text = report::waits(&self.session, self.directory.path());
+            return console::write_stdout(text.as_bytes()).map(|()| Exit::CouldNotComplete);
+        };
+        console::write_stdout(report::end(&self.session, end, self.directory.path()).as_bytes())?;
         Ok(conclusion(&self.session).into())
     }
 

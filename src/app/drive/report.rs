@@ -1,13 +1,14 @@
 //! Texts of a drive: what happens, how far it is, and how it ended. Texts of the repository and of the agent are escaped.
 
 use std::path::Path;
+use std::time::Duration;
 
 use qa_contracts::v1::{
     Conclusion, DispatchEnvelope, DispatchOutcome, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome,
     DriveSession, DriveTurn, IgnoredFiles,
 };
 use qa_core::drive::builtin::{agent_name, executor, executor_name};
-use qa_core::drive::{current, current_commit, session_id};
+use qa_core::drive::{Step, current, current_commit, next_step, session_id};
 use qa_core::escape::{shell_word, without_runner_commands};
 use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
@@ -135,10 +136,70 @@ pub(super) fn status(session: &DriveSession, directory: &Path) -> String {
     }
     text.push_str(&match &session.end {
         Some(end) => format!("ended: {}\n", safe(&end.message)),
-        None => "goes on, or was interrupted; the command that began it continues it\n".to_owned(),
+        None => "goes on, waits for a person, or was interrupted; the command that began it continues it\n"
+            .to_owned(),
     });
     text.push_str(&format!("session  {}\n", path_word(directory, "")));
     text
+}
+
+/// Returns the question whether a turn may begin, without its answers: goal, state, elapsed time, and the turn with its reason.
+pub(super) fn waiting(session: &DriveSession, envelope: &DispatchEnvelope, elapsed: Duration) -> String {
+    let goal = session.start.goal.as_deref().unwrap_or("the change passes");
+    let mut text = format!(
+        "turn {} of {} waits for you, {} into the drive\n  goal     {}\n",
+        envelope.turn,
+        session.start.limits.max_turns,
+        minutes(elapsed),
+        safe(goal)
+    );
+    if let Some(bootstrap) = &session.bootstrap {
+        text.push_str(&format!("  now      {}\n", verdict(current(session, bootstrap))));
+    }
+    text.push_str(&format!("  pending  {}\n", pending(session, envelope)));
+    for task in envelope.tasks.iter().take(MOST_SHOWN) {
+        let place = format!("{}:{}", task.file, task.start_line);
+        text.push_str(&format!(
+            "           {} {}: {}\n",
+            safe(&place),
+            safe(&task.rule_id),
+            safe(&task.summary)
+        ));
+    }
+    if let Some(more) = envelope.tasks.len().checked_sub(MOST_SHOWN + 1) {
+        text.push_str(&format!("           and {} more\n", more + 1));
+    }
+    text
+}
+
+/// Names a turn that has not begun, and its reason.
+fn pending(session: &DriveSession, envelope: &DispatchEnvelope) -> String {
+    let name = executor_name(executor(session, envelope));
+    match envelope.tasks.len() {
+        0 => format!("{name} works on the goal, because it is not reached yet"),
+        1 => format!("{name} gets the finding that blocks"),
+        count => format!("{name} gets {} that block", counted(count, "finding")),
+    }
+}
+
+/// `12 s`, `3 min 12 s`.
+fn minutes(time: Duration) -> String {
+    match (time.as_secs() / 60, time.as_secs() % 60) {
+        (0, seconds) => format!("{seconds} s"),
+        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    }
+}
+
+/// Returns the last lines of a drive that waits for a person.
+pub(super) fn waits(session: &DriveSession, directory: &Path) -> String {
+    let Some(Step::Dispatch(envelope)) = next_step(session) else { return String::new() };
+    let (turn, of) = (envelope.turn, session.start.limits.max_turns);
+    let directory = path_word(directory, "");
+    format!(
+        "WAITS before turn {turn} of {of}: {}\n  the same command with --approve lets it begin, with --edit TEXT gives the agent \
+         a text as well, and with --stop ends the drive\nsession  {directory}\n",
+        pending(session, &envelope)
+    )
 }
 
 /// Returns the last lines of a drive.
