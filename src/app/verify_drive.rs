@@ -217,6 +217,7 @@ pub(super) fn conclusion(session: &DriveSession) -> Conclusion {
         Some(
             DriveEndReason::Turns
             | DriveEndReason::Time
+            | DriveEndReason::Cost
             | DriveEndReason::Stopped
             | DriveEndReason::NoProgress
             | DriveEndReason::Stuck,

@@ -93,6 +93,16 @@ impl OpenRepository {
         self.commit_on(self.edited_tree(before, files)?, parent)
     }
 
+    /// Writes the tree of `before` with other files as a commit whose only parent is `parent`.
+    pub(crate) fn commit_changed(
+        &self,
+        before: &CommitId,
+        files: &BTreeMap<RepoPath, Option<String>>,
+        parent: &CommitId,
+    ) -> Result<CommitId, GitError> {
+        self.commit_on(self.changed_tree(before, files)?, parent)
+    }
+
     fn commit_on(&self, tree: Oid, parent: &CommitId) -> Result<CommitId, GitError> {
         let handle = self.objects();
         let parent = bounded::find_commit(handle, oid(parent)?)?;

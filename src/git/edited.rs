@@ -58,6 +58,32 @@ impl OpenRepository {
         update.create_updated(repository, &before).map_err(|error| unwritten(&error))
     }
 
+    /// Writes the tree of a commit with other files: text for one that is new or another, `None` for one that is deleted.
+    pub(super) fn changed_tree(
+        &self,
+        commit: &CommitId,
+        files: &BTreeMap<RepoPath, Option<String>>,
+    ) -> Result<Oid, GitError> {
+        let repository = self.objects();
+        let mut update = TreeUpdateBuilder::new();
+        for (path, text) in files {
+            match text {
+                Some(text) => {
+                    let mode = match self.regular_file(commit, path)? {
+                        Some(RegularFile { mode, .. }) => mode,
+                        None => FileMode::Blob,
+                    };
+                    let blob = repository.blob(text.as_bytes()).map_err(|error| unwritten(&error))?;
+                    update.upsert(path.as_bytes(), blob, mode);
+                }
+                None => drop(update.remove(path.as_bytes())),
+            }
+        }
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let before = bounded::find_tree(repository, bounded::find_commit(repository, id)?.tree_id())?;
+        update.create_updated(repository, &before).map_err(|error| unwritten(&error))
+    }
+
     fn regular_file(&self, commit: &CommitId, path: &RepoPath) -> Result<Option<RegularFile>, GitError> {
         let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
         let tree = bounded::find_commit(self.objects(), id)?.tree_id();

@@ -348,7 +348,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
     refused(&other_session, "DRIVE_NOT_PROPOSED", "2 sessions");
     refused(&edited(&|session| fs::remove_dir_all(session).unwrap()), "DRIVE_NOT_PROPOSED", "0 sessions");
     let unbundled = edited(&|session| fs::remove_file(session.join("turn-001.bundle")).unwrap());
-    refused(&unbundled, "ARTIFACT_SCHEMA_INVALID", "bundle of turn 1 is gone");
+    refused(&unbundled, "ARTIFACT_SCHEMA_INVALID", "turn-001.bundle is gone");
     // A recording that says more than the repository has, with every digest repaired, holds offline and not here.
     let forged = edited(&forge_text);
     refused(&forged, "DETERMINISM_DRIFT_DETECTED", "turn 1");

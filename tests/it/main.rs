@@ -39,6 +39,7 @@ mod drift;
 mod drive;
 #[cfg(target_os = "linux")]
 mod drive_local;
+mod drive_model;
 mod drives_on_github;
 mod fake_github;
 mod faults;

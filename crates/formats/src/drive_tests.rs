@@ -72,6 +72,8 @@ fn start(goal: Option<&str>) -> DriveStart {
             max_attempts: 5,
             max_attempts_per_head: 2,
             push: false,
+            model: None,
+            max_cost_micro_usd: None,
         },
         attempt: 1,
         engine: "0".to_owned(),
@@ -106,6 +108,7 @@ fn turn(number: u64, says: &str, after: Option<Vec<DriveTask>>) -> DriveTurn {
         exit: DriveExit { code: Some(0), signal: None, stopped: None },
         stdout: output(),
         stderr: output(),
+        cost_micro_usd: None,
         answer: DispatchResult {
             schema_version: Default::default(),
             envelope_id: digest(number),

@@ -15,6 +15,7 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{DispatchEnvelope, DriveExit, DriveOutput, DriveStart, PolicyToolchain};
 use qa_core::canonical;
+use qa_core::drive::builtin;
 use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_core::secrets;
@@ -79,6 +80,9 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
 
 /// Returns the words of an agent's command. A program with a slash is taken from here.
 pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
+    if command.trim() == builtin::MODEL {
+        return Ok(vec![builtin::MODEL.to_owned()]);
+    }
     if command.contains(['"', '\'', '\\']) {
         let hint = "put the command in a script, and name that";
         return Err(Failure::usage("--agent has quotes, and its words are separated by spaces alone", hint));

@@ -6,6 +6,7 @@
 mod agent;
 mod args;
 mod change;
+mod model;
 mod report;
 mod session;
 mod turn;
@@ -19,6 +20,7 @@ use std::time::Instant;
 use self::agent::Agent;
 use self::args::Said;
 pub(super) use self::change::{DrivenChange, Order, drive_change};
+use self::model::ModelAgent;
 use self::session::{TakenSession, show_status, take_session};
 use self::wait::{ContinueMode, Permission, stopped};
 use super::check::check_opened;
@@ -35,6 +37,7 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
     AgentChange, DispatchEnvelope, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession,
 };
+use qa_core::drive::builtin::is_model;
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
 use qa_core::drive::{Step, current_commit, judge_turn, next_step};
 use qa_core::escape::shell_word;
@@ -67,9 +70,16 @@ fn carry_out<'a>(
     let said = arguments.said()?;
     let start = arguments.start(&opened, policy)?;
     let repository = opened.repository;
-    let agent = match start.agent.is_empty() {
-        true => None,
-        false => Some(Agent::new(&start, &arguments.readable, policy, &repository.root, cancellation)?),
+    let agent = match (start.agent.is_empty(), is_model(&start)) {
+        (true, _) => Executor::SafeEdits,
+        (false, true) => Executor::Model(ModelAgent::new(policy, &request.models, cancellation)?),
+        (false, false) => Executor::Program(Agent::new(
+            &start,
+            &arguments.readable,
+            policy,
+            &repository.root,
+            cancellation,
+        )?),
     };
     let TakenSession { directory, session } =
         take_session(&artifact_root(&request, &repository.root), start)?;
@@ -93,13 +103,20 @@ fn carry_out<'a>(
     Ok(driven)
 }
 
+/// Executor of turns that apply no safe edits.
+enum Executor<'a> {
+    /// Safe edits are all that the drive has.
+    SafeEdits,
+    Program(Agent<'a>),
+    Model(ModelAgent),
+}
+
 /// A drive that goes on.
 struct Driven<'a> {
     request: Request,
     directory: DriveDirectory,
     session: DriveSession,
-    /// `None` where safe edits are all that the drive has.
-    agent: Option<Agent<'a>>,
+    agent: Executor<'a>,
     mode: ContinueMode,
     cancellation: &'a Arc<Cancellation>,
 }
@@ -151,6 +168,11 @@ impl Driven<'_> {
                 Step::Dispatch(_) if deadline.has_passed() => {
                     let message = format!("the {minutes} minutes in which turns may begin have passed");
                     self.end(&repository, DriveEnd { reason: DriveEndReason::Time, message })?;
+                }
+                Step::Dispatch(envelope) if !self.can_afford(&repository, &envelope)? => {
+                    let message =
+                        "the money that the policy allows does not cover another question".to_owned();
+                    self.end(&repository, DriveEnd { reason: DriveEndReason::Cost, message })?;
                 }
                 Step::Dispatch(envelope) => {
                     // A person may take any time, which is no time of turns.

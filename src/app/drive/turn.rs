@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::agent::{Agent, Ended};
-use super::{Driven, report};
+use super::model::ModelAgent;
+use super::{Driven, Executor, report};
 use crate::app::exit::Failure;
 use crate::git::{CommittedDirectory, GitError, OpenRepository};
 use crate::store::RunDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
-    DispatchEnvelope, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal, DriveTurn,
-    Finding, IgnoredFiles, SkillResult,
+    DispatchEnvelope, DispatchOutcome, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal,
+    DriveTurn, Finding, IgnoredFiles, SkillResult,
 };
 use qa_core::canonical::sha256;
+use qa_core::drive::model_turn::{self, MAX_FILE_BYTES, Question, parse_answer, question};
 use qa_core::drive::{builtin, current, current_commit, record_turn, referee, reply};
 use qa_core::edits::{apply, by_file};
 use qa_core::policy::drive::Rights;
+use qa_core::secrets;
 
 /// What an executor did in a turn.
 struct Work {
@@ -26,6 +29,7 @@ struct Work {
     answer: DispatchResult,
     tree: Tree,
     refusals: Vec<DriveRefusal>,
+    cost_micro_usd: Option<u64>,
 }
 
 /// Tree that an executor left.
@@ -47,13 +51,18 @@ impl Driven<'_> {
         let before = current_commit(&self.session).clone();
         let executor = builtin::executor(&self.session, envelope);
         let work = match (executor, &self.agent) {
-            (DriveExecutor::Program, Some(agent)) => self.run_agent(agent, repository, &before, envelope)?,
-            (DriveExecutor::SafeEdits, _) | (DriveExecutor::Program, None) => {
+            (DriveExecutor::Program, Executor::Program(agent)) => {
+                self.run_agent(agent, repository, &before, envelope)?
+            }
+            (DriveExecutor::Model, Executor::Model(model)) => {
+                self.ask_model(model, repository, &before, envelope)?
+            }
+            (DriveExecutor::SafeEdits | DriveExecutor::Program | DriveExecutor::Model, _) => {
                 self.apply_edits(repository, &before, envelope)?
             }
         };
-        let Work { exit, stdout, stderr, answer, tree: Tree { commit, changed, ignored }, mut refusals } =
-            work;
+        let Work { exit, stdout, stderr, answer, tree, mut refusals, cost_micro_usd } = work;
+        let Tree { commit, changed, ignored } = tree;
         let rights =
             Rights::new(&self.session.start.limits).map_err(|error| Failure::usage(error.to_string(), ""))?;
         refusals.extend(referee::refuse_paths(&rights, &changed));
@@ -66,6 +75,7 @@ impl Driven<'_> {
             exit,
             stdout,
             stderr,
+            cost_micro_usd,
             answer,
             commit,
             changed,
@@ -125,7 +135,15 @@ impl Driven<'_> {
                 Tree::default()
             }
         };
-        Ok(Work { exit: ended.exit, stdout: ended.stdout, stderr: ended.stderr, answer, tree, refusals })
+        Ok(Work {
+            exit: ended.exit,
+            stdout: ended.stdout,
+            stderr: ended.stderr,
+            answer,
+            tree,
+            refusals,
+            cost_micro_usd: None,
+        })
     }
 
     /// Makes a commit of the tree that the agent left.
@@ -173,15 +191,108 @@ impl Driven<'_> {
             tree.changed = repository.differing_paths(before, &commit)?;
             tree.commit = Some(commit);
         }
-        let output = || DriveOutput { bytes: 0, sha256: sha256(b""), text: String::new() };
         Ok(Work {
             exit: DriveExit { code: Some(0), signal: None, stopped: None },
-            stdout: output(),
-            stderr: output(),
+            stdout: output(""),
+            stderr: output(""),
             answer: builtin::answer(envelope, &chosen),
             tree,
             refusals: Vec::new(),
+            cost_micro_usd: None,
         })
+    }
+
+    /// Returns whether the money that is left covers the question of a turn. A turn without a question costs nothing, and a model
+    /// without a known price more than any bound.
+    pub(super) fn can_afford(
+        &self,
+        repository: &OpenRepository,
+        envelope: &DispatchEnvelope,
+    ) -> Result<bool, Failure> {
+        let (Executor::Model(model), Some(most)) =
+            (&self.agent, self.session.start.limits.max_cost_micro_usd)
+        else {
+            return Ok(true);
+        };
+        if builtin::executor(&self.session, envelope) != DriveExecutor::Model {
+            return Ok(true);
+        }
+        let Some(question) = self.question(repository, current_commit(&self.session), envelope)? else {
+            return Ok(true);
+        };
+        let spent = builtin::cost_micro_usd(&self.session);
+        let bound = model.cost_bound_micro_usd(&question).and_then(|bound| bound.checked_add(spent));
+        Ok(bound.is_some_and(|sum| sum <= most))
+    }
+
+    /// Returns the question about the first finding that the agent may mend; `None` where there is none in a file that it can be shown.
+    fn question(
+        &self,
+        repository: &OpenRepository,
+        before: &CommitId,
+        envelope: &DispatchEnvelope,
+    ) -> Result<Option<Question>, Failure> {
+        for task in &envelope.tasks {
+            let bytes = repository.file_bytes(before, &task.file)?.unwrap_or_default();
+            if bytes.is_empty() || bytes.len() > MAX_FILE_BYTES {
+                continue;
+            }
+            if let Ok(text) = String::from_utf8(bytes) {
+                return Ok(Some(question(envelope, task, &text)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Asks a model about one finding, and applies the edits of its answer.
+    fn ask_model(
+        &self,
+        model: &ModelAgent,
+        repository: &OpenRepository,
+        before: &CommitId,
+        envelope: &DispatchEnvelope,
+    ) -> Result<Work, Failure> {
+        let id = &envelope.envelope_id;
+        let mut work = Work {
+            exit: DriveExit { code: Some(0), signal: None, stopped: None },
+            stdout: output(""),
+            stderr: output(""),
+            answer: reply::by_model(DispatchOutcome::Blocked, "no finding is in a text file of its size", id),
+            tree: Tree::default(),
+            refusals: Vec::new(),
+            cost_micro_usd: None,
+        };
+        let Some(question) = self.question(repository, before, envelope)? else { return Ok(work) };
+        let answered = model.ask(&question)?;
+        (work.stdout, work.cost_micro_usd) = (output(&answered.text), answered.cost_micro_usd);
+        let applied = parse_answer(&answered.text).and_then(|turn| {
+            let files = model_turn::apply(&turn.edits, |path| {
+                String::from_utf8(repository.file_bytes(before, path).ok()??).ok()
+            })?;
+            Ok((turn, files))
+        });
+        let (turn, files) = match applied {
+            Ok(applied) => applied,
+            Err(reason) => {
+                work.exit.code = Some(1);
+                work.answer = reply::by_exit(&work.exit, id);
+                work.refusals.push(referee::refuse_answer(&reason));
+                work.refusals.extend(referee::refuse_failed(work.answer.outcome));
+                return Ok(work);
+            }
+        };
+        work.answer = reply::by_model(turn.outcome, &secrets::masked(turn.summary), id);
+        if !files.is_empty() {
+            let head = &self.session.start.head_sha;
+            match repository.commit_changed(before, &files, head) {
+                Ok(commit) => {
+                    work.tree.changed = repository.differing_paths(before, &commit)?;
+                    work.tree.commit = Some(commit);
+                }
+                Err(error) => work.refusals.push(referee::refuse_tree(&error.to_string())),
+            }
+        }
+        Ok(work)
     }
 
     /// Reads the findings that block the tree of the last accepted turn, with their edits.
@@ -191,6 +302,12 @@ impl Driven<'_> {
         let result: SkillResult = run.artifact()?;
         Ok(result.final_verdict.blocking_findings)
     }
+}
+
+/// Returns a text as the output of an executor without a process.
+fn output(text: &str) -> DriveOutput {
+    let masked = secrets::masked(text.to_owned());
+    DriveOutput { bytes: masked.len() as u64, sha256: sha256(masked.as_bytes()), text: masked }
 }
 
 /// Returns whether the edit of a finding applies to the texts of its files.

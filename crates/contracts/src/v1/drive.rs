@@ -102,6 +102,11 @@ pub struct DriveLimits {
     pub max_attempts_per_head: u64,
     /// True if the result goes to the branch of the pull request.
     pub push: bool,
+    /// Name of the model that the agent `builtin:model` asks; null without one.
+    pub model: Option<String>,
+    /// The most that the model may cost, in millionths of a US dollar; null without a bound.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub max_cost_micro_usd: Option<u64>,
 }
 
 /// A judged tree.
@@ -231,6 +236,9 @@ pub struct DriveTurn {
     pub stdout: DriveOutput,
     /// Standard error of the agent.
     pub stderr: DriveOutput,
+    /// Cost of the model in millionths of a US dollar; null where none was asked, or its price is unknown.
+    #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
+    pub cost_micro_usd: Option<u64>,
     /// Answer of the agent, or the one that its exit stands for.
     pub answer: DispatchResult,
     /// Commit whose tree the agent left, also where it is refused; null where it could not be read, or no edit was applied.
@@ -260,6 +268,8 @@ pub enum DriveExecutor {
     SafeEdits,
     /// The program of the agent ran.
     Program,
+    /// A model of the policy was asked for edits, which were applied.
+    Model,
 }
 
 /// New files that ignore rules of a tree name. A directory counts as one where all of it is ignored.
@@ -349,6 +359,8 @@ pub enum DriveEndReason {
     Turns,
     /// No time is left.
     Time,
+    /// No money is left for another question to the model.
+    Cost,
     /// A person stopped it.
     Stopped,
     /// The branch that it began with has another commit.
@@ -537,4 +549,9 @@ pub struct PolicyDrive {
     /// True if the result of a drive goes to the branch of the pull request. Otherwise it is a pull request of its own.
     #[serde(default)]
     pub push: bool,
+    /// Name of the model under `[models]` that the agent `builtin:model` asks.
+    pub model: Option<String>,
+    /// The most that the model may cost in a drive, in millionths of a US dollar; no bound when absent.
+    #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
+    pub max_cost_micro_usd: Option<u64>,
 }

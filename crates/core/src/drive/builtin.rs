@@ -1,4 +1,4 @@
-//! The agent `builtin:fix`: which safe edits of findings a turn applies, and what it answers.
+//! The built-in agents. Of `builtin:fix`, which safe edits of findings a turn applies, and what it answers.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,8 @@ use qa_contracts::v1::{
 
 /// Name of the agent on the command line.
 pub const NAME: &str = "builtin:fix";
+/// Name of the agent that asks a model, in the place of a program.
+pub const MODEL: &str = "builtin:model";
 /// Number of turns that may apply the edit of a finding: the first may leave it out, because it overlaps another one.
 const ATTEMPTS: usize = 2;
 /// Maximum number of edits that an answer lists.
@@ -33,6 +35,7 @@ pub fn executor_name(executor: DriveExecutor) -> &'static str {
     match executor {
         DriveExecutor::SafeEdits => NAME,
         DriveExecutor::Program => "the agent",
+        DriveExecutor::Model => "the model",
     }
 }
 
@@ -42,8 +45,19 @@ pub fn executor(session: &DriveSession, envelope: &DispatchEnvelope) -> DriveExe
     let has_edits = || !editable(session, envelope).is_empty();
     match start.builtin_fix && (start.agent.is_empty() || has_edits()) {
         true => DriveExecutor::SafeEdits,
+        false if is_model(start) => DriveExecutor::Model,
         false => DriveExecutor::Program,
     }
+}
+
+/// Returns whether a drive asks a model in the place of a program.
+pub fn is_model(start: &DriveStart) -> bool {
+    start.agent.iter().eq([MODEL])
+}
+
+/// Returns the cost of a drive so far, in millionths of a US dollar.
+pub fn cost_micro_usd(session: &DriveSession) -> u64 {
+    session.turns.iter().filter_map(|turn| turn.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
 /// Returns whether a turn may apply the safe edit of a task. Edits of a turn that was refused are not tried again.
@@ -107,10 +121,17 @@ fn line(finding: &Finding) -> String {
 /// Returns whether a recorded turn is one that its executor can have. Of safe edits no process has a part in it, and it changes a
 /// file or is blocked.
 pub(super) fn is_possible(turn: &DriveTurn) -> bool {
-    let is_quiet = turn.stdout.bytes == 0 && turn.stderr.bytes == 0 && turn.ignored.count == 0;
-    let expected = match turn.changed.is_empty() {
-        true => DispatchOutcome::Blocked,
-        false => DispatchOutcome::Done,
-    };
-    turn.executor == DriveExecutor::Program || is_quiet && turn.answer.outcome == expected
+    let is_without_process = turn.stderr.bytes == 0 && turn.ignored.count == 0;
+    match turn.executor {
+        DriveExecutor::Program => turn.cost_micro_usd.is_none(),
+        DriveExecutor::Model => is_without_process,
+        DriveExecutor::SafeEdits => {
+            let expected = match turn.changed.is_empty() {
+                true => DispatchOutcome::Blocked,
+                false => DispatchOutcome::Done,
+            };
+            let is_quiet = is_without_process && turn.stdout.bytes == 0 && turn.cost_micro_usd.is_none();
+            is_quiet && turn.answer.outcome == expected
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub fn difference(session: &DriveSession) -> Option<String> {
     again.word = session.word.clone();
     let Some(end) = &session.end else { return None };
     match next_step(&again) {
-        // No time is left for a turn, a person does not want it, or its head is another: nothing else.
+        // No time or money is left for a turn, a person does not want it, or its head is another: nothing else.
         Some(Step::Dispatch(_)) if is_from_outside(end.reason) => None,
         Some(Step::End(derived)) if derived == *end => None,
         Some(Step::End(derived)) => {
@@ -41,7 +41,9 @@ pub fn difference(session: &DriveSession) -> Option<String> {
 /// Returns whether an end is recorded and not derived.
 pub fn is_from_outside(reason: DriveEndReason) -> bool {
     match reason {
-        DriveEndReason::Time | DriveEndReason::Stopped | DriveEndReason::HeadMoved => true,
+        DriveEndReason::Time | DriveEndReason::Cost | DriveEndReason::Stopped | DriveEndReason::HeadMoved => {
+            true
+        }
         DriveEndReason::Passed
         | DriveEndReason::Turns
         | DriveEndReason::NoProgress

@@ -9,6 +9,7 @@ pub mod check;
 mod envelope;
 mod history;
 pub mod judgement;
+pub mod model_turn;
 pub mod referee;
 pub mod reply;
 

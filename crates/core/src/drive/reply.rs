@@ -7,6 +7,9 @@ use qa_contracts::{schema, strict_json};
 /// Name of the schema, by which a line is taken for an answer.
 const SCHEMA: &str = "dispatch-result.v1";
 
+/// Maximum number of characters of a summary.
+const MOST_CHARACTERS: usize = 4000;
+
 /// Returns the answer in an output, or the one that the exit stands for. The error says why a line that is meant as an answer is
 /// none.
 pub fn answer(output: &str, exit: &DriveExit, envelope: &Sha256Hex) -> Result<DispatchResult, String> {
@@ -32,6 +35,17 @@ fn parse(line: &str) -> Result<DispatchResult, String> {
     match schema.faults(&value).into_iter().next() {
         Some(fault) => Err(format!("{}: {}", fault.pointer, fault.message)),
         None => serde_json::from_value(value).map_err(|error| error.to_string()),
+    }
+}
+
+/// Returns the answer of a model.
+pub fn by_model(outcome: DispatchOutcome, summary: &str, envelope: &Sha256Hex) -> DispatchResult {
+    DispatchResult {
+        schema_version: Default::default(),
+        envelope_id: envelope.clone(),
+        outcome,
+        summary: summary.chars().take(MOST_CHARACTERS).collect(),
+        expected: String::new(),
     }
 }
 

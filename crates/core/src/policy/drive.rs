@@ -54,12 +54,18 @@ pub(super) fn from_file(file: &PolicyFile) -> DriveLimits {
         max_attempts: settings::DRIVE_MAX_ATTEMPTS.value(file),
         max_attempts_per_head: settings::DRIVE_MAX_ATTEMPTS_PER_HEAD.value(file),
         push: stated.push,
+        model: stated.model,
+        max_cost_micro_usd: stated.max_cost_micro_usd,
     }
 }
 
 /// Refuses names of variables that no environment has, and those that the sandbox sets itself.
 pub(super) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     let Some(drive) = &file.drive else { return Ok(()) };
+    if let Some(model) = drive.model.as_ref().filter(|model| !file.models.contains_key(*model)) {
+        let message = format!("drive.model names `{model}`, which is no model under [models]");
+        return Err(PolicyTextError::at_line_of(text, model, message));
+    }
     for name in &drive.environment {
         let is_name = !name.is_empty()
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

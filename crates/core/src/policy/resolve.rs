@@ -202,6 +202,12 @@ fn resolve_drive(file: &PolicyFile, origins: &mut Origins) -> Result<DriveLimits
             ("drive.network", stated.network, limits.network.to_string()),
             ("drive.environment", !stated.environment.is_empty(), limits.environment.join(" ")),
             ("drive.push", stated.push, limits.push.to_string()),
+            (
+                "drive.max-cost-micro-usd",
+                stated.max_cost_micro_usd.is_some(),
+                limits.max_cost_micro_usd.map(|most| most.to_string()).unwrap_or_default(),
+            ),
+            ("drive.model", stated.model.is_some(), limits.model.clone().unwrap_or_default()),
         ];
         for (name, is_stated, value) in lists {
             let origin = if is_stated { "policy" } else { "default" };

@@ -156,6 +156,13 @@ pub(crate) static DRIVE_MAX_ATTEMPTS_PER_HEAD: NumberSetting = number(
     1000,
     Some(2),
 );
+pub(crate) static DRIVE_MAX_COST_MICRO_USD: NumberSetting = number(
+    "drive.max-cost-micro-usd",
+    |file| file.drive.as_ref().and_then(|drive| drive.max_cost_micro_usd),
+    1,
+    MAX_SAFE_INTEGER,
+    None,
+);
 
 /// All of them.
 pub(super) static NUMBERS: &[&NumberSetting] = &[
@@ -189,6 +196,7 @@ pub(super) static NUMBERS: &[&NumberSetting] = &[
     &DRIVE_TURN_SECONDS,
     &DRIVE_MAX_ATTEMPTS,
     &DRIVE_MAX_ATTEMPTS_PER_HEAD,
+    &DRIVE_MAX_COST_MICRO_USD,
 ];
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ fn tone(session: &DriveSession) -> &'static str {
         Some(
             DriveEndReason::Turns
             | DriveEndReason::Time
+            | DriveEndReason::Cost
             | DriveEndReason::Stopped
             | DriveEndReason::NoProgress
             | DriveEndReason::Stuck,

@@ -1,0 +1,107 @@
+//! Asks a model of the policy for the edits of a turn. Nothing runs, and nothing but the answer's edits changes the tree.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::app::client::{Client, client};
+use crate::app::exit::Failure;
+use crate::app::inputs::ModelUse;
+use qa_contracts::codes::Code;
+use qa_contracts::secret::Secret;
+use qa_core::drive::model_turn::Question;
+use qa_core::masking::sanitize;
+use qa_core::policy::Policy;
+use qa_providers::contract::Prompt;
+use qa_providers::model::Model;
+use qa_run::ask::ModelRequest;
+use qa_run::ports::Cancellation;
+
+/// Name of the schema of an answer.
+const SCHEMA: &str = "drive_turn";
+/// Time limit of one attempt at a request.
+const ATTEMPT: Duration = Duration::from_secs(300);
+/// Time limit of all requests of a drive together.
+const BUDGET: Duration = Duration::from_secs(3 * 3600);
+
+/// A model as executor of turns.
+pub(super) struct ModelAgent {
+    model: Model,
+    key: Secret,
+    http: Client,
+}
+
+/// Answer of a model to one question.
+pub(super) struct Answered {
+    /// Text of the answer, with the key masked.
+    pub(super) text: String,
+    /// Cost in millionths of a US dollar; `None` where the price is unknown.
+    pub(super) cost_micro_usd: Option<u64>,
+}
+
+impl ModelAgent {
+    /// Prepares the model that the policy names for drives.
+    pub(super) fn new(
+        policy: &Policy,
+        models: &ModelUse,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Self, Failure> {
+        let name = policy.drive.model.as_deref().ok_or_else(|| {
+            Failure::usage(
+                "the policy of the base names no model for drives",
+                "set `model` under [drive] to a name of [models] on the base branch, or name another --agent",
+            )
+        })?;
+        if models.no_model {
+            return Err(Failure::usage("`no-model` is set, and the agent is a model", "name another agent"));
+        }
+        // The policy was checked: it has a model of this name.
+        let settings = &policy.models[name];
+        let model = Model::new(name, settings)
+            .map_err(|reason| Failure::with_code(Code::PolicyInvalid, sanitize(&reason)))?;
+        let variable = model.key_variable();
+        let key = models.key(variable).ok_or_else(|| {
+            let message = format!("{variable} is not set, and the model `{name}` needs it");
+            Failure::with_code(Code::ProviderAuthError, message)
+        })?;
+        Ok(Self { model, key, http: client(BUDGET, cancellation)? })
+    }
+
+    /// Returns the highest cost of a question, in millionths of a US dollar; `None` where the price is unknown.
+    pub(super) fn cost_bound_micro_usd(&self, question: &Question) -> Option<u64> {
+        let bytes = question.instructions.len() + question.packet.len() + question.schema.to_string().len();
+        // No tokenizer makes more tokens than bytes.
+        self.model.cost_bound_micro_usd(bytes as u64, self.model.binding.max_tokens)
+    }
+
+    /// Asks a question. A model that cannot be asked ends the drive for now; the next command goes on with the same turn.
+    pub(super) fn ask(&self, question: &Question) -> Result<Answered, Failure> {
+        let prompt = Prompt {
+            instructions: question.instructions.clone(),
+            packet: question.packet.clone(),
+            schema_name: SCHEMA,
+            schema: question.schema.clone(),
+        };
+        let request = ModelRequest {
+            provider: self.model.provider,
+            binding: &self.model.binding,
+            request: &self.model.request(&prompt),
+            key: &self.key,
+            deadline: ATTEMPT,
+        };
+        let exchange = request.send(&self.http)?;
+        let reply = exchange.result.map_err(|failed| {
+            let message = failed.message.replace(self.key.expose(), "[key]");
+            Failure::with_code(failed.code, format!("failed to ask the model: {}", sanitize(&message)))
+        })?;
+        let wanted = &self.model.binding.model_id;
+        if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
+        {
+            let message = format!("{} answered in the place of {wanted}", sanitize(echoed));
+            return Err(Failure::with_code(Code::ProviderOutputInvalid, message));
+        }
+        Ok(Answered {
+            text: reply.text.replace(self.key.expose(), "[key]"),
+            cost_micro_usd: self.model.cost_micro_usd(reply.echoed.service_tier.as_deref(), reply.usage),
+        })
+    }
+}
