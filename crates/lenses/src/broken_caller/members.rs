@@ -122,6 +122,21 @@ fn gain(before: &[ListedType], after: ListedType, added: &BTreeSet<u64>) -> Opti
     is_listed.then(|| Gain { name: after.name, form: after.form.into(), before: known, gained })
 }
 
+/// Returns whether a declared type is some members of another one: `Kind.A | Kind.B`, `Exclude<Kind, Kind.C>`.
+fn is_part_of(declared: &str, whole: &str) -> bool {
+    has_word(MentionKind::Ecma, declared, whole)
+        && (declared.contains(&format!("{whole}.")) || declared.contains(&format!("<{whole},")))
+}
+
+/// Returns whether a path is that of a test.
+fn is_of_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_named = [".test.", ".spec.", "_test.", "Test.", "Tests."].iter().any(|part| name.contains(part));
+    is_named
+        || name.starts_with("test_")
+        || path.split('/').any(|part| matches!(part, "__tests__" | "spec" | "test" | "tests"))
+}
+
 /// Returns whether a constant has the name of the number of all others, or of their end.
 fn is_number_of(name: &str) -> bool {
     const WORDS: &[&str] =
@@ -199,6 +214,8 @@ impl Searched<'_> {
             return Vec::new();
         }
         let lines: Vec<u32> = match self.gain.form {
+            // A switch of a test is about the members that the test has.
+            Listing::Constants | Listing::Enumeration | Listing::Union if is_of_tests(path) => Vec::new(),
             Listing::Interface => {
                 let all = members::implementers(path, &text);
                 all.into_iter().filter(|each| self.is_left_by(path, each)).map(|each| each.line).collect()
@@ -244,7 +261,9 @@ impl Searched<'_> {
         let names: BTreeSet<&String> = switch.labels.iter().map(|label| &label.name).collect();
         let is_typed = !switch.subject_types.is_empty()
             && switch.subject_types.iter().all(|declared| *declared == self.gain.name);
+        let is_part = switch.subject_types.iter().any(|declared| is_part_of(declared, &self.gain.name));
         names.len() >= FEWEST_LABELS
+            && !is_part
             && names.into_iter().eq(&self.gain.before)
             && switch.labels.iter().all(|label| self.is_ours(label, is_typed))
     }

@@ -94,7 +94,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "5",
+    version: "6",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,

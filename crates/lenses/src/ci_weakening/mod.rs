@@ -50,7 +50,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "10",
+    version: "11",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

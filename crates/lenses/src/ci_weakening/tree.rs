@@ -374,7 +374,22 @@ impl<'a> Tree<'a> {
     fn lists_in(&self, list: Kind, directory: &str) -> Vec<String> {
         let names = self.lookups.files_in(self.side, directory);
         let paths = names.into_iter().map(|name| joined(directory, &name));
-        paths.filter(|path| Kind::for_path(path) == Some(list)).collect()
+        let mut lists: Vec<String> = paths.filter(|path| Kind::for_path(path) == Some(list)).collect();
+        if list == Kind::Make && lists.len() > 1 {
+            self.keep_first_makefile(&mut lists);
+        }
+        lists
+    }
+
+    /// Leaves the file that make reads, where a directory has several. It may include the others.
+    fn keep_first_makefile(&self, lists: &mut Vec<String>) {
+        lists.sort_by_key(|path| place_of_makefile(path));
+        let text = self.lookups.text(self.side, &lists[0]);
+        if text.is_some_and(|text| {
+            !text.lines().any(|line| line.trim_start_matches(['-', 's']).starts_with("include"))
+        }) {
+            lists.truncate(1);
+        }
     }
 
     /// Returns the units of a name in a file.
@@ -393,6 +408,13 @@ impl<'a> Tree<'a> {
         };
         units.into_iter().map(|unit| Target { path: path.to_owned(), unit: unit.clone() }).collect()
     }
+}
+
+/// Returns the place of a file in the order in which make looks for one.
+fn place_of_makefile(path: &str) -> usize {
+    const ORDER: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
 }
 
 /// A unit with the path of its file.

@@ -6,6 +6,8 @@
 mod commands;
 mod compare;
 mod in_force;
+mod moved;
+mod redirects;
 mod settings;
 mod tool;
 mod tools;
@@ -36,6 +38,7 @@ use super::{edits, selection, successors};
 
 const COVERAGE: &str = "lint-weakening/coverage-excluded";
 const LINT: &str = "lint-weakening/lint-disabled";
+const REDIRECTED: &str = "lint-weakening/tests-redirected";
 const TESTS: &str = "lint-weakening/tests-excluded";
 const THRESHOLD: &str = "lint-weakening/threshold-lowered";
 
@@ -45,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "9",
+    version: "10",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -74,6 +77,13 @@ static SPEC: LensSpec = LensSpec {
             "Let the tests run, or mark the one that cannot as skipped, with a reason.",
         ),
         rule(
+            REDIRECTED,
+            "Configuration leads tests to another module than they name",
+            Severity::High,
+            GUARDED,
+            "Let the tests load the module that is shipped, and mock what it depends on.",
+        ),
+        rule(
             THRESHOLD,
             "Quality threshold is lowered or removed",
             Severity::Medium,
@@ -92,7 +102,10 @@ impl Lens for LintWeakening {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        let is_concerned = configures(file) || commands::has_commands(file) || file.old_path.is_some();
+        let is_concerned = configures(file)
+            || redirects::maps(file)
+            || commands::has_commands(file)
+            || file.old_path.is_some();
         if is_concerned { Need::Hunks } else { Need::Nothing }
     }
 
@@ -106,7 +119,8 @@ impl Lens for LintWeakening {
             let [from, to] = [old_path, &file.path].map(|path| path.to_text().into_owned());
             seen.facts.push(Fact::new(&Renamed { from, to }, None));
         }
-        if !configures(file) {
+        seen.facts.extend(redirects::module_paths(packet));
+        if !configures(file) && !redirects::maps(file) {
             return seen;
         }
         let changed = Changed {
@@ -123,14 +137,13 @@ impl Lens for LintWeakening {
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
         let changed: Vec<Changed> = facts.iter().filter_map(Fact::read).collect();
-        if changed.is_empty() {
-            return Vec::new();
-        }
         let renamed: Vec<Renamed> = facts.iter().filter_map(Fact::read).collect();
+        let mut drafts = moved::drafts(&renamed, lookups);
         let (linters, runners): (Vec<Change>, Vec<Change>) =
             changed.into_iter().map(|changed| (changed.linters, changed.runners)).unzip();
-        let mut drafts = Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.runs_tests());
+        drafts.extend(Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.runs_tests()));
         drafts.extend(Comparison::new(&runners, &renamed, lookups).drafts(Tool::runs_tests));
+        drafts.extend(redirects::drafts(&runners, facts, lookups));
         drafts
     }
 }

@@ -16,7 +16,7 @@ use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:<[^()]*>)?\s*[.(]|^\s*(?:assert|refute|must_\w+|expect)\s|\b(?:should|must)\b",
 );
 
 /// A function or method that a line calls.
@@ -34,6 +34,10 @@ static TRIVIAL: Pattern = Pattern::new(concat!(
     r"|\bexpect\.(?:assertions|hasAssertions|extend)\b",
     r"|\bassert\b.*\bor\s+(?:True|1)\s*(?:$|#|,)|\bassert!\s*\(.*\|\|\s*true\s*[,)]",
 ));
+
+/// A mark of a test by which it expects a failure.
+static FAILURE_EXPECTED: Pattern =
+    Pattern::new(r"#\[should_panic|@Test\([^)]*\bexpected\b|\[ExpectedException\b|@expectedException\b");
 
 /// Two values written out that an assertion compares.
 static COMPARED: Pattern = Pattern::new(
@@ -167,7 +171,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             continue;
         }
         let (new_body, old_body) = (head.body(position), base.body(old_position));
-        let is_checking = new_body.iter().any(|line| is_assertion(language, line));
+        let is_checking = new_body.iter().any(|line| is_assertion(language, line))
+            || head.lines[test.mark..=test.at].iter().any(|line| FAILURE_EXPECTED.is_match(line));
         let was_checking = old_body.iter().any(|line| is_assertion(language, line));
         // A function that the test did not call before may check in words that are not known.
         let before = words(old_body.iter().copied());
@@ -206,9 +211,9 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
 /// Returns whether a line calls a function that some words do not name, and that may check something.
 fn calls_another(line: &str, known: &BTreeSet<&str>) -> bool {
     const NO_CHECKS: &[&str] = &[
-        "Err", "Ok", "Some", "await", "catch", "elif", "except", "for", "function", "if", "in", "int", "len",
-        "match", "not", "or", "and", "print", "println", "range", "return", "str", "switch", "typeof",
-        "while", "with",
+        "Err", "Log", "Logf", "Ok", "Some", "await", "catch", "elif", "except", "for", "function", "if",
+        "in", "int", "len", "log", "match", "not", "or", "and", "print", "println", "range", "return", "str",
+        "switch", "typeof", "while", "with",
     ];
     let called = CALLED.captures_all(line);
     called.iter().filter_map(|called| called.get(1)).any(|name| {
@@ -277,7 +282,8 @@ mod tests {
         assert!(super::TRIVIAL.is_match("expect(true).toBe(true);"));
         assert!(!super::TRIVIAL.is_match("assert True == f()"));
         assert!(super::ASSERTION.is_match("    assert x"));
-        for pattern in [&super::COMPARED, &super::TRIVIAL, &super::TUPLE] {
+        assert!(super::ASSERTION.is_match("outcome.ShouldBeOfType<Task<int>>();"));
+        for pattern in [&super::COMPARED, &super::FAILURE_EXPECTED, &super::TRIVIAL, &super::TUPLE] {
             pattern.check();
         }
     }

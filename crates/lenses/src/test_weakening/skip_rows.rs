@@ -11,7 +11,8 @@ use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
 struct Row {
     languages: &'static [&'static str],
     forms: &'static [Form],
-    /// Dotted names: `|` separates alternatives for one part, `*` ends the beginning of one, `**` stands for any parts.
+    /// Dotted names: `|` separates alternatives for one part, `*` ends the beginning of one, `+` stands for
+    /// any one part and `**` for any parts.
     path: &'static str,
     when: When,
 }
@@ -120,7 +121,9 @@ static ROWS: &[Row] = &[
     row(PYTHON, &[Assigned], "pytest_*.items|items[*", Drops),
     row(PYTHON, &[Deleted], "pytest_*.items|items[*", Always),
     row(PYTHON, &[Assigned], "pytest_*.**.exitstatus", Fails("")),
-    row(PYTHON, &[Assigned], "pytest_*.**.outcome", Always),
+    // `outcome = yield` sets a name of its own.
+    row(PYTHON, &[Assigned], "pytest_*.**.+.outcome", Always),
+    row(PYTHON, &[Run], "pytest_runtest*.**.force_result", Always),
     row(PYTHON, &[Assigned], "pytest_ignore_collect|pytest_pyfunc_call|pytest_runtest*", Always),
     row(GO, &[Marked], "go:build", Fails("")),
     row(GO, &[Marked], "P*|X*", Always),
@@ -276,7 +279,7 @@ fn is_part(pattern: &str, part: &str) -> bool {
         Some(beginning) => part
             .strip_prefix(beginning)
             .is_some_and(|rest| beginning.len() > 1 || rest.starts_with(|first: char| first.is_uppercase())),
-        None => alternative == part,
+        None => alternative == part || alternative == "+",
     })
 }
 
@@ -358,6 +361,8 @@ mod tests {
             ("it|test.**.skip.**", "emit.skip", false),
             ("P*", "PDescribe", true),
             ("P*", "Parse", false),
+            ("pytest_*.**.+.outcome", "pytest_a.outcome", false),
+            ("pytest_*.**.+.outcome", "pytest_a.report.outcome", true),
             ("DISABLED_*", "DISABLED_adds", true),
         ] {
             let [pattern_parts, parts] = [pattern, path].map(|text| text.split('.').collect::<Vec<&str>>());

@@ -112,7 +112,38 @@ fn marks_for_others(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_>)
     let old: BTreeSet<_> = base.marks.iter().filter_map(key).collect();
     let new = head.marks.iter().filter(|mark| key(mark).is_some_and(|key| !old.contains(&key)));
     let new = new.filter_map(|mark| switched_off(language, mark));
-    new.map(|off| (off.mark, Place { name: off.name, whole: off.mark })).collect()
+    let new = new.filter(|off| !ignores_other_files(off.mark.of(head.text)));
+    let mut places: Vec<(Span, Place)> =
+        new.map(|off| (off.mark, Place { name: off.name, whole: off.mark })).collect();
+    places.extend(named_tests_skipped(base.text, head.text).into_iter().map(|mark| {
+        let place = Place { name: mark, whole: mark };
+        (mark, place)
+    }));
+    places
+}
+
+/// A list of files that pytest is not to collect, none of which has the name of a test.
+static OTHER_FILES: Pattern = Pattern::new(r#"^collect_ignore(?:_glob)?\b[^"']*["']"#);
+/// The name of a file or a directory of tests, or any name.
+static TEST_FILES: Pattern =
+    Pattern::new(r#"["'](?:[^"']*(?:test_|_test|tests?["'/*])|(?:\*\*/)?\*(?:\.py)?["'])"#);
+
+/// Returns whether a statement keeps pytest from collecting files none of which is one of tests.
+fn ignores_other_files(statement: &str) -> bool {
+    OTHER_FILES.is_match(statement) && !TEST_FILES.is_match(statement)
+}
+
+/// A hook that skips a test by its name.
+static NAMED_TEST: Pattern = Pattern::new(
+    r#"(?m)^[ \t]*((?:el)?if\b[^\n]*\b(?:function|item|node|request)\b[^\n]*["'][^"'\n]*\b(?:test_?\w+|Test\w+)[^"'\n]*["'][^\n]*:)[ \t]*\r?\n(?:[^\n]*\n){0,2}?[^\n]*(?:mark\.(?:skip|xfail)|pytest\.(?:skip|xfail)|\bitems\.(?:remove|pop))"#,
+);
+
+/// Returns the conditions by which hooks of pytest skip single tests, and did not at the base.
+fn named_tests_skipped(base: &str, head: &str) -> Vec<Span> {
+    let found = NAMED_TEST.captures_all(head);
+    let conditions = found.iter().filter_map(|found| found.get(1));
+    let new = conditions.filter(|condition| !base.contains(condition.as_str()));
+    new.map(|condition| Span { start: condition.start(), end: condition.end() }).collect()
 }
 
 /// Returns the tests of which head has fewer that run than the base, with what switches them off.
@@ -277,8 +308,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_that_are_no_tests_need_not_be_collected() {
+        for (statement, expected) in [
+            ("collect_ignore = ['setup.py', \"docs/conf.py\"]", true),
+            ("collect_ignore_glob = ['fixtures/*']", true),
+            ("collect_ignore = ['test_a.py']", false),
+            ("collect_ignore = ['tests']", false),
+            ("collect_ignore_glob = ['*.py']", false),
+            ("collect_ignore = find()", false),
+        ] {
+            assert_eq!(ignores_other_files(statement), expected, "{statement}");
+        }
+    }
+
+    #[test]
     fn every_pattern_compiles() {
         SKIPS.check();
         assert!(CONDITION.is_match("    if x:"));
+        for pattern in [&OTHER_FILES, &TEST_FILES, &NAMED_TEST] {
+            pattern.check();
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "clippy.toml",
-        places: &[place("clippy.toml", Toml, &[]), place(".clippy.toml", Toml, &[])],
+        places: &[place(".clippy.toml", Toml, &[]), place("clippy.toml", Toml, &[])],
         scope: Scope::Nearest,
         settings: &[
             lint(AtMost, &["cognitive-complexity-threshold"]),

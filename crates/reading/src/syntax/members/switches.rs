@@ -69,7 +69,19 @@ impl<'t> Reader<'t> {
                 places.push(span(label));
             }
         }
+        if self.fails_behind(node) {
+            return None;
+        }
         Some((subject, Switch { place: *places.first()?, labels, subject_types: Vec::new() }))
+    }
+
+    /// Returns whether the statement behind a switch fails, which is what its default would do.
+    fn fails_behind(&self, switch: Node<'t>) -> bool {
+        const FAILURES: &[&str] = &["assert_never(", "panic(", "raise", "throw", "unreachable"];
+        let is_whole = switch.parent().is_some_and(|around| around.word() == "expression_statement");
+        let statement = if is_whole { switch.parent() } else { Some(switch) };
+        let next = statement.and_then(|statement| statement.next_named_sibling());
+        next.is_some_and(|next| FAILURES.iter().any(|word| self.text_of(next).starts_with(word)))
     }
 
     /// Returns the labels of an arm; `None` where it takes what has no arm, or only some of its values.
