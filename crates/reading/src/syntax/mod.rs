@@ -51,8 +51,8 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
-    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Tolerance,
-    gives_reason,
+    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row, Table,
+    Tolerance, gives_reason,
 };
 pub use branches::Branch;
 pub(crate) use flow::is_function;

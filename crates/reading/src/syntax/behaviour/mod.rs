@@ -5,6 +5,7 @@ mod checks;
 mod drops;
 mod matchers;
 mod names;
+mod tables;
 mod tolerance;
 mod types;
 
@@ -23,6 +24,7 @@ pub use bodies::Effect;
 pub use checks::{Check, Demand};
 pub use drops::{Fate, Handler, gives_reason};
 pub(crate) use names::{Defines, is_function_value};
+pub use tables::{Row, Table};
 pub use tolerance::Tolerance;
 pub use types::Declared;
 
