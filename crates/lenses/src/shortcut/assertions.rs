@@ -6,6 +6,7 @@ use super::compared::{Compared, Pair};
 use super::{APPROXIMATED, WEAKENED};
 use crate::contract::Draft;
 use crate::mentions::joins;
+use crate::pattern::Pattern;
 use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
 
 /// Words of a handler that looks at the failure, or hands it on.
@@ -21,6 +22,8 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| caught(compared, pair)));
+    drafts.extend(turned_round(compared, pairs));
+    drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));
     let Compared { base, head, .. } = compared;
     let functions = head.behaviour.functions.iter();
     let changed = functions.filter(|function| !function.is_broken && head.touches(function.span));
@@ -32,6 +35,11 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     let older = base.behaviour.functions.iter().flat_map(Function::checks);
     let known: BTreeSet<&str> = older.map(|check| check.text.as_str()).collect();
     let new = same.into_iter().filter(|check| !known.contains(check.text.as_str()));
+    // The base may say the same in other words.
+    let new = new.filter(|check| {
+        let subject = check.subjects.first().map(String::as_str).unwrap_or_default();
+        !compared.packet.removed().any(|line| line.text.matches(subject).count() > 1)
+    });
     let summary = "assertion compares a value with itself";
     drafts.extend(new.filter_map(|check| compared.at_head(WEAKENED, check.span, summary)));
     drafts
@@ -64,6 +72,11 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     }
     if is_vacuous(new) && gone.iter().any(|check| shares(check, new) || wraps(new, check)) {
         return Some("assertion holds whatever the code does");
+    }
+    // Of several comparisons of one call with true and false, one is that with true.
+    let mut about = gone.iter().filter(|check| shares(check, new));
+    if about.any(|old| old.is_truth && says_true(new) || old.is_falsy && says_false(new)) {
+        return None;
     }
     let wrapped = gone.iter().filter(|check| wraps(new, check) && check.demand > new.demand);
     let mut left = wrapped.filter(|check| !head.checks().iter().any(|other| shares(other, check)));
@@ -149,7 +162,8 @@ fn holds_name(text: &str, part: &str) -> bool {
 
 /// Returns whether an exact comparison of a number is replaced by one with a tolerance.
 fn approximates(old: &Check, new: &Check) -> bool {
-    const WORDS: &[&str] = &["almost", "approx", "closeto", "delta", "epsilon", "isclose", "within"];
+    const WORDS: &[&str] =
+        &["allclose", "almost", "approx", "closeto", "delta", "epsilon", "isclose", "within"];
     let text = new.text.to_lowercase();
     let is_near = new.tolerance.is_some() || WORDS.iter().any(|word| text.contains(word));
     old.demand == Demand::Value && new.demand == Demand::Part && is_near
@@ -157,7 +171,17 @@ fn approximates(old: &Check, new: &Check) -> bool {
 
 /// Returns whether a new assertion demands the same as a comparison with true, false, null or an empty value.
 fn is_as_strong(old: &Check, new: &Check) -> bool {
-    old.is_truth && says_true(new) || old.is_falsy && (new.is_falsy || says_false(new))
+    old.is_truth && says_true(new)
+        || old.is_falsy && (new.is_falsy || says_false(new))
+        || is_unlike_nothing(old) && new.demand == Demand::Exists
+}
+
+/// Returns whether an assertion demands that a value is not an empty text, zero or null.
+fn is_unlike_nothing(check: &Check) -> bool {
+    const NOTHING: &[&str] = &["\"\"", "''", "(nil,", ",nil", "(null,", ",null", "none", ",0,", ",0)", "(0,"];
+    let text = check.text.to_lowercase();
+    let is_unlike = ["notequal", "!=", "assertne", "noteq"].iter().any(|word| text.contains(word));
+    is_unlike && NOTHING.iter().any(|nothing| text.contains(nothing))
 }
 
 /// Returns whether an assertion demands that a value is false, null or empty.
@@ -242,6 +266,80 @@ fn caught(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     });
     let summary = "failure of an assertion is caught";
     worse.filter_map(|handler| compared.at_head(WEAKENED, handler.whole, summary)).next()
+}
+
+/// Reports assertions on promises that nothing waits for any more, so that they fail behind the test.
+fn unawaited(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Pair { base, head } = pair;
+    let text = head.span.of(compared.head.text);
+    if !text.contains(".rejects") && !text.contains(".resolves") {
+        return Vec::new();
+    }
+    let before = without_blanks(base.span.of(compared.base.text));
+    let summary = "assertion on a promise is not awaited any more";
+    let mut drafts = Vec::new();
+    for (at, _) in text.match_indices("expect(") {
+        let is_awaited =
+            ["(", ",", "=>", "[", "await", "return"].iter().any(|word| text[..at].trim_end().ends_with(word));
+        let statement = text[at..].split(';').next().unwrap_or_default();
+        let words =
+            [".rejects", ".resolves"].iter().filter_map(|word| Some(statement.find(word)? + word.len()));
+        let Some(end) = words.min().filter(|_| !is_awaited) else { continue };
+        let own = without_blanks(&statement[..end]);
+        if ["await", "return"].iter().any(|word| before.contains(&format!("{word}{own}"))) {
+            let start = head.span.start + at;
+            drafts.extend(compared.at_head(WEAKENED, Span { start, end: start + end }, summary));
+        }
+    }
+    drafts
+}
+
+/// Returns a text without white space, with one kind of quotes.
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect::<String>().replace(['\'', '`'], "\"")
+}
+
+/// Marks of a test that passes by any failure, that of an assertion too.
+static FAILURE_EXPECTED: Pattern = Pattern::new(
+    r"#\[should_panic(?:\(\s*\))?\s*\]|\bexpected\s*=\s*(?:\w+\.)*(?:AssertionError|Error|Exception|RuntimeException|Throwable)(?:\.|::)class\b|\bExpectedException\(typeof\((?:System\.)?Exception\)",
+);
+
+/// Reports marks by which a test passes where its assertions fail, which are those of the base.
+fn turned_round(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
+    let summary = "failure of an assertion makes the test pass";
+    let mut added = compared.packet.added().filter(|line| FAILURE_EXPECTED.is_match(line.text)).peekable();
+    if added.peek().is_none() {
+        return Vec::new();
+    }
+    // An attribute of Rust stands above its function.
+    let all = if compared.language == Language::Rust { compared.all_pairs() } else { Vec::new() };
+    let mut drafts = Vec::new();
+    for Pair { base, head } in pairs.iter().chain(&all) {
+        let (before, marks) = (marks_of(compared.base.text, base), marks_of(compared.head.text, head));
+        let was_there = FAILURE_EXPECTED.is_match(before.of(compared.base.text));
+        let is_kept = head.checks().iter().any(|check| has(base, check));
+        let Some(mark) = FAILURE_EXPECTED.find(marks.of(compared.head.text)) else { continue };
+        let place = Span { start: marks.start + mark.start(), end: marks.start + mark.end() };
+        if !was_there && is_kept {
+            drafts.extend(compared.at_head(WEAKENED, place, summary));
+        }
+    }
+    drafts.dedup_by_key(|draft| draft.start_line);
+    drafts
+}
+
+/// Returns the head of a function with the attributes above it.
+fn marks_of(text: &str, function: &Function<'_>) -> Span {
+    let mut start = function.span.start;
+    loop {
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let above = text[..line].trim_end();
+        let begin = above.rfind('\n').map_or(0, |end| end + 1);
+        if line == 0 || !above[begin..].trim_start().starts_with("#[") {
+            return Span { start, end: function.head.end.max(start) };
+        }
+        start = begin;
+    }
 }
 
 /// Returns whether an assertion stands in the code that a handler guards.

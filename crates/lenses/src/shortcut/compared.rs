@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::contract::{Draft, DraftExt};
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, ParsedSource, Span};
+use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, ParsedSource, Span, Table};
 
 /// A changed file that both sides have, parsed.
 pub(super) struct Compared<'p> {
@@ -20,6 +20,7 @@ pub(super) struct Compared<'p> {
 pub(super) struct Version<'p> {
     pub(super) text: &'p str,
     pub(super) behaviour: Behaviour<'p>,
+    source: &'p ParsedSource<'p>,
     /// Changed lines of this side.
     lines: Vec<Placed<'p>>,
 }
@@ -74,6 +75,13 @@ impl<'p> Compared<'p> {
         .collect()
     }
 
+    /// Returns the functions that both sides have, whether they differ or not.
+    pub(super) fn all_pairs(&self) -> Vec<Pair<'_>> {
+        let older = self.base.behaviour.by_path();
+        let newer = self.head.behaviour.by_path();
+        newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(&path)?, head })).collect()
+    }
+
     /// Returns the functions that head alone has, on changed lines.
     pub(super) fn new_functions(&self) -> impl Iterator<Item = &Function<'p>> {
         let older = LazyCell::new(|| {
@@ -109,7 +117,18 @@ impl<'p> Version<'p> {
             let start = *starts.get(index)?;
             Some(Placed { line, span: Span { start, end: start + line.text.len() } })
         });
-        Self { text, behaviour: Behaviour::new(source), lines: lines.collect() }
+        Self { text, behaviour: Behaviour::new(source), source, lines: lines.collect() }
+    }
+
+    /// Returns the tables of cases with a changed line.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let places: Vec<Span> = self.lines.iter().map(|placed| placed.span).collect();
+        if places.is_empty() { Vec::new() } else { self.source.tables(&places) }
+    }
+
+    /// Returns all tables of cases.
+    pub(super) fn all_tables(&self) -> Vec<Table> {
+        self.source.tables(&[Span { start: 0, end: self.text.len() }])
     }
 
     /// Makes a draft on the first added line that a place touches.

@@ -1,12 +1,16 @@
 //! Changes that only look finished: stubs, swallowed errors, weaker assertions, code that checks whether it is tested.
 
 mod assertions;
+mod cases;
 mod compared;
 mod detections;
 mod errors;
+mod helpers;
 mod mocks;
+mod replaced;
 mod retries;
 mod rows;
+mod special;
 mod stubs;
 mod timeouts;
 mod types;
@@ -30,6 +34,7 @@ use qa_reading::syntax::Language;
 
 const REMOVED: &str = "shortcut/assertion-removed";
 const WEAKENED: &str = "shortcut/assertion-weakened";
+const CASES: &str = "shortcut/cases-removed";
 const EXPECTED: &str = "shortcut/expectation-changed";
 const SNAPSHOT: &str = "shortcut/snapshot-rewritten";
 const TIMEOUT: &str = "shortcut/timeout-raised";
@@ -37,6 +42,7 @@ const APPROXIMATED: &str = "shortcut/number-approximated";
 const SWALLOWED: &str = "shortcut/error-swallowed";
 const INSTRUCTS: &str = "shortcut/instructs-reviewer";
 const RETRIED: &str = "shortcut/retried-test";
+const SPECIAL: &str = "shortcut/special-cased-test";
 const STUBBED: &str = "shortcut/stubbed-function";
 const MOCKED: &str = "shortcut/subject-mocked";
 const DETECTED: &str = "shortcut/test-detected";
@@ -62,7 +68,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "4",
+    version: "5",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -82,6 +88,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             CERTAIN_TEST,
             "Restore the assertion, or fix the code that fails it.",
+        ),
+        rule(
+            CASES,
+            "Cases are removed from the table of a test that stays",
+            Severity::Medium,
+            CERTAIN_TEST,
+            "Restore the cases, or fix the code that fails them.",
         ),
         rule(
             SWALLOWED,
@@ -126,6 +139,13 @@ static SPEC: LensSpec = LensSpec {
             "Restore the snapshot, or make the change that it comes from in the same pull request.",
         ),
         rule(
+            SPECIAL,
+            "Input of a test is answered by the value that the test expects",
+            Severity::High,
+            CERTAIN_PRODUCT,
+            "Compute the value, for other inputs too.",
+        ),
+        rule(
             STUBBED,
             "Function that did something is a stub",
             Severity::High,
@@ -136,7 +156,7 @@ static SPEC: LensSpec = LensSpec {
             MOCKED,
             "Code under test is mocked",
             Severity::Medium,
-            presets(TESTS, ScopeStrengths { test: Strength::Block, ..OFF }),
+            CERTAIN_TEST,
             "Mock what the code depends on, and call the code itself.",
         ),
         text_rule(
@@ -197,6 +217,7 @@ impl Lens for Shortcut {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut inspection = Inspection::default();
         inspection.facts.extend(unexplained::snapshot(packet));
+        inspection.facts.extend(replaced::inspect(packet));
         if matches!(packet.file.scope, Scope::Product | Scope::Test)
             && Language::from_path(&packet.path().to_text()).is_some()
         {
@@ -209,7 +230,10 @@ impl Lens for Shortcut {
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        unexplained::drafts(facts, lookups)
+        let mut drafts = unexplained::drafts(facts, lookups);
+        drafts.extend(special::drafts(facts, lookups));
+        drafts.extend(replaced::drafts(facts, lookups));
+        drafts
     }
 
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
@@ -228,6 +252,7 @@ fn inspect_code(packet: &Packet<'_>, inspection: &mut Inspection) {
         inspection.drafts.extend(timeouts::inspect(packet));
     } else if !is_setup(&packet.path().to_text()) {
         join(inspection, detections::inspect(packet));
+        inspection.facts.extend(special::inspect(packet));
     }
     if packet.file.kind == ChangeKind::Added {
         inspection.drafts.extend(stubs::inspect_new(packet));
@@ -272,10 +297,10 @@ fn may_compare(packet: &Packet<'_>) -> bool {
         let removed: Vec<&str> = hunk.removed().map(|line| line.text).collect();
         let may_stub = added.is_empty() || added.iter().any(|line| may_do_nothing(line));
         has_word(&added, words)
-            || is_rust && has_word(&added, TEST_WORDS)
+            || is_rust && !is_test && has_word(&added, RUST_WORDS)
             || !is_test && may_stub && !removed.is_empty()
             || !is_test && added.iter().any(|line| may_cut_off(line))
-            || is_test && may_expect(&removed) && may_expect(&added)
+            || is_test && may_expect(&removed) && (may_expect(&added) || removed.len() > added.len())
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
 }
@@ -363,6 +388,9 @@ const TEST_WORDS: &[&str] = &[
     "raises", "t.Error", "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta", "eps",
     "places", "rel", "tol", "within",
 ];
+
+/// Words of assertions in Rust, whose tests stand beside the product.
+const RUST_WORDS: &[&str] = &["assert", "should_panic"];
 
 /// Returns whether a file sets up tools or tests, which may look at what they run for.
 fn is_setup(path: &str) -> bool {

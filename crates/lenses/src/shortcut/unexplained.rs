@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::compared::{Compared, Pair};
-use super::{EXPECTED, REMOVED, SNAPSHOT};
+use super::{EXPECTED, REMOVED, SNAPSHOT, cases, helpers};
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
 use crate::mentions::has_word;
 use qa_contracts::v1::{ChangeKind, FileClass, MentionKind, Scope, Side};
-use qa_core::packet::Packet;
-use qa_reading::syntax::{Check, Function, Span};
+use qa_core::packet::{HunkView, Line, Packet};
+use qa_reading::syntax::{Check, Demand, Function, Span};
 
 /// Maximum number of changed files that are read for a reason; a larger change may have one anywhere.
 const MOST_FILES: usize = 60;
@@ -22,8 +22,11 @@ const SHORTEST: usize = 3;
 pub(super) enum Seen {
     /// Another value is expected; the draft says where.
     Expected,
-    /// An assertion is gone, with its normalized text and the names in it; the draft says where it was.
-    Gone { text: String, names: BTreeSet<String> },
+    /// An assertion is gone, with its normalized text and the names in it; the draft says where it was. Where a weaker one
+    /// takes its place, only a name that the product loses tells why.
+    Gone { text: String, names: BTreeSet<String>, is_replaced: bool },
+    /// A case is gone from a table, with its normalized text and the words in it; the draft says where it was.
+    CaseGone { text: String, words: BTreeSet<String> },
     /// A file that what tests see may depend on.
     Reason { path: String },
     /// A file of tests.
@@ -68,6 +71,19 @@ pub(super) fn is_snapshot(path: &str) -> bool {
         || path.contains("/snapshots/") && name.ends_with(".snap")
         || [".snap", ".golden", ".snap.new"].iter().any(|ending| name.ends_with(ending))
         || [".approved.", ".verified.", ".golden."].iter().any(|part| name.contains(part))
+        || is_expected_data(path, name)
+}
+
+/// Returns whether a file of data stands in a directory of what tests expect.
+fn is_expected_data(path: &str, name: &str) -> bool {
+    const EXPECTED: &[&str] = &["expectations", "expected", "golden", "goldens"];
+    const TESTS: &[&str] = &["__tests__", "fixtures", "spec", "test", "testdata", "tests"];
+    const DATA: &[&str] = &["csv", "html", "json", "out", "svg", "toml", "txt", "xml", "yaml", "yml"];
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let mut parts = path.split('/');
+    DATA.contains(&ending)
+        && parts.clone().any(|part| EXPECTED.contains(&part))
+        && parts.any(|part| TESTS.contains(&part))
 }
 
 /// Returns a snapshot that the change writes anew, in place of what stood there.
@@ -75,24 +91,59 @@ pub(super) fn snapshot(packet: &Packet<'_>) -> Option<Fact> {
     if packet.file.kind != ChangeKind::Modified || !is_snapshot(&packet.path().to_text()) {
         return None;
     }
-    let replaced = packet.hunks().find(|hunk| {
-        hunk.removed().any(|line| is_text(line.text)) && hunk.added().any(|line| is_text(line.text))
-    })?;
-    let line = replaced.added().find(|line| is_text(line.text))?;
-    let start = line.text.len() - line.text.trim_start().len();
-    let columns = start..line.text.trim_end().len();
+    let replaced = packet.hunks().find(|hunk| is_other(hunk) && hunk.added().any(|line| is_text(line.text)));
+    // Entries of a file of many snapshots go with their tests, or were left behind.
+    let is_single = !packet.path().to_text().ends_with(".snap");
+    let shortened = if is_single { packet.hunks().find(is_other) } else { None };
     let summary = "snapshot is rewritten and no code of the change explains it";
-    let draft = Draft::on_line(SNAPSHOT, packet, &line, columns, summary);
+    let draft = match (&replaced, &shortened) {
+        (Some(hunk), _) => {
+            let line = hunk.added().find(|line| is_text(line.text))?;
+            Draft::on_line(SNAPSHOT, packet, &line, code_of(line.text), summary)
+        }
+        (None, Some(hunk)) => {
+            let line = hunk.removed().find(|line| is_text(line.text))?;
+            Draft::on_base_line(SNAPSHOT, packet, &line, code_of(line.text), summary)
+        }
+        (None, None) => return None,
+    };
     Some(Fact::new(&Seen::Expected, Some(draft)))
 }
 
+/// Returns whether a hunk takes output away, and not only white space and signs.
+fn is_other(hunk: &HunkView<'_>) -> bool {
+    letters_of(hunk.removed()) != letters_of(hunk.added()) && hunk.removed().any(|line| is_text(line.text))
+}
+
+/// Returns the columns of a line without the blanks around it.
+fn code_of(line: &str) -> std::ops::Range<usize> {
+    line.len() - line.trim_start().len()..line.trim_end().len()
+}
+
+/// Returns the letters and digits of some lines.
+fn letters_of<'l>(lines: impl Iterator<Item = Line<'l>>) -> String {
+    lines.flat_map(|line| line.text.chars()).filter(|sign| sign.is_alphanumeric()).collect()
+}
+
+/// Returns whether a line of a snapshot is output, and not what the tool notes about it.
 fn is_text(line: &str) -> bool {
-    line.chars().any(char::is_alphanumeric)
+    const NOTES: &[&str] = &[
+        "// Jest",
+        "// Vitest",
+        "assertion_line:",
+        "created:",
+        "creator:",
+        "expression:",
+        "info:",
+        "source:",
+    ];
+    line.chars().any(char::is_alphanumeric) && !NOTES.iter().any(|note| line.starts_with(note))
 }
 
 /// Returns the expectations of tests that differ, where nothing else of their file does, and assertions that are gone.
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = pairs.iter().flat_map(|pair| gone(compared, pair)).collect();
+    facts.extend(cases::inspect(compared));
     let turned: Vec<Turned<'_>> = pairs.iter().flat_map(turned).collect();
     let (old, new): (Vec<Span>, Vec<Span>) =
         turned.iter().map(|turned| (turned.old.span, turned.new.span)).unzip();
@@ -166,13 +217,25 @@ fn without_values(text: &str) -> String {
     out
 }
 
-/// Reports an assertion that is gone from a test that keeps another one, where the test gains nothing in its place.
+/// Reports an assertion that is gone from a test that keeps another one, where the test gains nothing in its place, or no
+/// more than that what it was about is there; and one that is gone from a helper that asserts nothing any more.
 fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     let Pair { base, head } = pair;
-    let new = without(head, base);
+    if base.checks().is_empty() {
+        return Vec::new();
+    }
+    let (old, new) = (without(base, head), without(head, base));
+    let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));
+    let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
+    let is_fewer = !head.checks().is_empty() && head.checks().len() < base.checks().len();
     let calls = &base.facts().calls;
-    let gains = head.facts().calls.iter().any(|name| !calls.contains(name));
-    if head.checks().is_empty() || !new.is_empty() || gains || head.checks().len() >= base.checks().len() {
+    let mut gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
+    let gains = gained.any(|name| !helpers::is_idle(name));
+    if !(is_replaced || is_helper || is_fewer && new.is_empty()) || gains && !is_replaced {
+        return Vec::new();
+    }
+    // An assertion in words that are not known may demand as much.
+    if helpers::asserting_lines(compared, pair) > new.len() {
         return Vec::new();
     }
     let anywhere: BTreeSet<&str> = compared
@@ -185,16 +248,32 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         .collect();
     let comments: String =
         head.comments.iter().map(|comment| letters(comment.of(compared.head.text))).collect();
-    let lost = without(base, head).into_iter();
+    let lost = old.into_iter();
     let lost = lost
         .filter(|check| !anywhere.contains(check.text.as_str()) && !comments.contains(&letters(&check.text)));
-    let summary = "assertion is removed and nothing stands in its place";
+    let summary = match (is_helper, is_replaced) {
+        (true, _) => "assertion is removed from a function that tests call to assert",
+        (_, true) => "assertion is replaced by one that only says that a value is there",
+        _ => "assertion is removed and nothing stands in its place",
+    };
     let facts = lost.filter(|check| !check.subjects.is_empty()).filter_map(|check| {
         let draft = compared.at_base(REMOVED, check.span, summary)?;
         let names = check.subjects.iter().flat_map(|subject| words_of(subject)).collect();
-        Some(Fact::new(&Seen::Gone { text: letters(&check.text), names }, Some(draft)))
+        let is_replaced = is_helper || is_replaced;
+        Some(Fact::new(&Seen::Gone { text: letters(&check.text), names, is_replaced }, Some(draft)))
     });
     facts.collect()
+}
+
+/// Returns whether an assertion says no more than that a value is there, of which others said what a part of it is.
+fn is_left_of(new: &Check, old: &[&Check]) -> bool {
+    let [subject] = new.subjects.as_slice() else { return false };
+    let mut demanding = old.iter().filter(|check| check.demand > new.demand);
+    new.demand <= Demand::Kind
+        && demanding.any(|check| {
+            let mut parts = check.subjects.iter().filter_map(|part| part.strip_prefix(subject.as_str()));
+            parts.any(|rest| rest.starts_with(['.', '[', '-', '?', ':']))
+        })
 }
 
 /// Returns the names in a line.
@@ -239,7 +318,7 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// Returns the letters and digits of a text.
-fn letters(text: &str) -> String {
+pub(super) fn letters(text: &str) -> String {
     text.chars().filter(|sign| sign.is_alphanumeric()).collect()
 }
 
@@ -254,8 +333,14 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         Seen::Expected => {
             fact.draft.clone().filter(|_| changed.reasons.is_empty() && changed.tests.is_empty())
         }
-        Seen::Gone { text, names } => {
+        Seen::Gone { is_replaced: true, text, names } => {
+            fact.draft.clone().filter(|draft| !changed.loses(lookups, draft, text, names))
+        }
+        Seen::Gone { is_replaced: false, text, names } => {
             fact.draft.clone().filter(|draft| !changed.explains(lookups, draft, text, names))
+        }
+        Seen::CaseGone { text, words } => {
+            fact.draft.clone().filter(|draft| !changed.explains_case(lookups, draft, text, words))
         }
         Seen::Reason { .. } | Seen::Tests { .. } => None,
     });
@@ -275,7 +360,7 @@ impl<'s> Changed<'s> {
             match seen {
                 Seen::Reason { path } => changed.reasons.push(path),
                 Seen::Tests { path } => changed.tests.push(path),
-                Seen::Expected | Seen::Gone { .. } => {}
+                Seen::CaseGone { .. } | Seen::Expected | Seen::Gone { .. } => {}
             }
         }
         changed
@@ -291,6 +376,32 @@ impl<'s> Changed<'s> {
         self.reasons.iter().any(|path| has_name(lookups, path, names))
             || self.tests.iter().any(|path| *path != own && has_letters(lookups, path, text))
     }
+
+    /// Returns whether a changed file of the product loses a name of a removed assertion, or another changed test has the
+    /// assertion.
+    fn loses(&self, lookups: &dyn Lookups, draft: &Draft, text: &str, names: &BTreeSet<String>) -> bool {
+        let own = draft.file.to_text();
+        self.reasons.len() + self.tests.len() > MOST_FILES
+            || self.reasons.iter().any(|path| loses_name(lookups, path, names))
+            || self.tests.iter().any(|path| *path != own && has_letters(lookups, path, text))
+    }
+
+    /// Returns whether a changed file of the product has a word of a removed case, or another changed test has the case.
+    /// Of a case without words any change of the product may be the reason.
+    fn explains_case(
+        &self,
+        lookups: &dyn Lookups,
+        draft: &Draft,
+        text: &str,
+        words: &BTreeSet<String>,
+    ) -> bool {
+        let is_large = self.reasons.len() + self.tests.len() > MOST_FILES;
+        let own = draft.file.to_text();
+        is_large
+            || words.is_empty() && !self.reasons.is_empty()
+            || self.reasons.iter().any(|path| has_name(lookups, path, words))
+            || self.tests.iter().any(|path| *path != own && has_case(lookups, path, text))
+    }
 }
 
 /// Returns whether a version of a file has one of some names.
@@ -301,9 +412,28 @@ fn has_name(lookups: &dyn Lookups, path: &str, names: &BTreeSet<String>) -> bool
     })
 }
 
+/// Returns whether the base version of a file has one of some names and head has it no more.
+fn loses_name(lookups: &dyn Lookups, path: &str, names: &BTreeSet<String>) -> bool {
+    let Some(base) = lookups.text(Side::Base, path) else { return false };
+    let head = lookups.text(Side::Head, path);
+    let mut names = names.iter().filter(|name| has_word(MentionKind::Rust, &base, name));
+    names.any(|name| head.as_ref().is_none_or(|head| !has_word(MentionKind::Rust, head, name)))
+}
+
 /// Returns whether a file of head has the letters of an assertion.
 fn has_letters(lookups: &dyn Lookups, path: &str, assertion: &str) -> bool {
     lookups.text(Side::Head, path).is_some_and(|text| letters(&text).contains(assertion))
+}
+
+/// Returns whether a file of head has a case, in brackets of any kind.
+fn has_case(lookups: &dyn Lookups, path: &str, case: &str) -> bool {
+    let inner = case.trim_matches(['(', ')', '[', ']', '{', '}', ',']);
+    lookups.text(Side::Head, path).is_some_and(|text| squashed(&text).contains(&squashed(inner)))
+}
+
+/// Returns a text without white space, with one kind of quotes.
+fn squashed(text: &str) -> String {
+    text.split_whitespace().collect::<String>().replace(['\'', '`'], "\"")
 }
 
 #[cfg(test)]
@@ -329,6 +459,8 @@ mod tests {
             ("src/snapshots/a__b.snap", true),
             ("testdata/help.golden", true),
             ("test/A.Prints.verified.txt", true),
+            ("test/fixtures/expected/order.json", true),
+            ("src/expected/order.json", false),
             ("testdata/input.json", false),
             ("snapcraft.yaml", false),
         ] {
