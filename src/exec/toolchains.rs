@@ -92,14 +92,10 @@ impl Toolchains {
         Ok(Self { installed, checkout })
     }
 
-    /// Returns whether a toolchain or a directory of the system has a program. Which of them a room has follows from its tree.
+    /// Returns whether a toolchain or the system has a program. Which of them a room has follows from its tree.
     pub(crate) fn may_have(&self, program: &str) -> bool {
-        let of_toolchains = self.installed.iter().flat_map(|toolchain| {
-            PROGRAMS.iter().map(|directory| toolchain.source.join(directory).join(program))
-        });
-        let mut places =
-            of_toolchains.chain(PATH.split(':').map(|directory| Path::new(directory).join(program)));
-        places.any(|place| place.is_file())
+        let own = self.installed.iter().flat_map(|own| PROGRAMS.iter().map(|bin| own.source.join(bin)));
+        own.chain(PATH.split(':').map(PathBuf::from)).any(|bin| bin.join(program).is_file())
     }
 
     /// Provides the toolchains to a room whose tree is written.

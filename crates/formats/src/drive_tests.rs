@@ -147,36 +147,38 @@ pub(crate) fn session(goal: Option<&str>, text: &str) -> DriveSession {
     }
 }
 
+/// Summary of [`session`].
+const SUMMARY: &str = r"**PASS** after 3 turns (2 accepted, 1 refused): the tree passes the gate.
+
+- Goal: the change passes its gate
+- Change: `000000000000` against `000000000000`
+- Result: `000000000000` on top of head, 1 file, 3 lines added and 1 removed
+- Agent: `builtin:fix, then /opt/agent.sh --fast`
+
+### What changed, and why
+
+- Turn 1, builtin:fix: `src/a.py`
+  - Findings: resolves `debug-leftover/debugger` in `src/a.py:3`
+  - Its account: applied safe edits: Delete the line
+- Turn 3, the agent: `src/a.py`; left out 2 new files that ignore rules name (`target`); a person said: a debugger statement
+  - Findings: resolves `debug-leftover/debugger` in `src/a.py:9`
+  - Its account: a debugger statement
+
+### What was refused
+
+- Turn 2, `DRIVE_CHECK_WEAKENED`: tests/test\_a.py has a new finding of weak\-test/no\-assertion
+
+### What was checked
+
+- The head and the trees of 2 turns were judged in whole by the policy of the base; the head: FAIL, with 2 blocking findings
+- The result: PASS, execution key `0000000000000000000000000000000000000000000000000000000000000001`, run digest `0000000000000000000000000000000000000000000000000000000000000002`
+- A turn that weakens a test, a check, a suppression or the policy does not count; whether the tests pass is known only where a gate of the policy runs them
+- Session `ad5dfe1277ac07b259e4dcfa05b0b223ed41e79684e31756ea31a001aa7cf790`: `qa-skill verify` with its directory derives every run and every decision again
+";
+
 #[test]
 fn a_reviewer_reads_what_changed_and_why_and_what_was_refused_and_checked() {
-    insta::assert_snapshot!(drive_summary(&session(None, "a debugger statement")), @r"
-    **PASS** after 3 turns (2 accepted, 1 refused): the tree passes the gate.
-
-    - Goal: the change passes its gate
-    - Change: `000000000000` against `000000000000`
-    - Result: `000000000000` on top of head, 1 file, 3 lines added and 1 removed
-    - Agent: `builtin:fix, then /opt/agent.sh --fast`
-
-    ### What changed, and why
-
-    - Turn 1, builtin:fix: `src/a.py`
-      - Findings: resolves `debug-leftover/debugger` in `src/a.py:3`
-      - Its account: applied safe edits: Delete the line
-    - Turn 3, the agent: `src/a.py`; left out 2 new files that ignore rules name (`target`); a person said: a debugger statement
-      - Findings: resolves `debug-leftover/debugger` in `src/a.py:9`
-      - Its account: a debugger statement
-
-    ### What was refused
-
-    - Turn 2, `DRIVE_CHECK_WEAKENED`: tests/test\_a.py has a new finding of weak\-test/no\-assertion
-
-    ### What was checked
-
-    - The head and the trees of 2 turns were judged in whole by the policy of the base; the head: FAIL, with 2 blocking findings
-    - The result: PASS, execution key `0000000000000000000000000000000000000000000000000000000000000001`, run digest `0000000000000000000000000000000000000000000000000000000000000002`
-    - A turn that weakens a test, a check, a suppression or the policy does not count; whether the tests pass is known only where a gate of the policy runs them
-    - Session `ad5dfe1277ac07b259e4dcfa05b0b223ed41e79684e31756ea31a001aa7cf790`: `qa-skill verify` with its directory derives every run and every decision again
-    ");
+    assert_eq!(drive_summary(&session(None, "a debugger statement")), SUMMARY);
 }
 
 #[test]
