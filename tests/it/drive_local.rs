@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::drive::{MEND, POLICY, PRODUCT, Scene, end_reason};
+use crate::observe::measured;
 use crate::support::kept::keep_document;
 use crate::support::{conflict, git, qa_skill};
 
@@ -169,4 +170,45 @@ fn a_head_that_moves_during_the_pause_ends_the_drive() {
     assert_eq!(child.wait().unwrap().code(), Some(3));
     assert_eq!(end_reason(&scene.session()), "head_moved");
     scene.verify().run().expect(0);
+}
+
+#[test]
+fn the_status_of_any_drive_is_shown_as_text_markdown_and_a_page() {
+    let script = "printf '<b>done</b>\\n%0900d\\n' 7; if grep -q '\"turn\":1,' $QA_SKILL_ENVELOPE; then \
+                  sed -i 's/assert mul.*/pass/' tests/test_a.py; else sed -i /breakpoint/d src/a.py; fi";
+    let scene = Scene::new(POLICY, script);
+    let printed = scene.fix().expect(0).text();
+    let directory = scene.directory();
+    let page = fs::read_to_string(directory.join("drive.html")).unwrap();
+    assert!(printed.contains("\npage     ") && printed.contains("/drive.html\n"), "{printed}");
+    let show = |format: &str| {
+        let program = qa_skill(["drive", "--status"]).arg(&directory).args(["--format", format]);
+        program.run().expect(0).text()
+    };
+    assert_eq!(show("html"), page);
+    assert!(page.contains("DRIVE_CHECK_WEAKENED") && page.contains("&lt;b&gt;done&lt;/b&gt;"), "{page}");
+    // The refused turn has its diff as well, of which nothing is in the result.
+    for line in ["breakpoint()", "assert mul(2, 3) == 6"] {
+        assert!(page.contains(&format!("<td class=\"c\">    {line}</td>")), "{page}");
+    }
+    for link in ["result.patch", "result.bundle"] {
+        assert!(page.contains(&format!("href=\"{link}\"")) && directory.join(link).is_file(), "{link}");
+    }
+    let reports: Vec<&str> =
+        page.split("href=\"").filter_map(|part| part.split_once("/report.html")).map(|part| part.0).collect();
+    assert_eq!(reports.len(), 5);
+    for report in reports {
+        assert!(directory.join(report).join("report.html").is_file(), "{report}");
+    }
+    if let Some(widths) = measured(&directory.join("drive.html")) {
+        assert_eq!(widths, json!([[360, 0], [360, 0], [1200, 0], [1200, 0]]));
+    }
+    let summary = show("markdown");
+    assert!(
+        summary.starts_with("**PASS** after 2 turns (1 accepted, 1 refused): the tree passes the gate.\n"),
+        "{summary}"
+    );
+    assert_eq!(show("text"), scene.status().expect(0).text());
+    let options = qa_skill(["drive", "--fix", "--agent", "x", "--format", "html"]).run().expect(2);
+    assert!(options.stderr.contains("cannot be used with '--format"), "{}", options.stderr);
 }

@@ -258,7 +258,7 @@ fn the_page_has_nothing_to_scroll_sideways_on_a_narrow_screen() {
 
 /// Returns for each width of a window what a page takes, and how many of its tables are wider than their place. `None` where
 /// no browser is installed.
-fn measured(page: &Path) -> Option<Value> {
+pub(crate) fn measured(page: &Path) -> Option<Value> {
     let modules = part("target/foreign/node/node_modules")?;
     let program = part("target/foreign/browser")?;
     let mut node = std::process::Command::new("node");

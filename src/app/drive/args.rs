@@ -22,9 +22,21 @@ Examples:
   qa-skill drive --fix --agent ./agent.sh             let a script mend what blocks
   qa-skill drive --goal \"Add a --json flag\" --agent ./agent.sh
   qa-skill drive --status                             show how far the newest drive is
+  qa-skill drive --status --format html > drive.html  the same, as a page with each turn and its diff
   qa-skill verify .qa-skill/drive/SESSION             derive every decision of a drive again
 
 Exit codes: 0 the tree passes, 1 the drive ended without a pass, 2 usage error, 3 a person has to do something first";
+
+/// Form of a drive's status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::app) enum StatusFormat {
+    /// Lines for a terminal.
+    Text,
+    /// A summary for a reviewer.
+    Markdown,
+    /// One self-contained page.
+    Html,
+}
 
 #[derive(Args)]
 pub(in crate::app) struct DriveArgs {
@@ -81,6 +93,9 @@ pub(in crate::app) struct DriveArgs {
         conflicts_with_all = ["fix", "goal", "agents", "readable", "max_turns", "minutes", "base", "head", "mode", "approve", "edit", "stop"]
     )]
     pub(super) status: Option<OsString>,
+    /// Form of the status: lines for a terminal, a summary in Markdown for a reviewer, or a page
+    #[arg(long, value_enum, conflicts_with_all = ["fix", "goal", "agents"], default_value_t = StatusFormat::Text)]
+    pub(super) format: StatusFormat,
 }
 
 /// Word of a person on the command line.

@@ -7,6 +7,7 @@ mod agent;
 mod args;
 mod change;
 mod model;
+mod page;
 mod report;
 mod session;
 mod turn;
@@ -271,6 +272,8 @@ impl Driven<'_> {
             self.directory.write("result.bundle", &repository.bundle(result, head)?)?;
         }
         self.session.end = Some(end);
+        let page = page::render(&self.directory, &self.session)?;
+        self.directory.write(page::PAGE, page.as_bytes())?;
         Ok(())
     }
 
@@ -292,4 +295,9 @@ impl Driven<'_> {
 /// Returns the name of a run's directory.
 fn run_name(finished: &Finished) -> String {
     finished.proof().path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the name of the file with the diff of a turn, for readers.
+fn diff_name(turn: u64) -> String {
+    format!("turn-{turn:03}.diff")
 }

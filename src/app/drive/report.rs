@@ -220,8 +220,9 @@ pub(super) fn end(session: &DriveSession, end: &DriveEnd, directory: &Path) -> S
     if end.reason == DriveEndReason::Time {
         text.push_str("the same command goes on with this drive\n");
     }
+    let page = path_word(directory, "drive.html");
     let directory = path_word(directory, "");
-    text.push_str(&format!("session  {directory}\n  qa-skill verify {directory}\n"));
+    text.push_str(&format!("session  {directory}\n  qa-skill verify {directory}\npage     {page}\n"));
     text
 }
 

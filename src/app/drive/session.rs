@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::DriveArgs;
-use super::report;
+use super::args::{DriveArgs, StatusFormat};
+use super::{page, report};
 use crate::app::console;
 use crate::app::exit::{Exit, Failure};
 use crate::app::inputs::artifact_root;
@@ -13,6 +13,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::v1::{DriveEnd, DriveEndReason, DriveSession, DriveStart};
 use qa_core::drive;
 use qa_core::masking::sanitize;
+use qa_formats::drive_summary;
 
 /// A session with its directory, which no other process has.
 pub(super) struct TakenSession {
@@ -73,8 +74,14 @@ pub(super) fn show_status(arguments: &DriveArgs, named: &Path) -> Result<Exit, F
         true => newest(arguments)?,
         false => named.to_owned(),
     };
-    let session = DriveDirectory::open(&path).session()?.ok_or_else(|| no_session(&path))?;
-    console::write_stdout(report::status(&session, &path).as_bytes()).map(|()| Exit::Pass)
+    let directory = DriveDirectory::open(&path);
+    let session = directory.session()?.ok_or_else(|| no_session(&path))?;
+    let text = match arguments.format {
+        StatusFormat::Text => report::status(&session, &path),
+        StatusFormat::Markdown => drive_summary(&session),
+        StatusFormat::Html => page::render(&directory, &session)?,
+    };
+    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Returns the directory of the newest drive below the artifact root.

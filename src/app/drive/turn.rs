@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::agent::{Agent, Ended};
 use super::model::ModelAgent;
-use super::{Driven, Executor, report};
+use super::page::readable_diff;
+use super::{Driven, Executor, diff_name, report};
 use crate::app::exit::Failure;
 use crate::git::{CommittedDirectory, GitError, OpenRepository};
 use crate::store::RunDirectory;
@@ -86,6 +87,10 @@ impl Driven<'_> {
             outcome: None,
             digest: None,
         };
+        if let Some(commit) = turn.commit.as_ref().filter(|_| !turn.changed.is_empty()) {
+            let diff = readable_diff(repository.patch(&before, commit)?);
+            self.directory.write(&diff_name(envelope.turn), &diff)?;
+        }
         let judged_commit = turn.commit.clone().filter(|_| referee::needs_judgement(&turn));
         if let Some(commit) = judged_commit {
             let bundle = repository.bundle(&commit, &self.session.start.head_sha)?;
