@@ -245,5 +245,8 @@ fn digest_of<T: Serialize>(value: &T) -> Sha256Hex {
 }
 
 #[cfg(test)]
+#[path = "life_tests.rs"]
+mod life_tests;
+#[cfg(test)]
 #[path = "drive_tests.rs"]
 mod tests;
