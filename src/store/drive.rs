@@ -96,6 +96,8 @@ impl DriveDirectory {
 
     /// Writes the session, whole or not at all.
     pub(crate) fn save(&self, session: &DriveSession) -> Result<(), StoreError> {
+        crate::faults::storage("drive-session")
+            .map_err(|error| StoreError::not_written(&self.path, error))?;
         write_beside(&self.path, session).map(drop)
     }
 

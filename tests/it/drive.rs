@@ -102,7 +102,7 @@ impl Scene {
     }
 
     /// The codes of the refusals of each turn.
-    fn refusals(&self) -> Vec<Vec<String>> {
+    pub(crate) fn refusals(&self) -> Vec<Vec<String>> {
         let session = self.session();
         let turns = session["turns"].as_array().unwrap().iter();
         turns

@@ -38,6 +38,8 @@ mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]
+mod drive_faults;
+#[cfg(target_os = "linux")]
 mod drive_local;
 mod drive_model;
 mod drives_on_github;
