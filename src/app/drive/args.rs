@@ -133,6 +133,7 @@ impl DriveArgs {
             approve: false,
             edit: None,
             stop: false,
+            format: StatusFormat::Text,
             status: None,
         }
     }

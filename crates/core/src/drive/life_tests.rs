@@ -102,6 +102,7 @@ impl World {
             exit: exit.clone(),
             stdout: output.clone(),
             stderr: output,
+            cost_micro_usd: None,
             answer: DispatchResult { outcome, ..reply::by_exit(&exit, &envelope.envelope_id) },
             commit: Some(commit(100 + envelope.turn)),
             changed,
