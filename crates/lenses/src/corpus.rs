@@ -175,7 +175,7 @@ fn read_block(case: &mut Case, opening: &str, block: &str) {
         "head" => case.file(&argument).new = Some(CaseVersion::new(&argument, block)),
         "rename" => {
             let (old, new) = argument.split_once(" -> ").expect("~~~rename OLD -> NEW");
-            let [old, new] = [old, new].map(|path| Some(CaseVersion::new(path, "")));
+            let [old, new] = [old, new].map(|path| Some(CaseVersion::new(path, block)));
             case.files.push(CaseFile { old, new, modes: None });
         }
         "mode" => {

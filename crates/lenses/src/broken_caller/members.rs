@@ -86,10 +86,15 @@ pub(super) fn gains(packet: &Packet<'_>) -> Option<Gains> {
     if !is_touched(packet) || !may_list(head) {
         return None;
     }
+    let added: BTreeSet<u64> = packet.added().map(|line| line.number).collect();
+    let mut after = members::types(&path, head);
+    after.retain(|listed| listed.members.iter().any(|member| added.contains(&u64::from(member.line))));
+    // Most changes add no member, and the earlier version need not be parsed for them.
+    if after.is_empty() {
+        return None;
+    }
     let old = packet.file.old_path.as_ref().unwrap_or(packet.path()).to_text();
     let before = members::types(&old, base);
-    let after = members::types(&path, head);
-    let added: BTreeSet<u64> = packet.added().map(|line| line.number).collect();
     let types: Vec<Gain> = after.into_iter().filter_map(|after| gain(&before, after, &added)).collect();
     if types.is_empty() {
         return None;

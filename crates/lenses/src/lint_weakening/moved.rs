@@ -2,6 +2,7 @@
 
 use super::in_force::{Found, Tree, joined};
 use super::settings::Value;
+use super::tool::Tool;
 use super::{Renamed, TESTS, tools};
 use crate::changes::repo_path;
 use crate::contract::{Draft, Lookups};
@@ -40,7 +41,48 @@ pub(super) fn drafts(renamed: &[Renamed], lookups: &dyn Lookups) -> Vec<Draft> {
             }
         }
     }
+    drafts.extend(renamed.iter().filter_map(|file| without_ending(file, &trees[1], lookups)));
     drafts
+}
+
+/// Names of files that other tools take for theirs, or that hold no tests.
+const OTHER_NAMES: &[&str] = &[
+    "bench",
+    "cy",
+    "e2e",
+    "fixture",
+    "helper",
+    "integration",
+    "it",
+    "mock",
+    "setup",
+    "stories",
+    "test-d",
+    "util",
+];
+
+/// Reports a test of JavaScript that loses the ending by which jest and vitest find tests, where no pattern is set.
+fn without_ending(file: &Renamed, head: &Tree<'_>, lookups: &dyn Lookups) -> Option<Draft> {
+    let name = file.to.rsplit('/').next().unwrap_or(&file.to);
+    let is_other = OTHER_NAMES.iter().any(|word| name.contains(word)) || file.to.contains("__tests__");
+    let (jest, directory) = (&ROOTS[1], file.to.rsplit_once('/').map_or("", |(directory, _)| directory));
+    if is_other || !jest.is_test(&file.from) || jest.is_test(&file.to) {
+        return None;
+    }
+    let mut runners = tools::all_tools().filter(|tool| ["jest", "vitest"].contains(&tool.name));
+    let tool = runners.find(|tool| goes_by_ending(tool, &head.in_force(tool, directory)))?;
+    let text = lookups.text(Side::Head, &file.to)?;
+    let has_tests = ["it(", "test(", "describe("].iter().any(|call| text.contains(call));
+    let summary = format!("test has no name any more by which {} finds it", tool.name);
+    has_tests.then(|| Draft::on_file(TESTS, &repo_path(&file.to), Side::Head, summary))
+}
+
+/// Returns whether a configuration is there and sets no pattern of names.
+fn goes_by_ending(tool: &Tool, found: &Found) -> bool {
+    const PATTERNS: &[&str] = &["testMatch", "testRegex", "test include"];
+    let mut keys = found.configuration.values.keys();
+    let is_set = keys.any(|key| PATTERNS.contains(&tool.settings[key.setting].paths[0]));
+    !found.files.is_empty() && !is_set && !found.configuration.is_partly_unknown
 }
 
 fn is_in(places: &[String], path: &str) -> bool {

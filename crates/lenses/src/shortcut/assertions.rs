@@ -23,6 +23,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| caught(compared, pair)));
     drafts.extend(turned_round(compared, pairs));
+    drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));
     let Compared { base, head, .. } = compared;
     let functions = head.behaviour.functions.iter();
@@ -174,6 +175,17 @@ fn is_as_strong(old: &Check, new: &Check) -> bool {
     old.is_truth && says_true(new)
         || old.is_falsy && (new.is_falsy || says_false(new))
         || is_unlike_nothing(old) && new.demand == Demand::Exists
+        || new.demand == Demand::Part && is_of_slice(old, new)
+}
+
+/// Returns whether an assertion is about a slice of what another one is about: the begin of a text, and how it begins.
+fn is_of_slice(old: &Check, new: &Check) -> bool {
+    const SLICES: &[&str] = &["[", ".slice(", ".substr(", ".substring("];
+    let mut rests = old
+        .subjects
+        .iter()
+        .flat_map(|part| new.subjects.iter().filter_map(|whole| part.strip_prefix(whole.as_str())));
+    rests.any(|rest| SLICES.iter().any(|slice| rest.starts_with(slice)))
 }
 
 /// Returns whether an assertion demands that a value is not an empty text, zero or null.
@@ -326,6 +338,35 @@ fn turned_round(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     }
     drafts.dedup_by_key(|draft| draft.start_line);
     drafts
+}
+
+/// A block of Python that passes only where something in it fails, be it an assertion.
+static FAILING_BLOCK: Pattern = Pattern::new(
+    r"(?m)^([ \t]*)with[ \t]+(?:pytest\.raises|raises|self\.assertRaises)\(\s*(?:#[^\n]*\s*)?(?:AssertionError|BaseException|Exception)\s*(?:#[^\n]*\s*)?\)[^\n]*:",
+);
+
+/// Reports a block that expects an assertion of the base to fail.
+fn expected_to_fail(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let (before, text) = (base.span.of(compared.base.text), head.span.of(compared.head.text));
+    if compared.language != Language::Python || FAILING_BLOCK.is_match(before) {
+        return None;
+    }
+    let block = FAILING_BLOCK.captures(text)?;
+    let (whole, indent) = (block.get(0)?, block.get(1)?.as_str());
+    let inside = text[whole.end()..].split_inclusive('\n').skip(1).take_while(|line| {
+        let rest = line.strip_prefix(indent);
+        line.trim().is_empty() || rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
+    });
+    let start = head.span.start + whole.end();
+    let end = start + inside.map(str::len).sum::<usize>() + 1;
+    let mut kept = head.checks().iter().filter(|check| start <= check.span.start && check.span.start < end);
+    if !kept.any(|check| has(base, check)) {
+        return None;
+    }
+    let call = whole.as_str().find('(').unwrap_or_default();
+    let place = Span { start: head.span.start + whole.start(), end: head.span.start + whole.start() + call };
+    compared.at_head(WEAKENED, place, "failure of an assertion makes the test pass")
 }
 
 /// Returns the head of a function with the attributes above it.

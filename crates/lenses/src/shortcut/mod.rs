@@ -384,9 +384,9 @@ const FAILURE_WORDS: &[&str] = &[
 ];
 /// Words of assertions.
 const TEST_WORDS: &[&str] = &[
-    "assert", "expect", "require", "should", "Should", "wont_", "Assert", "EXPECT", "ASSERT", "must",
-    "raises", "t.Error", "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta", "eps",
-    "places", "rel", "tol", "within",
+    "assert", "expect", "Expected", "require", "should", "Should", "wont_", "Assert", "EXPECT", "ASSERT",
+    "must", "raises", "t.Error", "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta",
+    "eps", "places", "rel", "tol", "within",
 ];
 
 /// Words of assertions in Rust, whose tests stand beside the product.

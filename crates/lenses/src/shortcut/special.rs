@@ -16,6 +16,8 @@ use qa_reading::syntax::Language;
 static CONDITION: Pattern = Pattern::new(
     r#"(?:(?:\b(?:and|if|when)\b|&&).*?(?:===?|\bis\b|\.equals\(|\beq\b)|^\s*(?:case|when)\b)\s*\(?\s*("[^"\\]+"|'[^'\\]+'|-?\d[\d_.]*)"#,
 );
+/// Words without which a line compares with nothing that is written out.
+const COMPARISONS: &[&str] = &["==", " is ", ".equals(", "case ", "eq", "when "];
 /// A value that is written out and returned.
 static RESULT: Pattern = Pattern::new(
     r#"\breturn\b\s*\(?\s*("[^"\\]+"|'[^'\\]+'|-?\d[\d_.]*)(?:\.to_(?:owned|string)\(\))?\s*\)?\s*;?\s*\}?\s*$"#,
@@ -25,7 +27,7 @@ static RESULT: Pattern = Pattern::new(
 const SHORTEST_INPUT: usize = 4;
 /// Shorter answers stand near many inputs.
 const SHORTEST_ANSWER: usize = 2;
-/// Maximum number of characters between an input and the value that a test expects for it.
+/// Number of characters behind or before an input within which the line begins on which a test expects a value for it.
 const NEAR: usize = 120;
 /// Maximum number of test files that are read for an input.
 const MOST_FILES: usize = 20;
@@ -47,6 +49,10 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
     for hunk in packet.hunks() {
         let added: Vec<_> = hunk.added().collect();
         for (at, line) in added.iter().enumerate() {
+            // Most lines compare nothing, and these checks cost next to nothing.
+            if !COMPARISONS.iter().any(|word| line.text.contains(word)) {
+                continue;
+            }
             let Some(condition) = CONDITION.captures(line.text) else { continue };
             let Some(input) =
                 condition.get(1).filter(|input| content(input.as_str()).len() >= SHORTEST_INPUT)
@@ -117,14 +123,25 @@ fn names(test: &str, stem: &str) -> bool {
 /// Returns whether a text has an input as a value that is written out, and the answer to it near behind or before.
 fn expects(text: &str, input: &str, answer: &str) -> bool {
     text.match_indices(input).any(|(at, _)| {
-        let end = at + input.len();
-        let window = text[end..].char_indices().nth(NEAR).map_or(text.len(), |(far, _)| end + far);
-        let lines: usize = text[end..window].match_indices('\n').nth(1).map_or(window, |(far, _)| end + far);
-        let behind = &text[end..lines.max(end)];
-        is_whole(&text[..at], &text[end..])
-            && behind
+        let (before, behind) = (&text[..at], &text[at + input.len()..]);
+        is_whole(before, behind) && (has_near(behind, answer, false) || has_near(before, answer, true))
+    })
+}
+
+/// Returns whether an answer stands on the first two lines of a text, or on the last two, and not far from there.
+fn has_near(text: &str, answer: &str, is_before: bool) -> bool {
+    let lines: Vec<&str> = match is_before {
+        true => text.rsplitn(3, '\n').take(2).collect(),
+        false => text.splitn(3, '\n').take(2).collect(),
+    };
+    let mut near = 0;
+    lines.into_iter().any(|line| {
+        let is_near = near < NEAR;
+        near += line.len();
+        is_near
+            && line
                 .match_indices(answer)
-                .any(|(found, _)| is_whole(&behind[..found], &behind[found + answer.len()..]))
+                .any(|(found, _)| is_whole(&line[..found], &line[found + answer.len()..]))
     })
 }
 
@@ -169,6 +186,8 @@ mod tests {
             ("{\"Hello, World!\", \"hello-world\"},", true),
             ("slug('Hello, World!')\n\n\n  .toBe('hello-world')", false),
             ("slug('Hello, World!!x')", false),
+            ("assertEquals(\"hello-world\", Slug.of(\"Hello, World!\"));", true),
+            ("is('hello-world');\n\n\nslug('Hello, World!')", false),
         ] {
             assert_eq!(expects(text, "Hello, World!", "hello-world"), expected, "{text}");
         }
