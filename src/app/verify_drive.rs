@@ -86,7 +86,7 @@ pub(super) fn take_turn(
         return Err(bundle_failure(directory, turn, "is gone"));
     };
     let is_as_recorded = repository.take_bundle(&bundle, commit).is_ok()
-        && repository.is_only_parent(&session.start.head_sha, commit)?
+        && repository.is_commit_of_drive(commit, &session.start.head_sha)?
         && repository.differing_paths(commit_before(session, turn.number), commit)? == turn.changed;
     match is_as_recorded {
         true => Ok(()),
@@ -121,6 +121,7 @@ impl RunChecker<'_> {
         if recorded_overrides(&run.input).names().next().is_some() {
             return Err(drift(format!("the run of {place} was not judged by the policy alone")));
         }
+        self.check_limits(&run, place)?;
         let (result, change_set): (SkillResult, ChangeSet) = (run.run.artifact()?, run.run.artifact()?);
         let derived = judgement(&result, &change_set, &run.run.hashes.run_digest, &judged.run);
         ensure(derived == *judged, place)
@@ -138,7 +139,20 @@ impl RunChecker<'_> {
         ensure(derived == *change, place)
     }
 
-    /// Derives a run again. Fails unless it is about two commits, under a policy that gives the agent the rights of the session.
+    /// Fails unless the policy of a run, which is that of the base, gives the agent the rights of the session.
+    fn check_limits(&self, verified: &Verified, place: &str) -> Result<(), Failure> {
+        let recorded: RecordedInputs = verified.run.artifact()?;
+        let overrides = recorded_overrides(&verified.input);
+        let policy = PolicyInForce::parse(recorded, &overrides, &qa_lenses::registry())?.policy;
+        let limits = &self.session.start.limits;
+        let allowed = DriveLimits { max_turns: policy.drive.max_turns.min(limits.max_turns), ..policy.drive };
+        if allowed != *limits {
+            return Err(drift(format!("the policy of the run of {place} gives the agent other rights")));
+        }
+        Ok(())
+    }
+
+    /// Derives a run again. Fails unless it is about two commits.
     fn verify(&mut self, name: &str, commits: [&CommitId; 2], place: &str) -> Result<Verified, Failure> {
         let progress = TerminalProgress::new(false);
         let path = self.directory.run(name);
@@ -156,16 +170,12 @@ impl RunChecker<'_> {
             let difference = sanitize(&difference.to_string());
             return Err(drift(format!("the run of {place} does not follow from its inputs: {difference}")));
         }
+        // With a merge of somebody, the change between the base and that merge would be judged.
+        if verified.input.test_merge_sha.is_some() {
+            return Err(drift(format!("the run of {place} is about a merge")));
+        }
         if [&verified.input.base_sha, &verified.input.head_sha] != commits {
             return Err(drift(format!("the run of {place} is about other commits")));
-        }
-        let recorded: RecordedInputs = verified.run.artifact()?;
-        let overrides = recorded_overrides(&verified.input);
-        let policy = PolicyInForce::parse(recorded, &overrides, &qa_lenses::registry())?.policy;
-        let limits = &self.session.start.limits;
-        let allowed = DriveLimits { max_turns: policy.drive.max_turns.min(limits.max_turns), ..policy.drive };
-        if allowed != *limits {
-            return Err(drift(format!("the policy of the run of {place} gives the agent other rights")));
         }
         Ok(verified)
     }
@@ -183,7 +193,9 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
     let VerifiedDrive { session, runs, repository } = verified;
     let start = &session.start;
     let end = match &session.end {
-        Some(end) => sanitize(&end.message),
+        Some(end) if end.reason == DriveEndReason::Passed => format!("PASS: {}", sanitize(&end.message)),
+        // The message of an end by time or by a person is recorded and not derived.
+        Some(end) => format!("NOT PASSED ({:?}): {}", end.reason, sanitize(&end.message)),
         None => "it has not ended".to_owned(),
     };
     let (runs, turns) = (counted(*runs, "run"), counted(session.turns.len(), "turn"));

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use git2::Oid;
+use git2::{Oid, Signature};
 
-use super::base::oid;
+use super::base::{commit_id, oid};
 use super::bounded;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
@@ -14,22 +14,33 @@ use qa_contracts::ids::{CommitId, RepoPath};
 /// First line of a bundle.
 const SIGNATURE: &str = "# v2 git bundle\n";
 /// Name and address of the author of a drive's commits.
-pub(super) const AUTHOR: &str = "qa-skill";
+const AUTHOR: &str = "qa-skill";
 /// Name of the commit in a bundle.
 const REF: &str = "refs/heads/qa-skill-drive";
 
 impl OpenRepository {
-    /// Returns whether a commit has one parent, and which.
-    pub(crate) fn is_only_parent(&self, parent: &CommitId, commit: &CommitId) -> Result<bool, GitError> {
-        let parents = bounded::find_commit(self.objects(), oid(commit)?)?;
-        let mut parents = parents.parent_ids();
-        Ok(parents.next() == Some(oid(parent)?) && parents.next().is_none())
+    /// Returns whether a commit is the one that a drive makes of its tree on top of `parent`: nobody else's author, message or time.
+    pub(crate) fn is_commit_of_drive(&self, commit: &CommitId, parent: &CommitId) -> Result<bool, GitError> {
+        let tree = bounded::find_commit(self.objects(), oid(commit)?)?.tree_id();
+        Ok(self.commit_on(tree, parent)? == *commit)
     }
 
     /// Returns whether a commit is one that a drive made.
     pub(crate) fn is_of_drive(&self, commit: &CommitId) -> Result<bool, GitError> {
         let commit = bounded::find_commit(self.objects(), oid(commit)?)?;
         Ok(commit.committer().email_bytes() == AUTHOR.as_bytes())
+    }
+
+    /// Writes a tree as the commit of a drive, whose only parent is `parent`. Its id follows from both.
+    pub(super) fn commit_on(&self, tree: Oid, parent: &CommitId) -> Result<CommitId, GitError> {
+        let handle = self.objects();
+        let parent = bounded::find_commit(handle, oid(parent)?)?;
+        let time = git2::Time::new(parent.committer().when().seconds(), 0);
+        let written = Signature::new(AUTHOR, AUTHOR, &time).and_then(|nobody| {
+            let tree = handle.find_tree(tree)?;
+            handle.commit(None, &nobody, &nobody, "Changes of a drive", &tree, &[&parent])
+        });
+        commit_id(written.map_err(|error| unwritten(&error))?)
     }
 
     /// Returns the paths in which the trees of two commits differ, sorted.

@@ -10,11 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use git2::{Index, Oid, Repository, Signature};
+use git2::{Index, Oid, Repository};
 
 use super::base::oid;
 use super::bounded::{self, MAX_BLOB_BYTES};
-use super::bundle::AUTHOR;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::store::Store;
@@ -101,17 +100,6 @@ impl OpenRepository {
         parent: &CommitId,
     ) -> Result<CommitId, GitError> {
         self.commit_on(self.changed_tree(before, files)?, parent)
-    }
-
-    fn commit_on(&self, tree: Oid, parent: &CommitId) -> Result<CommitId, GitError> {
-        let handle = self.objects();
-        let parent = bounded::find_commit(handle, oid(parent)?)?;
-        let time = git2::Time::new(parent.committer().when().seconds(), 0);
-        let written = Signature::new(AUTHOR, AUTHOR, &time).and_then(|nobody| {
-            let tree = handle.find_tree(tree)?;
-            handle.commit(None, &nobody, &nobody, "Changes of a drive", &tree, &[&parent])
-        });
-        super::base::commit_id(written.map_err(|error| unwritten(&error))?)
     }
 }
 

@@ -21,6 +21,13 @@ impl OpenRepository {
         Ok(Some(bounded::read(&odb, entry.id)?.data().to_vec()))
     }
 
+    /// Returns whether the tree of a commit has anything at a path, or above it what is no directory.
+    pub(crate) fn has_entry(&self, commit: &CommitId, path: &RepoPath) -> Result<bool, GitError> {
+        let id = Oid::from_str(commit.as_str()).map_err(|error| GitError::object(commit, &error))?;
+        let tree = bounded::find_commit(self.objects(), id)?.tree_id();
+        Ok(!matches!(find_entry(self.objects(), tree, path.as_bytes())?, Place::Absent))
+    }
+
     /// Writes a commit on top of another one, with other content in some of its files.
     pub(crate) fn edited(
         &self,

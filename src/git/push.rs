@@ -2,6 +2,8 @@
 //!
 //! Source: git's `gitprotocol-http` and `gitprotocol-pack` pages. There is no version 2 of it.
 
+use std::time::Duration;
+
 use super::complete::{Remote, authorized};
 use super::pack_protocol::{encode_update, read_advertised, read_report};
 use qa_contracts::codes::Code;
@@ -94,7 +96,8 @@ impl Remote<'_> {
 
     fn exchange(&self, push: &Push<'_>) -> Result<(HttpReply, Exchange), HttpError> {
         let url = self.url.trim_end_matches('/');
-        let request = HttpRequest::new(Method::Get, format!("{url}/info/refs?service=git-receive-pack"));
+        let mut request = HttpRequest::new(Method::Get, format!("{url}/info/refs?service=git-receive-pack"));
+        (request.max_response_bytes, request.timeout) = (MAX_REFS_BYTES, PUSH_TIMEOUT);
         let (reply, body) = self.http.fetch(authorized(self, request))?;
         if !reply.is_success() {
             return Ok((reply, Exchange::NoRefs("the request failed")));
@@ -112,15 +115,20 @@ impl Remote<'_> {
         }
         let mut body = encode_update(push.name, expected_id(push), push.new.as_str());
         body.extend_from_slice(push.pack);
-        let request = HttpRequest::new(Method::Post, format!("{url}/git-receive-pack"))
+        let mut request = HttpRequest::new(Method::Post, format!("{url}/git-receive-pack"))
             .header("content-type", "application/x-git-receive-pack-request")
             .header("accept", "application/x-git-receive-pack-result")
             .body(body);
+        request.timeout = PUSH_TIMEOUT;
         let (reply, report) = self.http.fetch(authorized(self, request))?;
         Ok((reply, Exchange::Report(report)))
     }
 }
 
+/// Size limit of a list of refs: some hundred thousand.
+const MAX_REFS_BYTES: u64 = 64 << 20;
+/// Time limit of each of the two requests.
+const PUSH_TIMEOUT: Duration = Duration::from_secs(300);
 /// Word for a ref that the server does not have.
 const ABSENT: &str = "no commit";
 /// Id that stands for no commit.

@@ -79,12 +79,14 @@ impl IssueComment {
 /// A pull request.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct PullRequest {
+    #[serde(default)]
     number: u64,
     state: String,
     #[serde(default)]
     user: Option<Account>,
     head: Side,
-    base: Side,
+    #[serde(default)]
+    base: Option<Side>,
 }
 
 /// Head or base of a pull request.
@@ -120,7 +122,7 @@ impl PullRequest {
 
     /// Returns whether its head is a branch of another repository, or of one that was deleted.
     pub(crate) fn is_from_fork(&self) -> bool {
-        match (&self.head.repo, &self.base.repo) {
+        match (&self.head.repo, self.base_repository()) {
             (Some(head), Some(base)) => head.id != base.id,
             _ => true,
         }
@@ -131,9 +133,18 @@ impl PullRequest {
         &self.head.branch
     }
 
+    /// Name of the branch that it is for.
+    pub(crate) fn base_branch(&self) -> &str {
+        self.base.as_ref().map_or("", |base| &base.branch)
+    }
+
     /// Name of the default branch of the repository.
     pub(crate) fn default_branch(&self) -> &str {
-        self.base.repo.as_ref().map_or("", |repository| &repository.default_branch)
+        self.base_repository().map_or("", |repository| &repository.default_branch)
+    }
+
+    fn base_repository(&self) -> Option<&SideRepository> {
+        self.base.as_ref()?.repo.as_ref()
     }
 }
 

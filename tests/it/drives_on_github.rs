@@ -13,7 +13,7 @@ use crate::support::fake_github::{
 use crate::support::origin::{NAME, Origin};
 use crate::support::step::{Step, TOKEN, listing};
 use crate::support::world::World;
-use crate::support::{Files, Outcome, RunDir, copy_tree, git, qa_skill, repair, sha256};
+use crate::support::{Files, Outcome, RunDir, copy_tree, git, qa_skill, repair, sha256, tamper};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::DriveSession;
 
@@ -149,8 +149,13 @@ impl Stage {
 
     /// The job that may write, in a checkout of its own.
     fn propose(&self) -> Outcome {
+        self.propose_goal("")
+    }
+
+    fn propose_goal(&self, goal: &str) -> Outcome {
         fs::remove_dir_all(self.checkout.join(".qa-skill")).ok();
-        self.step("workflow_dispatch", json!({}), &[("command", "propose"), ("pull-request", "7")])
+        let inputs = [("command", "propose"), ("pull-request", "7"), ("goal", goal)];
+        self.step("workflow_dispatch", json!({}), &inputs)
     }
 
     /// Branches with results, with their commits.
@@ -314,6 +319,17 @@ fn no_drive_begins_on_the_code_of_strangers_on_results_or_without_end() {
     stage.world.github.state().forks.clear();
     stage.world.github.state().closed.insert(NUMBER);
     refused("it is closed", "is closed");
+    stage.world.github.state().closed.clear();
+    // Whoever may push a branch could choose the policy.
+    stage.world.github.state().bases.insert(NUMBER, "side".to_owned());
+    for outcome in [stage.drive(&[]), stage.propose()] {
+        let outcome = outcome.expect_code(3, "DRIVE_NOT_ALLOWED");
+        assert!(
+            outcome.text().contains("neither the default branch nor a protected one"),
+            "{}",
+            outcome.text()
+        );
+    }
     assert_eq!(stage.world.github.state().runs.len(), 1, "no comment started a drive");
 }
 
@@ -352,6 +368,10 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
     // A recording that says more than the repository has, with every digest repaired, holds offline and not here.
     let forged = edited(&forge_text);
     refused(&forged, "DETERMINISM_DRIFT_DETECTED", "turn 1");
+    refused(&edited(&forge_merge), "DETERMINISM_DRIFT_DETECTED", "is about a merge");
+    let path = stage.world.origin.repo.path();
+    let foreign = edited(&|session| forge_author(session, &path));
+    refused(&foreign, "ARTIFACT_SCHEMA_INVALID", "does not have the commit");
     refused(
         &edited(&|session| change(session, |drive| drive.start.repo_id = "acme/other".to_owned())),
         "DRIVE_NOT_PROPOSED",
@@ -468,9 +488,13 @@ fn a_comment_stops_a_drive_and_starts_no_second_one() {
 fn a_goal_is_the_title_of_its_pull_request() {
     let stage = Stage::new(POLICY, MEND);
     stage.start_by_hand("drive #7 at");
-    stage.drive(&[("goal", "Take the breakpoint out\nof add")]).expect(0);
+    let goal = "Take the breakpoint out\nof add";
+    stage.drive(&[("goal", goal)]).expect(0);
     stage.store();
-    stage.propose().expect(0);
+    for other in ["", "Something else"] {
+        stage.propose_goal(other).expect_code(3, "DRIVE_NOT_PROPOSED");
+    }
+    stage.propose_goal(goal).expect(0);
     let opened = stage.world.github.state().opened.clone();
     assert_eq!(opened[0].title, "Take the breakpoint out");
 }
@@ -489,4 +513,29 @@ fn a_session_is_read_again_from_the_repository() {
     fs::remove_file(Path::new(&session).join("turn-001.bundle")).unwrap();
     verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID");
     qa_skill(["verify"]).arg(&session).run().expect(0);
+}
+
+/// Gives the run of the last judged tree a merge, a member that no digest covers.
+fn forge_merge(directory: &Path) {
+    let path = directory.join("drive-session.json");
+    let session: DriveSession = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let run = RunDir(directory.join("runs").join(&session.turns[0].judgement.as_ref().unwrap().run));
+    tamper(&run, "input.normalized.json", "/testMergeSha", "a1".repeat(20).into());
+    repair(&run, true);
+}
+
+/// Puts a commit with the judged tree and somebody's name and message in the place of the drive's.
+fn forge_author(directory: &Path, repository: &Path) {
+    let bundle = directory.join("turn-001.bundle");
+    git(repository, &["fetch", "-q", bundle.to_str().unwrap(), "+qa-skill-drive:refs/heads/forged"]);
+    git(repository, &["checkout", "-q", "forged"]);
+    git(repository, &["commit", "-q", "--amend", "--author", "Ada <ada@example.com>", "-m", "Closes #12"]);
+    let forged = git2::Repository::open(repository).unwrap().head().unwrap().target().unwrap().to_string();
+    git(repository, &["branch", "-q", "-f", "qa-skill-drive", "forged"]);
+    git(repository, &["bundle", "create", "-q", bundle.to_str().unwrap(), "qa-skill-drive", "^forged^"]);
+    git(repository, &["checkout", "-q", "main"]);
+    git(repository, &["branch", "-q", "-D", "forged", "qa-skill-drive"]);
+    change(directory, |session| {
+        session.turns[0].commit = Some(qa_contracts::ids::CommitId::parse(&forged).unwrap());
+    });
 }

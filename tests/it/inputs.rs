@@ -252,6 +252,18 @@ fn every_input_changes_what_a_step_does() {
     let ran = Ran::with(&clean(), &[("workflow", "qa.yml")]);
     assert_eq!(ran.setting("workflow"), "qa.yml");
 
+    // What drives do by these is in drives_on_github.rs.
+    for (name, value) in [
+        ("agent", "builtin:fix"),
+        ("drive-workflow", "drive.yml"),
+        ("goal", "Add a flag"),
+        ("pull-request", "7"),
+    ] {
+        of(&[name]);
+        let ran = Ran::with(&clean(), &[(name, value)]);
+        assert_eq!(ran.setting(name), value);
+    }
+
     assert_eq!(tried, declared("inputs"));
 }
 
@@ -290,8 +302,10 @@ fn every_output_of_a_judged_change_has_its_value() {
     for (name, value) in &expected {
         assert_eq!(ran.output(name), *value, "{name}");
     }
-    let names: BTreeSet<String> = expected.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(names, declared("outputs"));
+    // The outputs of drives are in drives_on_github.rs.
+    let of_drives = ["drive-path", "pull-request-url"];
+    let names = expected.iter().map(|(name, _)| *name).chain(of_drives).map(str::to_owned);
+    assert_eq!(names.collect::<BTreeSet<String>>(), declared("outputs"));
 }
 
 #[test]

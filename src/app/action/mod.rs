@@ -527,7 +527,11 @@ fn open_change(
     let repository = repository.completed(&base.commit, &head, base.test_merge.as_ref(), remote, &refs)?;
     let mut settings = environment.settings.clone();
     // Lets drift-check fetch the commits by the pull request's refs if the server does not serve them by id.
-    settings.extend(number.map(pull_request_setting));
+    if let Some(setting) = number.map(pull_request_setting) {
+        // The input of the same name is another command's, and unset here.
+        settings.retain(|known| known.name != setting.name);
+        settings.push(setting);
+    }
     let request = Request {
         repository: directory,
         base: Some(base.commit.as_str().to_owned()),

@@ -51,6 +51,10 @@ pub(super) fn propose(
     let stored = DriveDirectory::open(&directory).session()?;
     let Some(stored) = stored else { return Err(not_proposed("its artifact has no session")) };
     check_subject(&stored, &opened, &repo_id(&opened, &policy))?;
+    let goal = environment.inputs.goal.as_deref().map(str::trim);
+    if stored.start.goal.as_deref() != goal {
+        return Err(not_proposed("it has another goal than the input `goal` of this step"));
+    }
     let verified = verify_drive(&directory, Source::Repository(opened.repository), cancellation)?;
     let (session, repository) = (verified.session, verified.repository);
     if conclusion(&session) != Conclusion::Pass {

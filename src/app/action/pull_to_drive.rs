@@ -34,7 +34,8 @@ impl PullToDrive {
         let inputs = &environment.inputs;
         let command = "drive` and `propose";
         let number = inputs.pull_request.ok_or_else(|| input_missing("pull-request", command))?;
-        let answer: Value = github(environment, FETCH_BUDGET, cancellation)?.pull_request_as(number)?;
+        let github = github(environment, FETCH_BUDGET, cancellation)?;
+        let answer: Value = github.pull_request_as(number)?;
         let change = change_of_pull(&answer)?;
         let pull: PullRequest = serde_json::from_value(answer).map_err(|error| {
             let message = format!("failed to read the pull request: {error}");
@@ -42,6 +43,11 @@ impl PullToDrive {
         })?;
         if let Some(reason) = reason_against(&pull, &change) {
             return Err(not_allowed(reason));
+        }
+        // Whoever may push a branch could choose the policy, and with it what the agent gets.
+        let base = pull.base_branch();
+        if base != pull.default_branch() && !github.is_protected(base)? {
+            return Err(not_allowed("its base is neither the default branch nor a protected one"));
         }
         if let Some(expected) = expected_head(inputs)?.filter(|expected| *expected != change.head) {
             let (expected, now) = (expected.short(), change.head.short());

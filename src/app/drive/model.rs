@@ -32,7 +32,7 @@ pub(super) struct ModelAgent {
 
 /// Answer of a model to one question.
 pub(super) struct Answered {
-    /// Text of the answer, with the key masked.
+    /// Text of the answer, with the key masked; empty where it cannot be read.
     pub(super) text: String,
     /// Cost in millionths of a US dollar; `None` where the price is unknown.
     pub(super) cost_micro_usd: Option<u64>,
@@ -69,8 +69,9 @@ impl ModelAgent {
     /// Returns the highest cost of a question, in millionths of a US dollar; `None` where the price is unknown.
     pub(super) fn cost_bound_micro_usd(&self, question: &Question) -> Option<u64> {
         let bytes = question.instructions.len() + question.packet.len() + question.schema.to_string().len();
-        // No tokenizer makes more tokens than bytes.
-        self.model.cost_bound_micro_usd(bytes as u64, self.model.binding.max_tokens)
+        // No tokenizer makes more tokens than bytes, and each attempt may be billed.
+        let attempts = 1 + self.model.binding.retry_backoff_ms.len() as u64;
+        self.model.cost_bound_micro_usd(bytes as u64, self.model.binding.max_tokens)?.checked_mul(attempts)
     }
 
     /// Asks a question. A model that cannot be asked ends the drive for now; the next command goes on with the same turn.
@@ -89,15 +90,20 @@ impl ModelAgent {
             deadline: ATTEMPT,
         };
         let exchange = request.send(&self.http)?;
-        let reply = exchange.result.map_err(|failed| {
-            let message = failed.message.replace(self.key.expose(), "[key]");
-            Failure::with_code(failed.code, format!("failed to ask the model: {}", sanitize(&message)))
-        })?;
-        let wanted = &self.model.binding.model_id;
-        if let Some(echoed) = reply.echoed.model.as_ref().filter(|echoed| !self.model.is_answered_by(echoed))
-        {
-            let message = format!("{} answered in the place of {wanted}", sanitize(echoed));
-            return Err(Failure::with_code(Code::ProviderOutputInvalid, message));
+        let is_billed = exchange.attempts.iter().any(|attempt| matches!(attempt.status, Some(200..=299)));
+        // An answer that cannot be used is paid for too.
+        let unusable = Answered { text: String::new(), cost_micro_usd: self.cost_bound_micro_usd(question) };
+        let reply = match exchange.result {
+            Ok(reply) => reply,
+            Err(_) if is_billed => return Ok(unusable),
+            Err(failed) => {
+                let message = failed.message.replace(self.key.expose(), "[key]");
+                let message = format!("failed to ask the model: {}", sanitize(&message));
+                return Err(Failure::with_code(failed.code, message));
+            }
+        };
+        if reply.echoed.model.as_ref().is_some_and(|echoed| !self.model.is_answered_by(echoed)) {
+            return Ok(unusable);
         }
         Ok(Answered {
             text: reply.text.replace(self.key.expose(), "[key]"),

@@ -117,7 +117,7 @@ fn ignored(files: &IgnoredFiles) -> String {
     let shown: Vec<String> =
         files.first.iter().take(MOST_SHOWN).map(|path| safe(&path.to_string())).collect();
     let count = usize::try_from(files.count).unwrap_or(usize::MAX);
-    let names = match count - shown.len() {
+    let names = match count.saturating_sub(shown.len()) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     };

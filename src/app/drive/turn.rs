@@ -16,7 +16,7 @@ use qa_contracts::v1::{
     DriveTurn, Finding, IgnoredFiles, SkillResult,
 };
 use qa_core::canonical::sha256;
-use qa_core::drive::model_turn::{self, MAX_FILE_BYTES, Question, parse_answer, question};
+use qa_core::drive::model_turn::{self, MAX_FILE_BYTES, Place, Question, parse_answer, question};
 use qa_core::drive::{builtin, current, current_commit, record_turn, referee, reply};
 use qa_core::edits::{apply, by_file};
 use qa_core::policy::drive::Rights;
@@ -119,7 +119,9 @@ impl Driven<'_> {
         ) {
             (Some(limit), _) => {
                 refusals.push(referee::refuse_stopped(limit));
-                reply::by_exit(&ended.exit, &envelope.envelope_id)
+                // It may have ended by itself in the moment in which it was stopped.
+                let answer = reply::by_exit(&ended.exit, &envelope.envelope_id);
+                DispatchResult { outcome: DispatchOutcome::Failed, ..answer }
             }
             (None, Ok(answer)) => answer,
             (None, Err(reason)) => {
@@ -271,9 +273,7 @@ impl Driven<'_> {
         let answered = model.ask(&question)?;
         (work.stdout, work.cost_micro_usd) = (output(&answered.text), answered.cost_micro_usd);
         let applied = parse_answer(&answered.text).and_then(|turn| {
-            let files = model_turn::apply(&turn.edits, |path| {
-                String::from_utf8(repository.file_bytes(before, path).ok()??).ok()
-            })?;
+            let files = model_turn::apply(&turn.edits, |path| place_of(repository, before, path))?;
             Ok((turn, files))
         });
         let (turn, files) = match applied {
@@ -306,6 +306,15 @@ impl Driven<'_> {
         let run = RunDirectory::open(&self.directory.run(&current(&self.session, bootstrap).run))?;
         let result: SkillResult = run.artifact()?;
         Ok(result.final_verdict.blocking_findings)
+    }
+}
+
+/// Returns what stands at a path of a commit. A place that cannot be read is none for an edit.
+fn place_of(repository: &OpenRepository, commit: &CommitId, path: &RepoPath) -> Place {
+    match (repository.has_entry(commit, path), repository.file_bytes(commit, path)) {
+        (Ok(false), _) => Place::Absent,
+        (Ok(true), Ok(Some(bytes))) => String::from_utf8(bytes).map_or(Place::Other, Place::Text),
+        (Ok(true), Ok(None) | Err(_)) | (Err(_), _) => Place::Other,
     }
 }
 

@@ -189,6 +189,8 @@ pub(crate) struct State {
     pub(crate) goals: Vec<String>,
     /// Branches of pull requests that are not called `topic`.
     pub(crate) branches: BTreeMap<u64, String>,
+    /// Base branches of pull requests that are not for `main`.
+    pub(crate) bases: BTreeMap<u64, String>,
     /// Pull requests from forks, and those that are closed.
     pub(crate) forks: BTreeSet<u64>,
     pub(crate) closed: BTreeSet<u64>,
@@ -571,6 +573,9 @@ impl Call<'_> {
                 let mut shown = self.names.pull(number, head);
                 if let Some(branch) = self.state.branches.get(&number) {
                     shown["head"]["ref"] = branch.as_str().into();
+                }
+                if let Some(base) = self.state.bases.get(&number) {
+                    shown["base"]["ref"] = base.as_str().into();
                 }
                 if self.state.forks.contains(&number) {
                     shown["head"]["repo"]["id"] = 8.into();

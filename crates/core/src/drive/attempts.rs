@@ -1,7 +1,7 @@
 //! Attempts of drives on GitHub: each is a workflow run, whose name says what it drives.
 //!
-//! GitHub keeps the names and nobody can change them afterwards, so they are what attempts are counted by. A workflow takes the
-//! name from its inputs, with `run-name`.
+//! A run keeps its name, so names are what attempts are counted by; who may write to the repository can delete runs. A workflow takes
+//! the name from its inputs, with `run-name`.
 
 use qa_contracts::ids::CommitId;
 
@@ -41,13 +41,15 @@ pub fn count<'a>(
     pull_request: u64,
     head: &CommitId,
 ) -> Attempts {
-    let own = run_name(pull_request, head);
+    let start = start_of_name(pull_request);
     let mut counted = Attempts::default();
     for run in runs.into_iter().filter(|run| is_about(run.name, pull_request)) {
-        counted.of_pull_request += run.attempts;
-        let names_no_head = run.name.len() <= start_of_name(pull_request).len();
-        if run.name == own || names_no_head {
-            counted.of_head += run.attempts;
+        counted.of_pull_request = counted.of_pull_request.saturating_add(run.attempts);
+        let rest = run.name.strip_prefix(&start).unwrap_or_default().trim();
+        // Everything that is not another commit may be about this head.
+        let is_other = CommitId::parse(rest).is_ok_and(|named| named != *head);
+        if !is_other {
+            counted.of_head = counted.of_head.saturating_add(run.attempts);
         }
     }
     counted
@@ -72,6 +74,9 @@ mod tests {
         let names = [run_name(7, &head), run_name(7, &other), run_name(71, &head), "drive #7 at".to_owned()];
         let runs = names.iter().map(|name| NamedDrive { name, attempts: 1 });
         assert_eq!(count(runs, 7, &head), Attempts { of_pull_request: 3, of_head: 2 });
+        let odd = ["drive #7 at  ".to_owned() + head.as_str(), "drive #7 at HEAD".to_owned()];
+        let runs = odd.iter().map(|name| NamedDrive { name, attempts: 1 });
+        assert_eq!(count(runs, 7, &head), Attempts { of_pull_request: 2, of_head: 2 });
         let again = [NamedDrive { name: &names[0], attempts: 4 }, NamedDrive { name: "drive", attempts: 1 }];
         assert_eq!(count(again, 7, &head), Attempts { of_pull_request: 4, of_head: 4 });
         assert_eq!(count([], 7, &head), Attempts::default());

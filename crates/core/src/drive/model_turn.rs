@@ -148,6 +148,9 @@ pub fn parse_answer(text: &str) -> Result<ModelTurn, String> {
     if answer.edits.len() > MOST_EDITS {
         return Err(format!("it has {} edits, and the most are {MOST_EDITS}", answer.edits.len()));
     }
+    if answer.outcome == DispatchOutcome::Failed {
+        return Err("its outcome is none of done, blocked and ask".to_owned());
+    }
     if answer.outcome != DispatchOutcome::Done && !answer.edits.is_empty() {
         return Err("it has edits, and does not say that they mend the finding".to_owned());
     }
@@ -169,28 +172,50 @@ fn typed(edit: AnsweredEdit) -> Result<TypedEdit, String> {
     }
 }
 
-/// Applies edits, in turn. `file` returns the text of a file of the tree; `None` where there is none, or none that is text. Returns
+/// Place in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Text(String),
+    /// A link, a directory, or a file that is no text.
+    Other,
+    Absent,
+}
+
+impl Place {
+    fn text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Other | Self::Absent => None,
+        }
+    }
+}
+
+/// Applies edits, in turn. `place` returns what stands at a path of the tree. Returns
 /// the new content of each changed file, `None` for one that is deleted.
 pub fn apply(
     edits: &[TypedEdit],
-    file: impl Fn(&RepoPath) -> Option<String>,
+    place: impl Fn(&RepoPath) -> Place,
 ) -> Result<BTreeMap<RepoPath, Option<String>>, String> {
     let mut changed: BTreeMap<RepoPath, Option<String>> = BTreeMap::new();
     for edit in edits {
         let (path, after) = match edit {
             TypedEdit::Replace { path, find, text } => {
-                let before = changed.get(path).cloned().unwrap_or_else(|| file(path));
+                let before = changed.get(path).cloned().unwrap_or_else(|| place(path).text());
                 let before = before.ok_or_else(|| format!("there is no text file {path}"))?;
                 (path, Some(replace_once(&before, find, text).map_err(|reason| format!("{path}: {reason}"))?))
             }
             TypedEdit::Create { path, text } => {
-                if changed.get(path).cloned().unwrap_or_else(|| file(path)).is_some() {
+                let is_there = match changed.get(path) {
+                    Some(text) => text.is_some(),
+                    None => place(path) != Place::Absent,
+                };
+                if is_there {
                     return Err(format!("{path} is there already"));
                 }
                 (path, Some(text.clone()))
             }
             TypedEdit::Delete { path } => {
-                if changed.get(path).cloned().unwrap_or_else(|| file(path)).is_none() {
+                if changed.get(path).cloned().unwrap_or_else(|| place(path).text()).is_none() {
                     return Err(format!("there is no text file {path}"));
                 }
                 (path, None)
@@ -229,8 +254,12 @@ mod tests {
         json!({"kind": kind, "path": path, "find": find, "text": text})
     }
 
-    fn tree(path: &RepoPath) -> Option<String> {
-        (path.to_string() == "a.py").then(|| "one\ntwo\ntwo\n".to_owned())
+    fn tree(path: &RepoPath) -> Place {
+        match path.to_string().as_str() {
+            "a.py" => Place::Text("one\ntwo\ntwo\n".to_owned()),
+            "link" => Place::Other,
+            _ => Place::Absent,
+        }
     }
 
     fn applied(edits: &Value) -> Result<BTreeMap<RepoPath, Option<String>>, String> {
@@ -254,6 +283,8 @@ mod tests {
             (edit("replace", "a.py", "", "3"), "no text to replace"),
             (edit("replace", "none.py", "a", "b"), "no text file"),
             (edit("create", "a.py", "", ""), "there already"),
+            (edit("create", "link", "", ""), "there already"),
+            (edit("delete", "link", "", ""), "no text file"),
             (edit("create", "b.py", "a", ""), "text to replace"),
             (edit("delete", "b.py", "", ""), "no text file"),
             (edit("create", "../b.py", "", ""), ""),
@@ -269,7 +300,7 @@ mod tests {
         assert!(
             apply(
                 &[TypedEdit::Replace { path: path("a.py"), find: "aa".to_owned(), text: String::new() }],
-                |_| { Some("aaa".to_owned()) }
+                |_| { Place::Text("aaa".to_owned()) }
             )
             .is_err()
         );
@@ -283,6 +314,7 @@ mod tests {
             "[]",
             r#"{"edits": [], "outcome": "done"}"#,
             r#"{"edits": [], "outcome": "failed?", "summary": ""}"#,
+            r#"{"edits": [], "outcome": "failed", "summary": ""}"#,
             r#"{"edits": [], "outcome": "done", "summary": "", "more": 1}"#,
             r#"{"edits": [], "edits": [], "outcome": "done", "summary": ""}"#,
         ] {

@@ -81,7 +81,7 @@ pub(super) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError
 /// Returns whether a variable is one that the sandbox sets, or a token of the job, which no agent gets.
 pub fn is_ours(name: &str) -> bool {
     const SET: [&str; 8] = ["HOME", "LC_ALL", "LOGNAME", "PATH", "PWD", "TMPDIR", "TZ", "USER"];
-    const PREFIXES: [&str; 4] = ["ACTIONS_", "GITHUB_", "QA_", "RUNNER_"];
+    const PREFIXES: [&str; 5] = ["ACTIONS_", "GITHUB_", "INPUT_", "QA_", "RUNNER_"];
     SET.contains(&name)
         || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || ["GH_TOKEN", "LD_LIBRARY_PATH", "LD_PRELOAD"].contains(&name)
@@ -115,5 +115,19 @@ impl Rights {
             return Some("it is protected, and drive.open of the base's policy does not name it");
         }
         (!self.writable.matches(path)).then_some("drive.writable of the base's policy does not name it")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn no_agent_gets_what_the_sandbox_sets_or_a_token_of_the_job() {
+        for name in ["PATH", "GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_TOKEN", "GH_TOKEN", "LD_PRELOAD"]
+        {
+            assert!(is_ours(name), "{name}");
+        }
+        assert!(!is_ours("ANTHROPIC_API_KEY") && !is_ours("AGENT_INPUT"));
     }
 }
