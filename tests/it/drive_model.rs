@@ -128,10 +128,6 @@ fn what_a_model_answers_is_held_to_the_gate() {
             "DRIVE_PATH_REFUSED",
         ),
         (
-            edits(&[json!({"kind": "delete", "path": "src/a.py", "find": "", "text": ""})]),
-            "DRIVE_CHANGE_REVERTED",
-        ),
-        (
             edits(&[replace("src/a.py", "    breakpoint()\n", "    breakpoint()  # noqa: T100\n")]),
             "DRIVE_CHECK_WEAKENED",
         ),
@@ -139,7 +135,7 @@ fn what_a_model_answers_is_held_to_the_gate() {
         (edits(&[replace("src/none.py", "a", "b")]), "DRIVE_ANSWER_INVALID"),
         (
             edits(&[json!({"kind": "create", "path": "src/a.py/b", "find": "", "text": ""})]),
-            "DRIVE_TREE_REFUSED",
+            "DRIVE_ANSWER_INVALID",
         ),
     ];
     for (cheat, code) in cheats {

@@ -529,7 +529,22 @@ fn forge_author(directory: &Path, repository: &Path) {
     let bundle = directory.join("turn-001.bundle");
     git(repository, &["fetch", "-q", bundle.to_str().unwrap(), "+qa-skill-drive:refs/heads/forged"]);
     git(repository, &["checkout", "-q", "forged"]);
-    git(repository, &["commit", "-q", "--amend", "--author", "Ada <ada@example.com>", "-m", "Closes #12"]);
+    git(
+        repository,
+        &[
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.com",
+            "commit",
+            "-q",
+            "--amend",
+            "--author",
+            "Ada <ada@example.com>",
+            "-m",
+            "Closes #12",
+        ],
+    );
     let forged = git2::Repository::open(repository).unwrap().head().unwrap().target().unwrap().to_string();
     git(repository, &["branch", "-q", "-f", "qa-skill-drive", "forged"]);
     git(repository, &["bundle", "create", "-q", bundle.to_str().unwrap(), "qa-skill-drive", "^forged^"]);

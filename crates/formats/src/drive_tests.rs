@@ -173,7 +173,7 @@ const SUMMARY: &str = r"**PASS** after 3 turns (2 accepted, 1 refused): the tree
 - The head and the trees of 2 turns were judged in whole by the policy of the base; the head: FAIL, with 2 blocking findings
 - The result: PASS, execution key `0000000000000000000000000000000000000000000000000000000000000001`, run digest `0000000000000000000000000000000000000000000000000000000000000002`
 - A turn that weakens a test, a check, a suppression or the policy does not count; whether the tests pass is known only where a gate of the policy runs them
-- Session `ad5dfe1277ac07b259e4dcfa05b0b223ed41e79684e31756ea31a001aa7cf790`: `qa-skill verify` with its directory derives every run and every decision again
+- Session `3f7e889f843996df585e3c0bc5085eff0fdd9e46d60fb73fbe5f1c70d5b237c3`: `qa-skill verify` with its directory derives every run and every decision again
 ";
 
 #[test]
