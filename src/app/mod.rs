@@ -45,6 +45,7 @@ mod record_command;
 #[cfg(feature = "dev-faults")]
 mod rehearse;
 mod route_command;
+mod safe_edits;
 #[cfg(target_os = "linux")]
 mod sandbox_command;
 mod schema_command;

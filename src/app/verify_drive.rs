@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::exit::Failure;
 use super::progress::TerminalProgress;
+use super::safe_edits::{apply_safe_edits, blocking_findings};
 use super::skill_input::recorded_overrides;
 use super::verify::{self, Source, Verified};
 use crate::git::OpenRepository;
@@ -13,12 +14,12 @@ use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{
-    AgentChange, ChangeSet, Conclusion, DriveEndReason, DriveJudgement, DriveLimits, DriveSession, DriveTurn,
-    RecordedInputs, SkillResult,
+    AgentChange, ChangeSet, DriveEndReason, DriveExecutor, DriveJudgement, DriveLimits, DriveSession,
+    DriveTurn, RecordedInputs, SkillResult,
 };
 use qa_core::drive::builtin::agent_name;
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
-use qa_core::drive::{check, commit_before, current_commit, session_id};
+use qa_core::drive::{Step, check, commit_before, current_commit, next_step, session_id};
 use qa_core::escape::shell_word;
 use qa_core::masking::sanitize;
 use qa_formats::counted;
@@ -58,6 +59,7 @@ pub(super) fn verify_drive(
         };
         if let Source::Repository(repository) = &checker.source {
             take_turn(repository, &directory, &session, turn)?;
+            check_edits(repository, &directory, &session, turn)?;
         }
         checker.check(judged, commit, &format!("turn {}", turn.number))?;
         checker.check_change(change, commit, &format!("the agent's change in turn {}", turn.number))?;
@@ -91,6 +93,34 @@ pub(super) fn take_turn(
     match is_as_recorded {
         true => Ok(()),
         false => Err(bundle_failure(directory, turn, "does not have the commit that the session names")),
+    }
+}
+
+/// Fails unless a turn that applied safe edits left the tree that these edits make.
+fn check_edits(
+    repository: &OpenRepository,
+    directory: &DriveDirectory,
+    session: &DriveSession,
+    turn: &DriveTurn,
+) -> Result<(), Failure> {
+    if turn.executor != DriveExecutor::SafeEdits {
+        return Ok(());
+    }
+    let turns = session.turns.iter().take_while(|earlier| earlier.number != turn.number);
+    let before = DriveSession {
+        turns: turns.cloned().collect(),
+        word: turn.person.clone(),
+        end: None,
+        ..session.clone()
+    };
+    let findings = blocking_findings(directory, &before)?;
+    let derived = match next_step(&before) {
+        Some(Step::Dispatch(envelope)) => apply_safe_edits(repository, &before, &envelope, &findings)?.commit,
+        Some(Step::Bootstrap | Step::Judge(_) | Step::End(_)) | None => None,
+    };
+    match derived == turn.commit {
+        true => Ok(()),
+        false => Err(drift(format!("turn {} did not apply safe edits alone", turn.number))),
     }
 }
 
@@ -195,7 +225,7 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
     let end = match &session.end {
         Some(end) if end.reason == DriveEndReason::Passed => format!("PASS: {}", sanitize(&end.message)),
         // The message of an end by time or by a person is recorded and not derived.
-        Some(end) => format!("NOT PASSED ({:?}): {}", end.reason, sanitize(&end.message)),
+        Some(end) => format!("NOT PASSED: {}", sanitize(&end.message)),
         None => "it has not ended".to_owned(),
     };
     let (runs, turns) = (counted(*runs, "run"), counted(session.turns.len(), "turn"));
@@ -220,22 +250,4 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
     };
     text.push_str(&format!("{:<15}{note}\n", "note"));
     text
-}
-
-/// Returns the conclusion of a drive, which is that of its last judged tree only where the drive passed.
-pub(super) fn conclusion(session: &DriveSession) -> Conclusion {
-    match session.end.as_ref().map(|end| end.reason) {
-        Some(DriveEndReason::Passed) => Conclusion::Pass,
-        Some(
-            DriveEndReason::Turns
-            | DriveEndReason::Time
-            | DriveEndReason::Cost
-            | DriveEndReason::Stopped
-            | DriveEndReason::NoProgress
-            | DriveEndReason::Stuck,
-        ) => Conclusion::Fail,
-        Some(DriveEndReason::Ask | DriveEndReason::Incomplete | DriveEndReason::HeadMoved) | None => {
-            Conclusion::CouldNotComplete
-        }
-    }
 }

@@ -9,8 +9,11 @@ use super::bounded;
 use super::error::{GitError, reason};
 use super::open::OpenRepository;
 use super::uncommitted::unwritten;
+use super::walk::{self, Budget};
 use qa_contracts::ids::{CommitId, RepoPath};
 
+/// Maximum number of entries of two trees that are compared.
+const MAX_COMPARED_ENTRIES: u64 = 2_000_000;
 /// First line of a bundle.
 const SIGNATURE: &str = "# v2 git bundle\n";
 /// Name and address of the author of a drive's commits.
@@ -43,24 +46,14 @@ impl OpenRepository {
         commit_id(written.map_err(|error| unwritten(&error))?)
     }
 
-    /// Returns the paths in which the trees of two commits differ, sorted.
+    /// Returns the paths in which the trees of two commits differ, sorted. Trees of a bundle may be hostile, so the walk is bounded.
     pub(crate) fn differing_paths(&self, old: &CommitId, new: &CommitId) -> Result<Vec<RepoPath>, GitError> {
         let handle = self.objects();
-        let [old, new] = [oid(old)?, oid(new)?]
-            .map(|id| bounded::find_commit(handle, id)?.tree().map_err(|error| GitError::object(id, &error)));
-        let diff = handle.diff_tree_to_tree(Some(&old?), Some(&new?), None);
-        let diff = diff.map_err(|error| GitError::Other(reason(&error)))?;
-        let mut paths = Vec::new();
-        for delta in diff.deltas() {
-            for path in [delta.old_file().path_bytes(), delta.new_file().path_bytes()].into_iter().flatten() {
-                paths.push(
-                    RepoPath::from_bytes(path).map_err(|error| GitError::PathRefused(error.to_string()))?,
-                );
-            }
-        }
-        paths.sort();
-        paths.dedup();
-        Ok(paths)
+        let old = bounded::find_commit(handle, oid(old)?)?.tree_id();
+        let new = bounded::find_commit(handle, oid(new)?)?.tree_id();
+        let mut budget = Budget { entries_left: MAX_COMPARED_ENTRIES, trees_walked: 0, bytes: 0 };
+        let changes = walk::compare(&bounded::objects_of(handle)?, old, new, &mut budget)?;
+        Ok(changes.into_iter().map(|change| change.path).collect())
     }
 
     /// Returns the difference of two commits as a patch that `git apply` takes.

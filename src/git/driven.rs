@@ -3,7 +3,6 @@
 //! The directory was written from a commit's blobs as they are, so its files are taken as they are: no filter, no attribute and no
 //! configuration has a part in it. Nobody but the agent, which is gone, wrote there, and what it wrote may be hostile.
 
-use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -80,26 +79,6 @@ impl OpenRepository {
         }
         let tree = index.write_tree_to(handle).map_err(|error| unwritten(&error))?;
         Ok(CommittedDirectory { commit: self.commit_on(tree, parent)?, ignored })
-    }
-
-    /// Writes the tree of `before` with other content in some of its files as a commit whose only parent is `parent`.
-    pub(crate) fn commit_edited(
-        &self,
-        before: &CommitId,
-        files: &BTreeMap<RepoPath, Vec<u8>>,
-        parent: &CommitId,
-    ) -> Result<CommitId, GitError> {
-        self.commit_on(self.edited_tree(before, files)?, parent)
-    }
-
-    /// Writes the tree of `before` with other files as a commit whose only parent is `parent`.
-    pub(crate) fn commit_changed(
-        &self,
-        before: &CommitId,
-        files: &BTreeMap<RepoPath, Option<String>>,
-        parent: &CommitId,
-    ) -> Result<CommitId, GitError> {
-        self.commit_on(self.changed_tree(before, files)?, parent)
     }
 }
 

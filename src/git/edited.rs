@@ -45,12 +45,28 @@ impl OpenRepository {
         commit_id(written.map_err(|error| unwritten(&error))?)
     }
 
-    /// Writes the tree of a commit with other content in some of its files, each a regular one.
-    pub(super) fn edited_tree(
+    /// Writes the tree of `before` with other content in some of its files as a commit whose only parent is `parent`.
+    pub(crate) fn commit_edited(
         &self,
-        commit: &CommitId,
+        before: &CommitId,
         files: &BTreeMap<RepoPath, Vec<u8>>,
-    ) -> Result<Oid, GitError> {
+        parent: &CommitId,
+    ) -> Result<CommitId, GitError> {
+        self.commit_on(self.edited_tree(before, files)?, parent)
+    }
+
+    /// Writes the tree of `before` with other files as a commit whose only parent is `parent`.
+    pub(crate) fn commit_changed(
+        &self,
+        before: &CommitId,
+        files: &BTreeMap<RepoPath, Option<String>>,
+        parent: &CommitId,
+    ) -> Result<CommitId, GitError> {
+        self.commit_on(self.changed_tree(before, files)?, parent)
+    }
+
+    /// Writes the tree of a commit with other content in some of its files, each a regular one.
+    fn edited_tree(&self, commit: &CommitId, files: &BTreeMap<RepoPath, Vec<u8>>) -> Result<Oid, GitError> {
         let repository = self.objects();
         let mut update = TreeUpdateBuilder::new();
         for (path, bytes) in files {
@@ -66,7 +82,7 @@ impl OpenRepository {
     }
 
     /// Writes the tree of a commit with other files: text for one that is new or another, `None` for one that is deleted.
-    pub(super) fn changed_tree(
+    fn changed_tree(
         &self,
         commit: &CommitId,
         files: &BTreeMap<RepoPath, Option<String>>,

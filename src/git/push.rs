@@ -76,21 +76,21 @@ impl Remote<'_> {
     pub(crate) fn push(&self, push: &Push<'_>) -> Result<(), PushError> {
         let outcome = self.with_retries("push", || self.exchange(push)).map_err(PushError::Unanswered)?;
         let (reply, exchange) = outcome;
-        let shown = sanitize_cut(push.name, 200);
-        let refused = |reason: &str| PushError::Refused { name: shown.clone(), reason: reason.to_owned() };
         if !reply.is_success() {
             return Err(match reply.status {
                 401 | 403 | 404 => PushError::Forbidden { host: shown_url(&self.url), status: reply.status },
-                status => refused(&format!("{} answered {status}", shown_url(&self.url))),
+                status => refused(push, format!("{} answered {status}", shown_url(&self.url))),
             });
         }
         match exchange {
             Exchange::Present => Ok(()),
-            Exchange::NoRefs(reason) => Err(refused(reason)),
+            Exchange::NoRefs(reason) => Err(refused(push, reason.to_owned())),
             Exchange::Moved(now) => {
-                Err(PushError::Moved { name: shown, now, expected: expected(push).to_owned() })
+                Err(PushError::Moved { name: shown(push), now, expected: expected(push).to_owned() })
             }
-            Exchange::Report(report) => read_report(&report, push.name).map_err(|reason| refused(&reason)),
+            Exchange::Report(report) => {
+                read_report(&report, push.name).map_err(|reason| refused(push, reason))
+            }
         }
     }
 
@@ -123,6 +123,14 @@ impl Remote<'_> {
         let (reply, report) = self.http.fetch(authorized(self, request))?;
         Ok((reply, Exchange::Report(report)))
     }
+}
+
+fn shown(push: &Push<'_>) -> String {
+    sanitize_cut(push.name, 200)
+}
+
+fn refused(push: &Push<'_>, reason: String) -> PushError {
+    PushError::Refused { name: shown(push), reason }
 }
 
 /// Size limit of a list of refs: some hundred thousand.

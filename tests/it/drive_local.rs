@@ -212,3 +212,37 @@ fn the_status_of_any_drive_is_shown_as_text_markdown_and_a_page() {
     let options = qa_skill(["drive", "--fix", "--agent", "x", "--format", "html"]).run().expect(2);
     assert!(options.stderr.contains("cannot be used with '--format"), "{}", options.stderr);
 }
+
+#[test]
+fn a_turn_of_safe_edits_is_derived_again_from_the_repository() {
+    let scene = Scene::new(POLICY, &format!("{MEND}; echo '# mended' >> src/a.py"));
+    scene.fix().expect(0);
+    let other = scene.session();
+    let bundle = fs::read(scene.directory().join("turn-001.bundle")).unwrap();
+    fs::remove_dir_all(scene.repo.beside("out")).unwrap();
+    let program = qa_skill(["drive", "--fix", "--base", "main", "--head", "topic", "--agent", "builtin:fix"]);
+    program.arg("--repo").arg(scene.repo.path()).arg("--out").arg(scene.repo.beside("out")).run().expect(0);
+    let verify = || scene.verify().arg("--repo").arg(scene.repo.path()).run();
+    verify().expect(0);
+    // The commit of another drive changes the same file of the same head, and was no safe edit.
+    let mut session = scene.session();
+    session["turns"][0]["commit"] = other["turns"][0]["commit"].clone();
+    scene.write_session(&session);
+    fs::write(scene.directory().join("turn-001.bundle"), bundle).unwrap();
+    let refused = verify().expect_code(4, "DETERMINISM_DRIFT_DETECTED");
+    assert!(refused.stderr.contains("turn 1 did not apply safe edits alone"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_branch_that_lacks_the_newest_policy_is_driven_under_it() {
+    let scene = Scene::new(POLICY, MEND);
+    let path = scene.repo.path();
+    git(&path, &["checkout", "-q", "main"]);
+    let policy = format!("{POLICY}[drive]\nmax-turns = 2\n");
+    fs::write(path.join(".qa-skill/policy.toml"), policy).unwrap();
+    let person = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+    git(&path, &[&person[..], &["commit", "-q", "-a", "-m", "Bound drives"]].concat());
+    scene.fix().expect(0);
+    assert_eq!(scene.session()["start"]["limits"]["maxTurns"], 2);
+    scene.verify().run().expect(0);
+}

@@ -7,7 +7,7 @@ use qa_contracts::v1::{
 };
 use qa_core::drive::builtin::{agent_name, executor_name};
 use qa_core::drive::check::agent_files;
-use qa_core::drive::{current, current_commit, judgement_before, session_id};
+use qa_core::drive::{count_turns, current, current_commit, judgement_before, session_id};
 use qa_core::escape::{markdown, markdown_code};
 use qa_core::masking::sanitize_cut;
 
@@ -69,14 +69,17 @@ pub(crate) fn goal(session: &DriveSession) -> String {
 
 /// `3 turns (1 accepted, 1 refused, 1 without a change)`.
 fn turn_counts(session: &DriveSession) -> String {
-    let count = |outcome| session.turns.iter().filter(|turn| turn.outcome == Some(outcome)).count();
-    let parts = [
-        (count(DriveOutcome::Accepted), "accepted"),
-        (count(DriveOutcome::Refused), "refused"),
-        (count(DriveOutcome::Unchanged), "without a change"),
+    let words = [
+        (DriveOutcome::Accepted, "accepted"),
+        (DriveOutcome::Refused, "refused"),
+        (DriveOutcome::Unchanged, "without a change"),
     ];
-    let parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let counts = words.map(|(outcome, word)| (count_turns(session, outcome), word));
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
     let turns = counted(session.turns.len(), "turn");
     if parts.is_empty() { turns } else { format!("{turns} ({})", parts.join(", ")) }
 }
@@ -116,12 +119,6 @@ fn change(session: &DriveSession, bootstrap: &DriveJudgement, turn: &DriveTurn) 
 
 /// Names the blocking findings that a turn resolved, and counts those that it brought.
 fn resolved(before: &[DriveTask], after: &[DriveTask]) -> String {
-    let only_in = |one: &[DriveTask], other: &[DriveTask]| -> Vec<String> {
-        let gone = one.iter().filter(|task| other.iter().all(|kept| kept.finding_id != task.finding_id));
-        let mut places: Vec<String> = gone.map(finding).collect();
-        places.dedup();
-        places
-    };
     let (gone, new) = (only_in(before, after), only_in(after, before));
     let mut text = match gone.is_empty() {
         true => "none resolved".to_owned(),
@@ -131,6 +128,14 @@ fn resolved(before: &[DriveTask], after: &[DriveTask]) -> String {
         text.push_str(&format!("; brings {}", places(&new)));
     }
     text
+}
+
+/// Names the findings of one list that another does not have.
+fn only_in(one: &[DriveTask], other: &[DriveTask]) -> Vec<String> {
+    let gone = one.iter().filter(|task| other.iter().all(|kept| kept.finding_id != task.finding_id));
+    let mut places: Vec<String> = gone.map(finding).collect();
+    places.dedup();
+    places
 }
 
 fn ignored(files: &IgnoredFiles) -> String {

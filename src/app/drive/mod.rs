@@ -31,7 +31,7 @@ use super::finished::Finished;
 use super::inputs::{Opened, Request, artifact_root, open_in, open_run, read_policy};
 use super::progress::TerminalProgress;
 use super::verify::Source;
-use super::verify_drive::{conclusion, take_turn, verify_drive};
+use super::verify_drive::{take_turn, verify_drive};
 use crate::git::OpenRepository;
 use crate::store::DriveDirectory;
 use qa_contracts::ids::CommitId;
@@ -40,7 +40,7 @@ use qa_contracts::v1::{
 };
 use qa_core::drive::builtin::is_model;
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
-use qa_core::drive::{Step, current_commit, judge_turn, next_step};
+use qa_core::drive::{Step, conclusion, current_commit, judge_turn, next_step};
 use qa_core::escape::shell_word;
 use qa_core::phases::RunEvent;
 use qa_core::policy::{Overrides, Policy};

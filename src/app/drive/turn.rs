@@ -1,28 +1,24 @@
 //! One turn: what its executor did to the tree, and as far as the referee lets it, the commit that is judged.
 
-use std::collections::BTreeMap;
-
 use super::agent::{Agent, Ended};
 use super::model::ModelAgent;
 use super::page::readable_diff;
 use super::{Driven, Executor, diff_name, report};
 use crate::app::exit::Failure;
+use crate::app::safe_edits::{EditedTree, apply_safe_edits, blocking_findings};
 use crate::git::{CommittedDirectory, GitError, OpenRepository};
-use crate::store::RunDirectory;
-use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     DispatchEnvelope, DispatchOutcome, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal,
-    DriveTurn, Finding, IgnoredFiles, SkillResult,
+    DriveTurn, IgnoredFiles,
 };
 use qa_core::canonical::sha256;
 use qa_core::drive::model_turn::{self, MAX_FILE_BYTES, Place, Question, parse_answer, question};
-use qa_core::drive::{builtin, current, current_commit, record_turn, referee, reply};
-use qa_core::edits::{apply, by_file};
+use qa_core::drive::{builtin, current_commit, record_turn, referee, reply};
 use qa_core::policy::drive::Rights;
 use qa_core::secrets;
 
-/// What an executor did in a turn.
+/// Work of an executor in a turn.
 struct Work {
     exit: DriveExit,
     stdout: DriveOutput,
@@ -175,34 +171,19 @@ impl Driven<'_> {
         before: &CommitId,
         envelope: &DispatchEnvelope,
     ) -> Result<Work, Failure> {
-        let findings = self.blocking_findings()?;
-        let mut chosen = builtin::choose_edits(&self.session, envelope, &findings);
-        let mut texts = BTreeMap::new();
-        for (path, _) in by_file(chosen.iter().filter_map(|finding| finding.edit.as_ref())) {
-            if let Some(bytes) = repository.file_bytes(before, path)? {
-                texts.insert(path.clone(), bytes);
-            }
-        }
-        chosen.retain(|finding| applies(finding, &texts));
-        let mut files = BTreeMap::new();
-        for (path, replacements) in by_file(chosen.iter().filter_map(|finding| finding.edit.as_ref())) {
-            // Each of them applies, and no two overlap.
-            let edited = apply(&texts[path], &replacements).map_err(|error| {
-                Failure::with_code(Code::InternalError, format!("failed to apply an edit: {error}"))
-            })?;
-            files.insert(path.clone(), edited);
-        }
-        let mut tree = Tree::default();
-        if !files.is_empty() {
-            let commit = repository.commit_edited(before, &files, &self.session.start.head_sha)?;
-            tree.changed = repository.differing_paths(before, &commit)?;
-            tree.commit = Some(commit);
-        }
+        let findings = blocking_findings(&self.directory, &self.session)?;
+        let EditedTree { commit, applied } =
+            apply_safe_edits(repository, &self.session, envelope, &findings)?;
+        let changed = match &commit {
+            Some(commit) => repository.differing_paths(before, commit)?,
+            None => Vec::new(),
+        };
+        let tree = Tree { commit, changed, ..Tree::default() };
         Ok(Work {
             exit: DriveExit { code: Some(0), signal: None, stopped: None },
             stdout: output(""),
             stderr: output(""),
-            answer: builtin::answer(envelope, &chosen),
+            answer: builtin::answer(envelope, &applied),
             tree,
             refusals: Vec::new(),
             cost_micro_usd: None,
@@ -299,14 +280,6 @@ impl Driven<'_> {
         }
         Ok(work)
     }
-
-    /// Reads the findings that block the tree of the last accepted turn, with their edits.
-    fn blocking_findings(&self) -> Result<Vec<Finding>, Failure> {
-        let Some(bootstrap) = &self.session.bootstrap else { return Ok(Vec::new()) };
-        let run = RunDirectory::open(&self.directory.run(&current(&self.session, bootstrap).run))?;
-        let result: SkillResult = run.artifact()?;
-        Ok(result.final_verdict.blocking_findings)
-    }
 }
 
 /// Returns what stands at a path of a commit. A place that cannot be read is none for an edit.
@@ -322,11 +295,4 @@ fn place_of(repository: &OpenRepository, commit: &CommitId, path: &RepoPath) -> 
 fn output(text: &str) -> DriveOutput {
     let masked = secrets::masked(text.to_owned());
     DriveOutput { bytes: masked.len() as u64, sha256: sha256(masked.as_bytes()), text: masked }
-}
-
-/// Returns whether the edit of a finding applies to the texts of its files.
-fn applies(finding: &Finding, texts: &BTreeMap<RepoPath, Vec<u8>>) -> bool {
-    by_file(&finding.edit)
-        .into_iter()
-        .all(|(path, replacements)| texts.get(path).is_some_and(|text| apply(text, &replacements).is_ok()))
 }

@@ -42,8 +42,7 @@ pub fn executor_name(executor: DriveExecutor) -> &'static str {
 /// Returns the executor of the turn that an envelope is for.
 pub fn executor(session: &DriveSession, envelope: &DispatchEnvelope) -> DriveExecutor {
     let start = &session.start;
-    let has_edits = || !editable(session, envelope).is_empty();
-    match start.builtin_fix && (start.agent.is_empty() || has_edits()) {
+    match start.builtin_fix && (start.agent.is_empty() || !editable(session, envelope).is_empty()) {
         true => DriveExecutor::SafeEdits,
         false if is_model(start) => DriveExecutor::Model,
         false => DriveExecutor::Program,
@@ -62,8 +61,8 @@ pub fn cost_micro_usd(session: &DriveSession) -> u64 {
 
 /// Returns whether a turn may apply the safe edit of a task. Edits of a turn that was refused are not tried again.
 pub(super) fn is_editable(session: &DriveSession, rights: Option<&Rights>, task: &DriveTask) -> bool {
-    let had = |turn: &&DriveTurn| turn.tasks.contains(&task.finding_id);
-    let earlier: Vec<&DriveTurn> = session.turns.iter().filter(had).collect();
+    let earlier: Vec<&DriveTurn> =
+        session.turns.iter().filter(|turn| turn.tasks.contains(&task.finding_id)).collect();
     task.safe_edit
         && may_change(rights, &task.file)
         && earlier.len() < ATTEMPTS
@@ -85,12 +84,15 @@ pub fn choose_edits<'f>(
 ) -> Vec<&'f Finding> {
     let ids = editable(session, envelope);
     let rights = Rights::new(&session.start.limits).ok();
-    let is_allowed = |edit: &Edit| {
-        edit.safety == EditSafety::Safe
-            && edit.replacements.iter().all(|replacement| may_change(rights.as_ref(), &replacement.file))
-    };
     let chosen = findings.iter().filter(|finding| ids.contains(&finding.finding_id));
-    select(chosen.filter(|finding| finding.edit.as_ref().is_some_and(is_allowed))).chosen
+    let allowed =
+        chosen.filter(|finding| finding.edit.as_ref().is_some_and(|edit| may_apply(rights.as_ref(), edit)));
+    select(allowed).chosen
+}
+
+fn may_apply(rights: Option<&Rights>, edit: &Edit) -> bool {
+    edit.safety == EditSafety::Safe
+        && edit.replacements.iter().all(|replacement| may_change(rights, &replacement.file))
 }
 
 /// Returns the answer of a turn that applied the edits of some findings.

@@ -61,6 +61,29 @@ pub fn begin(start: DriveStart) -> DriveSession {
     }
 }
 
+/// Returns the number of turns with an outcome.
+pub fn count_turns(session: &DriveSession, outcome: DriveOutcome) -> usize {
+    session.turns.iter().filter(|turn| turn.outcome == Some(outcome)).count()
+}
+
+/// Returns the conclusion of a drive, which is that of its last judged tree only where the drive passed.
+pub fn conclusion(session: &DriveSession) -> Conclusion {
+    match session.end.as_ref().map(|end| end.reason) {
+        Some(DriveEndReason::Passed) => Conclusion::Pass,
+        Some(
+            DriveEndReason::Turns
+            | DriveEndReason::Time
+            | DriveEndReason::Cost
+            | DriveEndReason::Stopped
+            | DriveEndReason::NoProgress
+            | DriveEndReason::Stuck,
+        ) => Conclusion::Fail,
+        Some(DriveEndReason::Ask | DriveEndReason::Incomplete | DriveEndReason::HeadMoved) | None => {
+            Conclusion::CouldNotComplete
+        }
+    }
+}
+
 /// Returns what has to be done next. A drive that has ended has no next step.
 pub fn next_step(session: &DriveSession) -> Option<Step> {
     if session.end.is_some() {

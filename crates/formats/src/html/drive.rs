@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
-use super::STYLE;
-use super::ledger::LEDGER_STYLE;
+use super::ledger::head;
 use crate::common::{counted, verdict_word};
 use crate::drive::{end_word, goal};
-use qa_contracts::v1::{
-    DispatchOutcome, DriveEndReason, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn,
-};
+use qa_contracts::v1::{DispatchOutcome, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn};
 use qa_core::drive::builtin::{agent_name, executor_name};
-use qa_core::drive::{current, current_commit, judgement_before, session_id};
+use qa_core::drive::{conclusion, count_turns, current, current_commit, judgement_before, session_id};
 use qa_core::escape::{visible, visible_cut};
 use qa_core::masking::{sanitize, sanitize_cut};
 use qa_core::secrets;
@@ -47,16 +44,7 @@ pub fn page(drive: &DrivePage<'_>) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(super::policy_of(&[STYLE, LEDGER_STYLE], false));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                meta name="robots" content="noindex";
-                title { "Drive · qa-skill · " (visible_cut(&session.start.repo_id, 200)) }
-                style { (PreEscaped(STYLE)) }
-                style { (PreEscaped(LEDGER_STYLE)) }
-            }
+            (head(html! { "Drive · qa-skill · " (visible_cut(&session.start.repo_id, 200)) }))
             body {
                 a.skip href="#main" { "Skip to the turns" }
                 (banner(session))
@@ -79,29 +67,11 @@ pub fn page(drive: &DrivePage<'_>) -> String {
     markup.into_string() + "\n"
 }
 
-/// The class of a banner that tells how a drive ended.
-fn tone(session: &DriveSession) -> &'static str {
-    match session.end.as_ref().map(|end| end.reason) {
-        Some(DriveEndReason::Passed) => "pass",
-        Some(
-            DriveEndReason::Turns
-            | DriveEndReason::Time
-            | DriveEndReason::Cost
-            | DriveEndReason::Stopped
-            | DriveEndReason::NoProgress
-            | DriveEndReason::Stuck,
-        ) => "fail",
-        Some(DriveEndReason::Ask | DriveEndReason::Incomplete | DriveEndReason::HeadMoved) | None => {
-            "could_not_complete"
-        }
-    }
-}
-
 fn banner(session: &DriveSession) -> Markup {
     let start = &session.start;
     let end = session.end.as_ref().map(|end| sanitize_cut(&end.message, MAX_TEXT));
     html! {
-        header.banner.(tone(session)) {
+        header.banner.(conclusion(session).as_str()) {
             div.page {
                 p.name {
                     "qa-skill drive · " (visible_cut(&start.repo_id, 200)) " · "
@@ -116,20 +86,19 @@ fn banner(session: &DriveSession) -> Markup {
 }
 
 fn numbers(session: &DriveSession) -> Markup {
-    let count = |outcome| session.turns.iter().filter(|turn| turn.outcome == Some(outcome)).count();
     let now = session.bootstrap.as_ref().map(|bootstrap| current(session, bootstrap));
-    let tasks = |judged: Option<&DriveJudgement>| match judged {
-        Some(judged) => judged.tasks.len().to_string(),
-        None => "–".to_owned(),
-    };
     let entries = [
         ("turns", session.turns.len().to_string()),
-        ("accepted", count(DriveOutcome::Accepted).to_string()),
-        ("refused", count(DriveOutcome::Refused).to_string()),
-        ("blocking at head", tasks(session.bootstrap.as_ref())),
-        ("blocking now", tasks(now)),
+        ("accepted", count_turns(session, DriveOutcome::Accepted).to_string()),
+        ("refused", count_turns(session, DriveOutcome::Refused).to_string()),
+        ("blocking at head", number_of_tasks(session.bootstrap.as_ref())),
+        ("blocking now", number_of_tasks(now)),
     ];
     html! { dl.numbers { @for (name, value) in entries { div { dt { (name) } dd { (value) } } } } }
+}
+
+fn number_of_tasks(judged: Option<&DriveJudgement>) -> String {
+    judged.map_or_else(|| "–".to_owned(), |judged| judged.tasks.len().to_string())
 }
 
 /// Name of an outcome, and the classes of its turn and of its label.
@@ -346,6 +315,8 @@ fn proof(session: &DriveSession) -> Markup {
 mod tests {
     use super::*;
     use crate::drive::tests::session;
+    use crate::html::STYLE;
+    use crate::html::ledger::LEDGER_STYLE;
     use crate::sample::HOSTILE;
     use crate::tests::elements;
 

@@ -18,6 +18,22 @@ pub(super) const LEDGER_STYLE: &str = include_str!("ledger.css");
 /// Maximum number of ids that the page lists in one state of a turn.
 const MAX_IDS: usize = 50;
 
+/// Returns the head of a page with a time line of turns.
+pub(super) fn head(title: Markup) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(super::policy_of(&[STYLE, LEDGER_STYLE], false));
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="referrer" content="no-referrer";
+            meta name="robots" content="noindex";
+            title { (title) }
+            style { (PreEscaped(STYLE)) }
+            style { (PreEscaped(LEDGER_STYLE)) }
+        }
+    }
+}
+
 /// Renders the page.
 pub fn page(ledger: &ObserverLedger) -> String {
     let last = ledger.entries.last().map(|entry| &entry.turn);
@@ -25,16 +41,7 @@ pub fn page(ledger: &ObserverLedger) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(super::policy_of(&[STYLE, LEDGER_STYLE], false));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                meta name="robots" content="noindex";
-                title { "Observer · qa-skill · " (title) }
-                style { (PreEscaped(STYLE)) }
-                style { (PreEscaped(LEDGER_STYLE)) }
-            }
+            (head(html! { "Observer · qa-skill · " (title) }))
             body {
                 a.skip href="#main" { "Skip to the turns" }
                 @if let Some(turn) = last { (banner(ledger, turn)) }

@@ -156,7 +156,7 @@ fn joins(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_'
 }
 
-/// What holds a table: a name, a call or a loop.
+/// Holder of a table: a name, a call or a loop.
 struct Holder<'t> {
     key: String,
     /// Name of the variable, of the called function or of the function that returns the table.
