@@ -7,6 +7,7 @@ use super::{Driven, Executor, diff_name, report};
 use crate::app::exit::Failure;
 use crate::app::safe_edits::{EditedTree, apply_safe_edits, blocking_findings};
 use crate::git::{CommittedDirectory, GitError, OpenRepository};
+use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     DispatchEnvelope, DispatchOutcome, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal,
@@ -54,8 +55,11 @@ impl Driven<'_> {
             (DriveExecutor::Model, Executor::Model(model)) => {
                 self.ask_model(model, repository, &before, envelope)?
             }
-            (DriveExecutor::SafeEdits | DriveExecutor::Program | DriveExecutor::Model, _) => {
-                self.apply_edits(repository, &before, envelope)?
+            (DriveExecutor::SafeEdits, _) => self.apply_edits(repository, &before, envelope)?,
+            // Both follow from the settings of the drive.
+            (DriveExecutor::Program | DriveExecutor::Model, _) => {
+                let message = "the drive has another executor than its settings say";
+                return Err(Failure::with_code(Code::InternalError, message));
             }
         };
         let Work { exit, stdout, stderr, answer, tree, mut refusals, cost_micro_usd } = work;
