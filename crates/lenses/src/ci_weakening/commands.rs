@@ -9,6 +9,7 @@ use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
+use super::environment::Environment;
 use super::guards::{self, Directory, Shadows};
 use super::shards::with_known_shards;
 
@@ -77,6 +78,8 @@ pub(super) struct Surroundings {
     pub(super) expansions: Vec<Span>,
     /// Variables of the environment.
     pub(super) variables: Vec<Variable>,
+    /// Spelling of these variables.
+    pub(super) environment: Environment,
 }
 
 /// A variable with its value.
@@ -258,7 +261,7 @@ impl Reader<'_> {
 
     /// Returns a command once for each of the values of the matrix that make it check something else.
     fn variants(&self, command: &Command) -> Vec<Step> {
-        let mut words: Vec<Spelled> = command.effective().iter().map(Spelled::new).collect();
+        let mut words: Vec<Spelled> = command.effective().iter().map(|word| self.spelled(word)).collect();
         if let Some(value) = environment_of_tox(command, &self.around.variables) {
             let option = ["-e", value].map(|text| Spelled { text: text.to_owned(), span: command.span });
             words.extend(option);
@@ -288,6 +291,11 @@ impl Reader<'_> {
             step.marks.extend(marks.iter().copied());
         }
         all
+    }
+
+    fn spelled(&self, word: &Word) -> Spelled {
+        let text = self.around.environment.spell(word, self.script, self.text);
+        Spelled { text, span: word.span }
     }
 
     /// Returns the place of a function of a name around a command.
@@ -357,12 +365,6 @@ fn is_idle(command: &Command) -> bool {
 pub(super) struct Spelled {
     pub(super) text: String,
     pub(super) span: Span,
-}
-
-impl Spelled {
-    fn new(word: &Word) -> Self {
-        Self { text: word.text().to_owned(), span: word.span }
-    }
 }
 
 /// Returns the step of a command, or several where a matrix makes it check several things.

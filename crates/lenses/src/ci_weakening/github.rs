@@ -64,7 +64,13 @@ pub(super) fn action(text: &str) -> Result<Source, ReadError> {
 /// Reads a job, given those that never run.
 fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
     let mut outer = Outer { known: known.clone(), ..Outer::default() };
-    outer.around.variables = [env, &job.env].into_iter().flat_map(|env| variables(env)).collect();
+    for env in [env, &job.env] {
+        outer.around.variables.extend(variables(env));
+        outer.around.environment.extend(env);
+    }
+    if job.steps.iter().any(may_set_variables) {
+        outer.around.environment.forget_values();
+    }
     if let Some(matrix) = job.strategy.and_then(|strategy| strategy.get("matrix")) {
         outer.around.matrix = values_of(matrix.node());
         outer.around.matrix_span = matrix.span();
@@ -106,6 +112,7 @@ fn steps(step: &Step<'_>, outer: &Outer) -> Vec<commands::Step> {
     let mut outer = outer.clone();
     outer.marks.extend(marks(step.condition, step.continue_on_error, &outer.known));
     outer.around.variables.extend(variables(&step.env));
+    outer.around.environment.extend(&step.env);
     let mut found = Vec::new();
     if let Some(uses) = step.uses {
         let inputs = COMMANDS.iter().filter_map(|name| step.input(name)).collect();
@@ -136,9 +143,16 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
         step.marks.extend(outer.marks.iter().copied());
         step.marks.extend(shell);
         step.settings.extend(outer.directory_span);
-        step.settings.extend(Some(around.matrix_span).filter(|_| template.text().contains("matrix.")));
+        let is_of_matrix = template.text().contains("matrix.") || step.text.contains("matrix.");
+        step.settings.extend(Some(around.matrix_span).filter(|_| is_of_matrix));
     }
     steps
+}
+
+/// Returns whether a step may set variables for those behind it.
+fn may_set_variables(step: &Step<'_>) -> bool {
+    let is_local = step.uses.and_then(Value::constant).is_some_and(|uses| uses.starts_with('.'));
+    is_local || step.run.is_some_and(|run| run.template().text().contains("GITHUB_ENV"))
 }
 
 /// Returns what the command line that a step names as its shell does to the script `{0}`.

@@ -7,6 +7,7 @@ mod calls;
 mod commands;
 mod compare;
 mod conditions;
+mod environment;
 mod files;
 mod github;
 mod guards;
@@ -50,7 +51,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "11",
+    version: "12",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

@@ -109,7 +109,14 @@ fn is_table(run: &str, start: usize, invisible: &[usize]) -> bool {
     listed.len() >= FEWEST
         && invisible.len() * 8 <= listed.len()
         && listed.is_sorted_by(|(_, one), (_, next)| one < next)
-        && !edges.any(|(offset, _)| invisible.contains(&(start + offset)))
+        && !edges.any(|(offset, sign)| {
+            invisible.contains(&(start + offset)) && !is_end_of_range(run, *offset, *sign)
+        })
+}
+
+/// Returns whether a hyphen joins a character of a table to another one.
+fn is_end_of_range(run: &str, offset: usize, sign: char) -> bool {
+    run[..offset].ends_with('-') || run[offset + sign.len_utf8()..].starts_with('-')
 }
 
 fn is_invisible(character: char) -> bool {

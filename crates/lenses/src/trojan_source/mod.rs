@@ -40,7 +40,7 @@ const SHIPPED: ScopeStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "trojan-source",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Text that is displayed differently from its content",
     required_by_default: true,
