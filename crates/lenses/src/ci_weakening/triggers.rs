@@ -164,9 +164,13 @@ impl Triggers {
         PROPOSALS.iter().any(|name| self.event(name).is_some())
     }
 
-    /// The event of a name; pushes of tags judge no change.
+    /// The event of a name; pushes of tags judge no change, nor does what runs when a proposal is closed.
     fn event(&self, name: &str) -> Option<&Event> {
         let event = self.events.iter().find(|event| event.name == name)?;
+        let types = event.filter("types").map(|types| types.entries.as_slice()).unwrap_or_default();
+        if !types.is_empty() && types.iter().all(|kind| kind.text == "closed") {
+            return None;
+        }
         let is_tagged = event.filter("tags").is_some() || event.filter("tags-ignore").is_some();
         let is_branched = event.filter("branches").is_some() || event.filter("branches-ignore").is_some();
         if is_tagged && !is_branched { None } else { Some(event) }
@@ -309,6 +313,8 @@ mod tests {
             ("on: pull_request", "on: pull_request_target", vec![]),
             ("on: {push: {tags: [v1]}}", "on: workflow_dispatch", vec![]),
             ("on: pull_request", "on: {pull_request: {types: [labeled]}}", vec!["Head types"]),
+            ("on: {pull_request_target: {types: [closed]}}", "on: workflow_dispatch", vec![]),
+            ("on: pull_request", "on: {pull_request: {types: closed}}", vec!["Base pull_request"]),
             (
                 "on: {pull_request: {branches: [main, next]}}",
                 "on: {pull_request: {branches: [main]}}",

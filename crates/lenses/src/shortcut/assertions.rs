@@ -52,15 +52,15 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let added = changed.filter(|check| !has(base, check));
     added
         .filter_map(|check| {
-            let summary = weakness(base, head, check)?;
+            let summary = weakness(base, head, check, compared.head.text)?;
             let rule = if summary == APPROXIMATES { APPROXIMATED } else { WEAKENED };
             compared.at_head(rule, check.span, summary)
         })
         .collect()
 }
 
-/// Returns the way in which a new assertion demands less than one that is gone.
-fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'static str> {
+/// Returns the way in which a new assertion, in the text of head, demands less than one that is gone.
+fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check, text: &str) -> Option<&'static str> {
     let gone: Vec<&Check> = base.checks().iter().filter(|check| !has(head, check)).collect();
     // A test without any other assertion is one for `test-weakening`.
     let replaces = if new.subjects.is_empty() {
@@ -71,7 +71,7 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check) -> Option<&'s
     if !new.is_same && always_holds(new) && replaces {
         return Some("assertion holds whatever the code does");
     }
-    if is_vacuous(new) && gone.iter().any(|check| shares(check, new) || wraps(new, check)) {
+    if is_vacuous(new, text) && gone.iter().any(|check| shares(check, new) || wraps(new, check)) {
         return Some("assertion holds whatever the code does");
     }
     // Of several comparisons of one call with true and false, one is that with true.
@@ -116,18 +116,20 @@ fn times(function: &Function<'_>, text: &str) -> usize {
     function.checks().iter().filter(|check| check.text == text).count()
 }
 
-/// Returns whether an assertion demands a part that every value has: the empty text, or a size of nothing or more.
-fn is_vacuous(check: &Check) -> bool {
-    let text: String = check.text.to_lowercase().replace(' ', "");
-    let holds_nothing = ["contain(\"\")", "contains(\"\")", "include(\"\")", "tocontain(\"\")", "match(//)"];
-    let is_of_nothing = holds_nothing.iter().any(|part| text.contains(part))
-        || text.contains("contains")
-            && (text.contains(",\"\")") || text.contains("(\"\","))
-            && check.demand == Demand::Part;
-    let sizes = ["count", "len", "length", "size", "len()", "length()", "size()", "count()"];
-    let is_any_size = sizes.iter().any(|size| text.contains(&format!("{size}>=0")))
-        || text.contains("len(") && text.contains(")>=0");
-    is_of_nothing || is_any_size || text.contains("assert\"\"in")
+/// Returns whether an assertion demands a part that every value has: the empty text, or a size of nothing or more. It is read as it is
+/// written, because blanks and quotes inside of a text tell it from the empty one.
+fn is_vacuous(check: &Check, text: &str) -> bool {
+    static OF_NOTHING: Pattern = Pattern::new(
+        r#"(?i)(?:contains?|include)\(\s*(?:""|''|``)\s*\)|match\(\s*//\s*\)|\bassert\s+(?:""|'')\s+in\b"#,
+    );
+    static CONTAINS_NOTHING: Pattern =
+        Pattern::new(r#"(?i)contains\w*\((?:\s*(?:""|'')\s*,|[^"']*,\s*(?:""|'')\s*\))"#);
+    static ANY_SIZE: Pattern =
+        Pattern::new(r"(?i)(?:(?:count|len|length|size)(?:\(\s*\))?|len\([^<>=]*\))\s*>=\s*0(?:[^.\w]|$)");
+    let text = check.span.of(text);
+    OF_NOTHING.is_match(text)
+        || check.demand == Demand::Part && CONTAINS_NOTHING.is_match(text)
+        || ANY_SIZE.is_match(text)
 }
 
 /// Returns whether an assertion is about something made of the very expression that another one compares with a value:

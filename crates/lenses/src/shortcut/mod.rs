@@ -68,7 +68,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "5",
+    version: "6",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
