@@ -1,6 +1,7 @@
 //! The composition root: commands, the wiring of ports, and what the process says and returns.
 
 mod action;
+mod agent_words;
 mod answers;
 mod artifact_commands;
 mod ask_models;

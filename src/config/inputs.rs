@@ -110,10 +110,10 @@ const INPUTS: &[Input] = &[
         "route: file name of the workflow that drives, such as `drive.yml`; empty: `/qa fix` and `/qa drive` start nothing",
     ),
     input("pull-request", "drive, propose: number of the pull request that is driven"),
-    input("goal", "drive: the goal; empty: the pull request passes"),
+    input("goal", "drive, propose: the goal; empty: the pull request passes"),
     input(
         "agent",
-        "drive: program of the agent with arguments, a path in the workspace such as `./agent.sh`; `builtin:fix`, alone or in a line before it, applies the safe edits of findings",
+        "drive, propose: program of the agent with arguments, a path in the workspace such as `./agent.sh`; `builtin:fix`, alone or in a line before it, applies the safe edits of findings",
     ),
     input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];

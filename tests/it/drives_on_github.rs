@@ -15,7 +15,8 @@ use crate::support::step::{Step, TOKEN, listing};
 use crate::support::world::World;
 use crate::support::{Files, Outcome, RunDir, copy_tree, git, qa_skill, repair, sha256, tamper};
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::DriveSession;
+use qa_contracts::v1::{DriveSession, DriveStart};
+use qa_core::drive::{Step as NextStep, judge_turn, next_step, record_turn};
 
 /// Number of the pull request.
 const NUMBER: u64 = 7;
@@ -153,9 +154,13 @@ impl Stage {
     }
 
     fn propose_goal(&self, goal: &str) -> Outcome {
+        self.propose_with(&[("goal", goal)])
+    }
+
+    fn propose_with(&self, inputs: &[(&str, &str)]) -> Outcome {
         fs::remove_dir_all(self.checkout.join(".qa-skill")).ok();
-        let inputs = [("command", "propose"), ("pull-request", "7"), ("goal", goal)];
-        self.step("workflow_dispatch", json!({}), &inputs)
+        let own = [("command", "propose"), ("pull-request", "7"), ("agent", "./agent.sh")];
+        self.step("workflow_dispatch", json!({}), &[&own, inputs].concat())
     }
 
     /// Branches with results, with their commits.
@@ -382,6 +387,28 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
         "DRIVE_NOT_PROPOSED",
         "did not end in a pass",
     );
+    // The settings are those of this job, by its inputs and the policy.
+    let settings: [(&dyn Fn(&mut DriveStart), &str); 7] = [
+        (&|start| start.agent = vec!["./other.sh".to_owned()], "another agent"),
+        (&|start| start.agent.push("--unsafe".to_owned()), "another agent"),
+        (&|start| start.builtin_fix = true, "another agent"),
+        (&|start| start.limits.max_turns -= 1, "other rights"),
+        (&|start| start.limits.network = true, "other rights"),
+        (&|start| start.goal = Some("Take the file out".to_owned()), "another goal"),
+        (&|start| start.engine.push('x'), "another version of the engine"),
+    ];
+    for (edit, reason) in settings {
+        let forged = edited(&|session| change(session, |drive| restart(drive, edit)));
+        refused(&forged, "DRIVE_NOT_PROPOSED", reason);
+    }
+    stage.world.github.state().artifacts.clear();
+    stage.store_archive(&archive);
+    for (agent, reason) in [("builtin:fix", "another agent"), ("./agent.sh\nbuiltin:fix", "another agent")] {
+        let outcome = stage.propose_with(&[("agent", agent)]).expect_code(3, "DRIVE_NOT_PROPOSED");
+        assert!(outcome.text().contains(reason), "{agent}: {}", outcome.text());
+    }
+    stage.propose_with(&[("agent", "")]).expect_code(2, "INPUT_INVALID");
+    assert_eq!((stage.results(), stage.world.github.state().opened.len()), (vec![], 0));
 
     // The pull request and its base are those of now.
     let repo = &stage.world.origin.repo;
@@ -428,6 +455,25 @@ fn edited_session(archive: &[u8]) -> DriveSession {
     zip::ZipArchive::new(std::io::Cursor::new(archive)).unwrap().extract(place.path()).unwrap();
     let session = fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path();
     serde_json::from_slice(&fs::read(session.join("drive-session.json")).unwrap()).unwrap()
+}
+
+/// Changes the settings of a session, and derives envelopes and digests from them again, so that the session holds offline.
+fn restart(session: &mut DriveSession, edit: &dyn Fn(&mut DriveStart)) {
+    let turns = std::mem::take(&mut session.turns);
+    edit(&mut session.start);
+    session.end = None;
+    for mut turn in turns {
+        let Some(NextStep::Dispatch(envelope)) = next_step(session) else { panic!("no turn follows") };
+        turn.envelope_id = envelope.envelope_id.clone();
+        turn.answer.envelope_id = envelope.envelope_id;
+        let (judgement, change) = (turn.judgement.take().unwrap(), turn.agent_change.take().unwrap());
+        (turn.outcome, turn.digest) = (None, None);
+        record_turn(session, turn);
+        judge_turn(session, judgement, change);
+    }
+    if let Some(NextStep::End(end)) = next_step(session) {
+        session.end = Some(end);
+    }
 }
 
 /// Changes a stored session.

@@ -6,6 +6,7 @@ mod commits;
 mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
+mod drive_start;
 mod features;
 mod fingerprints;
 mod last_line;

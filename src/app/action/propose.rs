@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
+use super::drive_start::{check_start, expected_start, not_proposed};
 use super::pull_to_drive::{ARTIFACT, PullToDrive};
 use super::route::github;
 use super::surfaces::{Outputs, Runner, annotate};
@@ -15,8 +16,7 @@ use super::{FETCH_BUDGET, nothing_to_judge, open_change, remote};
 use crate::app::client::client;
 use crate::app::drift_check::temporary_archive;
 use crate::app::exit::{Exit, Failure};
-use crate::app::inputs::{Opened, read_policy};
-use crate::app::prepare::repo_id;
+use crate::app::inputs::read_policy;
 use crate::app::verify::Source;
 use crate::app::verify_drive::verify_drive;
 use crate::config::ActionEnvironment;
@@ -50,11 +50,7 @@ pub(super) fn propose(
     let policy = read_policy(&opened.objects, sides, &Overrides::default(), &qa_lenses::registry())?.policy;
     let stored = DriveDirectory::open(&directory).session()?;
     let Some(stored) = stored else { return Err(not_proposed("its artifact has no session")) };
-    check_subject(&stored, &opened, &repo_id(&opened, &policy))?;
-    let goal = environment.inputs.goal.as_deref().map(str::trim);
-    if stored.start.goal.as_deref() != goal {
-        return Err(not_proposed("it has another goal than the input `goal` of this step"));
-    }
+    check_start(&stored.start, &expected_start(&environment.inputs, &opened, &policy, "propose")?)?;
     let verified = verify_drive(&directory, Source::Repository(opened.repository), cancellation)?;
     let (session, repository) = (verified.session, verified.repository);
     if conclusion(&session) != Conclusion::Pass {
@@ -77,10 +73,6 @@ pub(super) fn propose(
         false => open_pull(environment, &pull, &session, &branch, cancellation)?,
     };
     report(runner, &branch, result, &url)
-}
-
-fn not_proposed(reason: &str) -> Failure {
-    Failure::with_code(Code::DriveNotProposed, format!("the drive has no result to push: {reason}"))
 }
 
 /// Downloads the artifact of the drive from this workflow run, and unpacks it.
@@ -118,25 +110,6 @@ fn session_in(directory: &Path) -> Result<std::path::PathBuf, Failure> {
     match sessions.len() {
         1 => Ok(sessions.remove(0)),
         count => Err(not_proposed(&format!("its artifact has {count} sessions"))),
-    }
-}
-
-/// Fails unless a session is about the pull request as it is now.
-fn check_subject(session: &DriveSession, opened: &Opened, repo_id: &str) -> Result<(), Failure> {
-    let (start, resolved) = (&session.start, &opened.resolved);
-    if start.head_sha != resolved.head {
-        let message = format!("the head of the pull request is now {}", resolved.head.short());
-        return Err(Failure::with_code(Code::HeadSuperseded, message));
-    }
-    if start.base_sha != resolved.base {
-        let (base, now) = (start.base_sha.short(), resolved.base.short());
-        return Err(not_proposed(&format!(
-            "it was judged against {base}, and the base branch is now at {now}"
-        )));
-    }
-    match start.repo_id == repo_id {
-        true => Ok(()),
-        false => Err(not_proposed("it is about another repository")),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::app::agent_words::{NamedAgents, no_program, plain, program_path};
 use crate::app::exit::Failure;
 use crate::config::provider_key;
 use crate::exec::{Fence, Room, Toolchains};
@@ -15,7 +16,6 @@ use qa_contracts::ids::CommitId;
 use qa_contracts::secret::Secret;
 use qa_contracts::v1::{DispatchEnvelope, DriveExit, DriveOutput, DriveStart, PolicyToolchain};
 use qa_core::canonical;
-use qa_core::drive::builtin;
 use qa_core::escape::visible;
 use qa_core::policy::Policy;
 use qa_core::secrets;
@@ -65,49 +65,24 @@ impl Ended {
 /// Returns the absolute path of something that exists. Links in it stay.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     fs::metadata(path)?;
-    let mut plain = PathBuf::new();
-    for part in std::path::absolute(path)?.components() {
-        if part == Component::ParentDir {
-            plain.pop();
-        } else {
-            plain.push(part);
-        }
-    }
+    let plain = plain(path)?;
     // A link above `..` may have led elsewhere.
     fs::metadata(&plain)?;
     Ok(plain)
 }
 
-/// Returns the words of an agent's command. A program with a slash is taken from here.
-pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
-    if command.trim() == builtin::MODEL {
-        return Ok(vec![builtin::MODEL.to_owned()]);
-    }
-    if command.contains(['"', '\'', '\\']) {
-        let hint = "put the command in a script, and name that";
-        return Err(Failure::usage("--agent has quotes, and its words are separated by spaces alone", hint));
-    }
-    let mut words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-    let Some(program) = words.first_mut() else {
-        return Err(Failure::usage("--agent names no program", "name a program, such as --agent ./agent.sh"));
-    };
-    if program.contains('/') {
-        let path =
-            absolute(Path::new(program.as_str())).ok().and_then(|path| path.to_str().map(str::to_owned));
-        let path = path.ok_or_else(|| no_program(program))?;
-        if !fs::metadata(&path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0) {
-            let message = format!("{} is not a file that can be executed", visible(program));
-            return Err(Failure::usage(message, "make it executable, as `chmod +x` does"));
+/// Fails unless the program of an agent is one that can be executed, where it is named by a path.
+pub(super) fn check_program(agents: &NamedAgents, checkout: &Path) -> Result<(), Failure> {
+    let Some(program) = agents.words.first() else { return Ok(()) };
+    let Some(path) = program_path(program, checkout) else { return Ok(()) };
+    let found = fs::metadata(&path).map_err(|_| no_program(&agents.named))?;
+    match found.is_file() && found.mode() & 0o111 != 0 {
+        true => Ok(()),
+        false => {
+            let message = format!("{} is not a file that can be executed", visible(&agents.named));
+            Err(Failure::usage(message, "make it executable, as `chmod +x` does"))
         }
-        *program = path;
     }
-    Ok(words)
-}
-
-fn no_program(name: &str) -> Failure {
-    let hint = "name a file that exists with a slash, such as ./agent.sh, or a program of the system or of a toolchain \
-                that the policy declares";
-    Failure::usage(format!("there is no program {}", visible(name)), hint)
 }
 
 impl<'a> Agent<'a> {
@@ -127,16 +102,17 @@ impl<'a> Agent<'a> {
             })?;
             all.push(found);
         }
-        let program = Path::new(&start.agent[0]);
+        let mut argv = start.agent.clone();
         let toolchains = Toolchains::find(&policy.execution.toolchains, checkout)?;
-        if program.is_absolute() {
-            all.push(program.to_owned());
+        if let Some(path) = program_path(&start.agent[0], checkout) {
+            argv[0] = path.to_str().ok_or_else(|| no_program(&start.agent[0]))?.to_owned();
+            all.push(path);
         } else if !toolchains.may_have(&start.agent[0]) {
             return Err(no_program(&start.agent[0]));
         }
         let names = start.limits.environment.iter();
         Ok(Self {
-            argv: start.agent.clone(),
+            argv,
             readable: all,
             declared: policy.execution.toolchains.clone(),
             toolchains,

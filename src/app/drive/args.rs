@@ -8,11 +8,11 @@ use clap::Args;
 use super::agent;
 use super::change::Order;
 use super::wait::{ContinueMode, word_with};
+use crate::app::agent_words::{NamedAgents, commands};
 use crate::app::exit::Failure;
 use crate::app::inputs::{Opened, Request};
 use crate::app::prepare::repo_id;
 use qa_contracts::v1::{DriveStart, PersonWord};
-use qa_core::drive::builtin;
 use qa_core::policy::Policy;
 use qa_run::keys::BUILD;
 
@@ -115,13 +115,7 @@ impl DriveArgs {
         Self {
             fix: order.goal.is_none(),
             goal: order.goal.map(str::to_owned),
-            agents: order
-                .agents
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            agents: commands(order.agents),
             readable: Vec::new(),
             max_turns: None,
             minutes: MINUTES_OF_JOB,
@@ -173,18 +167,14 @@ impl DriveArgs {
                 "say in a few sentences what is to be reached",
             ));
         }
-        let (builtin, programs): (Vec<&String>, Vec<&String>) =
-            self.agents.iter().partition(|agent| *agent == builtin::NAME);
-        if goal.is_some() && !builtin.is_empty() {
+        let checkout = &opened.repository.root;
+        let agents = NamedAgents::parse(&self.agents, checkout)?;
+        agent::check_program(&agents, checkout)?;
+        let NamedAgents { builtin_fix, words, .. } = agents;
+        if goal.is_some() && builtin_fix {
             return Err(Failure::usage(
                 "--agent builtin:fix mends findings and reaches no goal",
                 "drive with --fix before or afterwards",
-            ));
-        }
-        if builtin.len() > 1 || programs.len() > 1 {
-            return Err(Failure::usage(
-                "--agent names more than one program",
-                "name one program, and builtin:fix beside it where safe edits go first",
             ));
         }
         Ok(DriveStart {
@@ -192,11 +182,8 @@ impl DriveArgs {
             base_sha: opened.resolved.base.clone(),
             head_sha: opened.resolved.head.clone(),
             goal,
-            builtin_fix: !builtin.is_empty(),
-            agent: match programs.first() {
-                Some(program) => agent::words(program)?,
-                None => Vec::new(),
-            },
+            builtin_fix,
+            agent: words,
             limits,
             attempt: 1,
             engine: BUILD.to_owned(),

@@ -62,7 +62,8 @@ pub struct DriveStart {
     pub goal: Option<String>,
     /// True if turns apply the safe edits that findings carry, as long as there are any, before the agent gets turns.
     pub builtin_fix: bool,
-    /// Program and arguments of the agent; empty where safe edits are all that the drive has.
+    /// Program and arguments of the agent; empty where safe edits are all that the drive has. A program of the checkout is named by
+    /// its path there, from `./` on, any other one that has a slash by its absolute path.
     #[cfg_attr(test, schemars(length(max = 100)))]
     pub agent: Vec<String>,
     /// Rights and bounds of the agent, from the base's policy.
