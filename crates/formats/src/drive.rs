@@ -5,9 +5,9 @@ use qa_contracts::v1::{
     Conclusion, DriveEndReason, DriveFile, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn,
     IgnoredFiles,
 };
-use qa_core::drive::builtin::{agent_name, executor_name};
+use qa_core::drive::builtin::{agent_name, executor, executor_name};
 use qa_core::drive::check::agent_files;
-use qa_core::drive::{count_turns, current, current_commit, judgement_before, session_id};
+use qa_core::drive::{Step, count_turns, current, current_commit, judgement_before, next_step, session_id};
 use qa_core::escape::{markdown, markdown_code};
 use qa_core::masking::sanitize_cut;
 
@@ -26,6 +26,42 @@ pub fn drive_summary(session: &DriveSession) -> String {
     text.push_str(&refusals(session));
     text.push_str(&open_findings(current(session, bootstrap)));
     text.push_str(&checks(session, bootstrap));
+    text
+}
+
+/// Names the turn that comes next, such as `turn 2 of 5`; `None` where none does.
+pub fn drive_next_turn(session: &DriveSession) -> Option<String> {
+    match next_step(session)? {
+        Step::Dispatch(envelope) => {
+            Some(format!("turn {} of {}", envelope.turn, session.start.limits.max_turns))
+        }
+        Step::Bootstrap | Step::Judge(_) | Step::End(_) => None,
+    }
+}
+
+/// Describes in Markdown what a drive waits for: goal, turn and findings, and the commands that go on with it. Empty where no turn
+/// comes next.
+pub fn drive_wait(session: &DriveSession) -> String {
+    let (Some(turn), Some(Step::Dispatch(envelope))) = (drive_next_turn(session), next_step(session)) else {
+        return String::new();
+    };
+    let start = &session.start;
+    let mut text = format!(
+        "**The drive waits for a person** before {turn}.\n\n- Goal: {}\n- Change: {} against {}\n- Next: {} gets {}\n- So far: {}\n",
+        plain(&goal(session)),
+        markdown_code(start.head_sha.short()),
+        markdown_code(start.base_sha.short()),
+        code(executor_name(executor(session, &envelope))),
+        counted(envelope.tasks.len(), "finding"),
+        turn_counts(session),
+    );
+    let entries = envelope.tasks.iter().take(MOST_LISTED);
+    let entries = entries.map(|task| format!("- {}: {}", finding(task), plain(&task.summary)));
+    text.push_str(&section("Findings of the turn", entries.collect(), envelope.tasks.len(), "finding"));
+    text.push_str(
+        "\n`/qa approve` lets the turn begin, `/qa edit TEXT` gives the agent a text as well, and `/qa stop` ends the drive. \
+         They are for people with the role write.\n",
+    );
     text
 }
 

@@ -32,7 +32,7 @@ mod why;
 
 pub use common::counted;
 use contract::Format;
-pub use drive::drive_summary;
+pub use drive::{drive_next_turn, drive_summary, drive_wait};
 
 /// Every format, by id.
 pub static ALL: &[&dyn Format] = &[

@@ -89,7 +89,7 @@ fn attempts(
     let runs = super::route::github(environment, FETCH_BUDGET, cancellation)?.dispatched_runs(workflow)?;
     let own = runs.iter().find(|run| run.id.to_string() == environment.context.run_id);
     if !own.is_some_and(|run| qa_core::drive::attempts::is_about(run.title(), pull.number)) {
-        let name = run_name(pull.number, head);
+        let name = run_name(pull.number, head, None);
         let message = format!(
             "no run of `{workflow}` that was started by hand has this run's id and is called `{name}`"
         );
@@ -97,7 +97,7 @@ fn attempts(
         let hint = "start the workflow by workflow_dispatch, with `run-name: \"drive #${{ inputs.pull-request }} at ${{ inputs.head }}\"`, and give the job `actions: read`";
         return Err(Failure { hint: hint.to_owned(), ..failure });
     }
-    let named = runs.iter().map(|run| NamedDrive { name: run.title(), attempts: run.attempts() });
+    let named = runs.iter().map(|run| NamedDrive { id: run.id, name: run.title(), attempts: run.attempts() });
     Ok(count(named, pull.number, head))
 }
 

@@ -259,7 +259,7 @@ impl<'a> Request<'a> {
             return Ok(OWN_RESULT.to_owned());
         }
         let number = self.pull.number();
-        let (name, since) = (run_name(number, &self.head), &self.comment.created_at);
+        let (name, since) = (run_name(number, &self.head, None), &self.comment.created_at);
         let runs = self.github.dispatched_runs(workflow)?;
         let others = runs.iter().filter(|run| is_about(run.title(), number) && !run.began_since(since));
         if others.into_iter().any(|run| !run.is_completed()) {

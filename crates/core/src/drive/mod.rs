@@ -99,6 +99,11 @@ pub fn next_step(session: &DriveSession) -> Option<Step> {
     Some(Step::Dispatch(Box::new(envelope::envelope(session, bootstrap))))
 }
 
+/// Returns whether a turn comes next that no person has let begin.
+pub fn is_waiting(session: &DriveSession) -> bool {
+    session.word.is_none() && matches!(next_step(session), Some(Step::Dispatch(_)))
+}
+
 /// Returns the end of a drive whose last turn has an outcome; `None` while another turn follows.
 fn end(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<DriveEnd> {
     let (current, start) = (current(session, bootstrap), &session.start);
