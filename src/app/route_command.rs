@@ -66,6 +66,8 @@ fn instead_of(action: &Action) -> &'static str {
         Action::Stop => "Ctrl-C stops a run",
         Action::Drive(None) => "`qa-skill drive --fix --agent COMMAND` drives an agent",
         Action::Drive(Some(_)) => "`qa-skill drive --goal TEXT --agent COMMAND` drives an agent",
+        Action::Turn(None) => "the command of a drive that waits goes on with --approve",
+        Action::Turn(Some(_)) => "the command of a drive that waits goes on with --edit TEXT",
     }
 }
 

@@ -115,6 +115,17 @@ const INPUTS: &[Input] = &[
         "agent",
         "drive, propose: program of the agent with arguments, a path in the workspace such as `./agent.sh`; `builtin:fix`, alone or in a line before it, applies the safe edits of findings",
     ),
+    input(
+        "continue",
+        "drive, propose: pause before each turn: `immediate`, `10s`, `60s`, or `manual`, with which the session is stored and waits for a person. Empty: `immediate`",
+    ),
+    input(
+        "session",
+        "drive, propose: the session to go on with, as `RUN@SHA256`, which the commands of a person pass; empty: another drive begins",
+    ),
+    input("word", "drive, propose: word of a person to that session: `approve`, `edit` or `stop`"),
+    input("note", "drive, propose: text for the agent, with the word `edit`; it is data and is masked"),
+    input("person", "drive, propose: login of the person who gave the word, for the session"),
     input("publish-timeout", "Time limit of publishing in seconds; empty: 180"),
 ];
 
@@ -162,6 +173,26 @@ pub(crate) enum ActionCommand {
     Propose,
 }
 
+/// Pause before each turn of a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum DrivePause {
+    #[default]
+    Immediate,
+    TenSeconds,
+    SixtySeconds,
+    /// Until a person lets the turn begin.
+    Manual,
+}
+
+/// Word of a person to a drive that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DriveWord {
+    Approve,
+    /// With the input `note` for the agent.
+    Edit,
+    Stop,
+}
+
 /// The action's inputs. Unset and empty are the same; see action.yml for what each means.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Inputs {
@@ -197,6 +228,11 @@ pub(crate) struct Inputs {
     pub(crate) pull_request: Option<u64>,
     pub(crate) goal: Option<String>,
     pub(crate) agent: Option<String>,
+    pub(crate) pause: DrivePause,
+    pub(crate) session: Option<String>,
+    pub(crate) word: Option<DriveWord>,
+    pub(crate) note: Option<String>,
+    pub(crate) person: Option<String>,
     pub(crate) publish_timeout: u64,
     pub(crate) replies: RepliesMode,
     pub(crate) no_model: bool,
@@ -235,6 +271,13 @@ impl Inputs {
         let objects = [("checkout", ObjectSource::Checkout), ("server", ObjectSource::Server)];
         let surfaces =
             [("auto", Surfaces::Auto), ("commands", Surfaces::Commands), ("files", Surfaces::Files)];
+        let pauses = [
+            ("immediate", DrivePause::Immediate),
+            ("10s", DrivePause::TenSeconds),
+            ("60s", DrivePause::SixtySeconds),
+            ("manual", DrivePause::Manual),
+        ];
+        let words = [("approve", DriveWord::Approve), ("edit", DriveWord::Edit), ("stop", DriveWord::Stop)];
         let inputs = Self {
             command: parser.word("command", &command)?.unwrap_or_default(),
             mode: parser.word("mode", &modes)?,
@@ -269,6 +312,11 @@ impl Inputs {
             pull_request: parser.number("pull-request", 1, u64::from(u32::MAX))?,
             goal: parser.text("goal"),
             agent: parser.text("agent"),
+            pause: parser.word("continue", &pauses)?.unwrap_or_default(),
+            session: parser.text("session"),
+            word: parser.word("word", &words)?,
+            note: parser.masked("note"),
+            person: parser.text("person"),
             publish_timeout: parser.number("publish-timeout", 5, 3600)?.unwrap_or(PUBLISH_TIMEOUT_SECONDS),
             replies: parser
                 .word("replies", &RepliesMode::ALL.map(|(mode, word)| (word, mode)))?
@@ -304,6 +352,14 @@ impl InputParser {
         let value = self.given.get(name).cloned();
         self.record(name, value.clone().unwrap_or_default(), value.is_some());
         value.map(|value| value.trim().to_owned())
+    }
+
+    /// Reads words of a person, which may hold a secret.
+    fn masked(&mut self, name: &str) -> Option<String> {
+        if let Some(value) = self.given.get_mut(name) {
+            *value = secrets::masked(std::mem::take(value));
+        }
+        self.text(name)
     }
 
     fn secret(&mut self, name: &str) -> Option<Secret> {

@@ -14,7 +14,9 @@ use terminal_size::terminal_size_of;
 pub(crate) use action::{ActionEnvironment, Context, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
 pub(crate) use git::{git_account_directory, git_configuration_files, index_file};
-pub(crate) use inputs::{ActionCommand, Inputs, ObjectSource, SettingsError, Surfaces};
+pub(crate) use inputs::{
+    ActionCommand, DrivePause, DriveWord, Inputs, ObjectSource, SettingsError, Surfaces,
+};
 pub(crate) use pace::pace;
 pub(crate) use provider_keys::{provider_key, provider_keys};
 pub(crate) use reports::Workspace;

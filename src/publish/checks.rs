@@ -39,6 +39,8 @@ pub(crate) struct CheckRun {
     app: Option<App>,
     #[serde(default)]
     status: Option<String>,
+    #[serde(default)]
+    pub(super) conclusion: Option<String>,
     /// RFC 3339 in UTC; times compare as texts.
     #[serde(default)]
     pub(super) started_at: Option<String>,

@@ -1,12 +1,15 @@
-//! API for drives: workflow runs that a person starts, protection of branches, and pull requests with a result.
+//! API for drives: workflow runs that a person starts, protection of branches, pull requests with a result, and the check run of a
+//! drive that waits for a person.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::GitHub;
+use super::checks::CheckRun;
 use super::client::{Operation, encoded};
 use super::commands::{WorkflowRun, WorkflowRunPage};
 use super::error::{AttemptError, Permission, PublishError};
+use super::lease::HeadChecks;
 use super::limits;
 use qa_run::http::Method;
 
@@ -14,6 +17,14 @@ const START: Operation = Operation { what: "start the drive", needs: Permission:
 const LIST_DRIVES: Operation = Operation { what: "list the drives", needs: Permission::ActionsRead };
 const READ_BRANCH: Operation = Operation { what: "read the branch", needs: Permission::Contents };
 const OPEN_PULL: Operation = Operation { what: "open the pull request", needs: Permission::PullRequests };
+
+const SHOW_WAIT: Operation =
+    Operation { what: "show that the drive waits for a person", needs: Permission::Checks };
+const END_WAIT: Operation = Operation { what: "end the check run of the drive", needs: Permission::Checks };
+const FIND_WAIT: Operation = Operation { what: "find the drive that waits", needs: Permission::Checks };
+
+/// Conclusion of the check run of a drive that waits.
+const ACTION_REQUIRED: &str = "action_required";
 
 /// Title limit of GitHub, in characters.
 const MAX_TITLE: usize = 256;
@@ -26,6 +37,22 @@ pub(crate) struct NewPull<'a> {
     pub(crate) head: &'a str,
     /// Branch that they are for.
     pub(crate) base: &'a str,
+}
+
+/// Texts of the check run of a drive.
+pub(crate) struct DriveCheck<'a> {
+    pub(crate) title: &'a str,
+    /// Markdown.
+    pub(crate) summary: &'a str,
+}
+
+impl DriveCheck<'_> {
+    fn output(&self) -> Value {
+        json!({
+            "title": limits::plain(self.title, limits::MAX_TITLE),
+            "summary": limits::markdown(self.summary),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -78,6 +105,65 @@ impl GitHub {
             let branch: Branch = self.client.request_json(READ_BRANCH, Method::Get, &route, None)?;
             Ok(branch.protected)
         })
+    }
+
+    /// Returns the session that the newest check run of a drive says is waiting; `None` where that one says that none waits.
+    pub(crate) fn waiting_session(&self, head_checks: &HeadChecks) -> Result<Option<String>, PublishError> {
+        self.client.with_retries(FIND_WAIT, || {
+            let newest = self.newest_check(FIND_WAIT, head_checks)?;
+            let waiting = newest.filter(|run| run.conclusion.as_deref() == Some(ACTION_REQUIRED));
+            Ok(waiting.and_then(|run| run.external_id))
+        })
+    }
+
+    /// Has a check run say that a session waits for a person, unless one does. Returns its page.
+    pub(crate) fn show_wait(
+        &self,
+        head_checks: &HeadChecks,
+        session: &str,
+        check: &DriveCheck<'_>,
+    ) -> Result<Option<String>, PublishError> {
+        let body = json!({
+            "name": head_checks.name,
+            "head_sha": head_checks.head,
+            "external_id": session,
+            "status": "completed",
+            "conclusion": ACTION_REQUIRED,
+            "output": check.output(),
+        });
+        self.client.with_retries(SHOW_WAIT, || {
+            let newest = self.newest_check(SHOW_WAIT, head_checks)?;
+            let shown: CheckRun = match newest.filter(|run| run.external_id.as_deref() == Some(session)) {
+                Some(run) => run,
+                None => self.client.request_json(SHOW_WAIT, Method::Post, "/check-runs", Some(&body))?,
+            };
+            Ok(shown.html_url)
+        })
+    }
+
+    /// Has the check runs of a drive say how it ended, where they said that it waits.
+    pub(crate) fn end_wait(
+        &self,
+        head_checks: &HeadChecks,
+        check: &DriveCheck<'_>,
+    ) -> Result<(), PublishError> {
+        let body = json!({ "status": "completed", "conclusion": "neutral", "output": check.output() });
+        self.client.with_retries(END_WAIT, || {
+            let runs = self.own_checks(END_WAIT, head_checks)?;
+            for run in runs.iter().filter(|run| run.conclusion.as_deref() == Some(ACTION_REQUIRED)) {
+                let route = format!("/check-runs/{}", run.id);
+                self.client.send(END_WAIT, Method::Patch, &route, Some(&body))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn newest_check(
+        &self,
+        operation: Operation,
+        head_checks: &HeadChecks,
+    ) -> Result<Option<CheckRun>, AttemptError> {
+        Ok(self.own_checks(operation, head_checks)?.into_iter().max_by_key(|run| run.id))
     }
 
     /// Opens a pull request between two branches of the repository, unless one is open. Returns its page.

@@ -26,7 +26,7 @@ pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
 pub(crate) use commands::{IssueComment, PullRequest, Restarted, Trigger, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
-pub(crate) use drives::NewPull;
+pub(crate) use drives::{DriveCheck, NewPull};
 pub(crate) use error::PublishError;
 pub(crate) use lease::{Claim, HeadChecks, Lease, WantedCheck};
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use super::part::write_bytes;
+use super::part::{fresh_directory, write_bytes};
 use super::read::read_artifact;
 use super::root::{ignored_directory, own_directory};
 use super::{ArtifactRoot, StoreError, display_path, write_beside};
@@ -65,6 +65,15 @@ impl DriveDirectory {
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(StoreError::not_written(&name, error)),
         }
+    }
+
+    /// Copies the directory of a session below an artifact root, in the place of one that is there.
+    pub(crate) fn adopt(from: &Path, root: &Path, session: &Sha256Hex) -> Result<(), StoreError> {
+        ArtifactRoot::prepare(root)?;
+        ignored_directory(&root.join(DRIVES))?;
+        let path = Self::of(root, session);
+        fresh_directory(&path)?;
+        copy_files(from, &path)
     }
 
     /// Opens the directory of a session to read it.
@@ -135,4 +144,23 @@ impl DriveDirectory {
         }
         fs::read(&path).map(Some).map_err(|error| StoreError::not_read(&path, error))
     }
+}
+
+/// Copies directories and regular files. Anything else is an error.
+fn copy_files(from: &Path, to: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(from).map_err(|error| StoreError::not_read(from, error))? {
+        let entry = entry.map_err(|error| StoreError::not_read(from, error))?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(|error| StoreError::not_read(&path, error))?;
+        if kind.is_dir() {
+            fs::create_dir(&target).map_err(|error| StoreError::not_written(&target, error))?;
+            copy_files(&path, &target)?;
+        } else if kind.is_file() {
+            fs::copy(&path, &target).map_err(|error| StoreError::not_written(&target, error))?;
+        } else {
+            let reason = "it is neither a file nor a directory".to_owned();
+            return Err(StoreError::Invalid { path: display_path(&path), pointer: String::new(), reason });
+        }
+    }
+    Ok(())
 }

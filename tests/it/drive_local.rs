@@ -124,8 +124,8 @@ fn a_manual_drive_waits_for_a_person_whose_word_reaches_the_agent_and_the_sessio
     manual(&["--edit", "Keep the signature."]).expect(0);
     let session = scene.session();
     let turns = session["turns"].as_array().unwrap();
-    assert_eq!(turns[0]["person"], json!({"text": null}));
-    assert_eq!(turns[1]["person"], json!({"text": "Keep the signature."}));
+    assert_eq!(turns[0]["person"], json!({"by": null, "text": null}));
+    assert_eq!(turns[1]["person"], json!({"by": null, "text": "Keep the signature."}));
     let notes = |turn: &Value| {
         let envelope = turn["stderr"]["text"].as_str().unwrap();
         keep_document(envelope.as_bytes());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::drives_manual::restart;
 use crate::support::fake_github::{
     AFTER_COMMENTS, Artifact, Comment, FakeGitHub, Fault, LATER, Permission, Route, Run,
 };
@@ -16,26 +17,25 @@ use crate::support::world::World;
 use crate::support::{Files, Outcome, RunDir, copy_tree, git, qa_skill, repair, sha256, tamper};
 use qa_contracts::ids::Sha256Hex;
 use qa_contracts::v1::{DriveSession, DriveStart};
-use qa_core::drive::{Step as NextStep, judge_turn, next_step, record_turn};
 
 /// Number of the pull request.
-const NUMBER: u64 = 7;
+pub(crate) const NUMBER: u64 = 7;
 const COMMENT: u64 = 900;
 const PRODUCT: &str = "def add(a, b):\n    return a + b\n";
 const FAULT: &str =
     "def add(a, b):\n    breakpoint()\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n";
-const MENDED: &str = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n";
-const MEND: &str = "sed -i /breakpoint/d src/app.py";
-const POLICY: &str = "version = 1\npreset = \"guarded\"\n";
+pub(crate) const MENDED: &str = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n";
+pub(crate) const MEND: &str = "sed -i /breakpoint/d src/app.py";
+pub(crate) const POLICY: &str = "version = 1\npreset = \"guarded\"\n";
 
 /// A pull request of this repository that a debugger statement blocks.
-struct Stage {
-    world: World,
-    checkout: PathBuf,
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) checkout: PathBuf,
 }
 
 impl Stage {
-    fn new(policy: &str, agent: &str) -> Self {
+    pub(crate) fn new(policy: &str, agent: &str) -> Self {
         let start = Files::from_texts(&[(".qa-skill/policy.toml", policy), ("src/app.py", PRODUCT)]);
         let topic = start
             .clone()
@@ -76,7 +76,7 @@ impl Stage {
         program.run()
     }
 
-    fn plain_step(&self) -> Step<'_> {
+    pub(crate) fn plain_step(&self) -> Step<'_> {
         Step::on_pull_request_in(self.checkout.clone(), &self.world.origin, &self.world.proxy)
     }
 
@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// Somebody comments, and the commands' workflow answers. Returns the answer.
-    fn comment(&self, body: &str) -> String {
+    pub(crate) fn comment(&self, body: &str) -> String {
         let mut state = self.world.github.state();
         let id = COMMENT + state.comments.len() as u64;
         let comment = Comment { id, number: NUMBER, author: "wes".to_owned(), body: body.to_owned() };
@@ -108,7 +108,7 @@ impl Stage {
     }
 
     /// Somebody starts the drive's workflow by hand.
-    fn start_by_hand(&self, title: &str) {
+    pub(crate) fn start_by_hand(&self, title: &str) {
         let mut state = self.world.github.state();
         let run = Run {
             id: 60 + state.runs.len() as u64,
@@ -123,13 +123,13 @@ impl Stage {
     }
 
     /// The job with the agent.
-    fn drive(&self, inputs: &[(&str, &str)]) -> Outcome {
+    pub(crate) fn drive(&self, inputs: &[(&str, &str)]) -> Outcome {
         let own = [("command", "drive"), ("pull-request", "7"), ("agent", "./agent.sh")];
         self.step("workflow_dispatch", json!({}), &[&own, inputs].concat())
     }
 
     /// Lists what the job with the agent uploaded as the artifact of its workflow run.
-    fn store(&self) {
+    pub(crate) fn store(&self) {
         let archive = self.world.hub.0.lock().unwrap().blobs.remove("qa-skill-drive").unwrap();
         self.store_archive(&archive);
     }
@@ -149,7 +149,7 @@ impl Stage {
     }
 
     /// The job that may write, in a checkout of its own.
-    fn propose(&self) -> Outcome {
+    pub(crate) fn propose(&self) -> Outcome {
         self.propose_goal("")
     }
 
@@ -157,14 +157,14 @@ impl Stage {
         self.propose_with(&[("goal", goal)])
     }
 
-    fn propose_with(&self, inputs: &[(&str, &str)]) -> Outcome {
+    pub(crate) fn propose_with(&self, inputs: &[(&str, &str)]) -> Outcome {
         fs::remove_dir_all(self.checkout.join(".qa-skill")).ok();
         let own = [("command", "propose"), ("pull-request", "7"), ("agent", "./agent.sh")];
         self.step("workflow_dispatch", json!({}), &[&own, inputs].concat())
     }
 
     /// Branches with results, with their commits.
-    fn results(&self) -> Vec<(String, String)> {
+    pub(crate) fn results(&self) -> Vec<(String, String)> {
         let git = &self.world.origin.repo.git;
         let found = git.references_glob("refs/heads/qa/*").unwrap();
         let found = found.map(|reference| {
@@ -175,7 +175,7 @@ impl Stage {
     }
 
     /// The text of a file of a commit.
-    fn text(&self, commit: &str, path: &str) -> String {
+    pub(crate) fn text(&self, commit: &str, path: &str) -> String {
         let git = &self.world.origin.repo.git;
         let object = git.revparse_single(&format!("{commit}:{path}")).unwrap();
         String::from_utf8(object.peel_to_blob().unwrap().content().to_vec()).unwrap()
@@ -398,7 +398,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
         (&|start| start.engine.push('x'), "another version of the engine"),
     ];
     for (edit, reason) in settings {
-        let forged = edited(&|session| change(session, |drive| restart(drive, edit)));
+        let forged = edited(&|session| change(session, |drive| restart(drive, edit, &|_| ())));
         refused(&forged, "DRIVE_NOT_PROPOSED", reason);
     }
     stage.world.github.state().artifacts.clear();
@@ -440,7 +440,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
 }
 
 /// Packs the directories below a place, as an upload does.
-fn packed(place: &Path) -> Vec<u8> {
+pub(crate) fn packed(place: &Path) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for path in listing(place).into_iter().filter(|path| path.is_file()) {
         let name = path.strip_prefix(place).unwrap().to_str().unwrap().to_owned();
@@ -450,34 +450,15 @@ fn packed(place: &Path) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn edited_session(archive: &[u8]) -> DriveSession {
+pub(crate) fn edited_session(archive: &[u8]) -> DriveSession {
     let place = tempfile::tempdir().unwrap();
     zip::ZipArchive::new(std::io::Cursor::new(archive)).unwrap().extract(place.path()).unwrap();
     let session = fs::read_dir(place.path()).unwrap().next().unwrap().unwrap().path();
     serde_json::from_slice(&fs::read(session.join("drive-session.json")).unwrap()).unwrap()
 }
 
-/// Changes the settings of a session, and derives envelopes and digests from them again, so that the session holds offline.
-fn restart(session: &mut DriveSession, edit: &dyn Fn(&mut DriveStart)) {
-    let turns = std::mem::take(&mut session.turns);
-    edit(&mut session.start);
-    session.end = None;
-    for mut turn in turns {
-        let Some(NextStep::Dispatch(envelope)) = next_step(session) else { panic!("no turn follows") };
-        turn.envelope_id = envelope.envelope_id.clone();
-        turn.answer.envelope_id = envelope.envelope_id;
-        let (judgement, change) = (turn.judgement.take().unwrap(), turn.agent_change.take().unwrap());
-        (turn.outcome, turn.digest) = (None, None);
-        record_turn(session, turn);
-        judge_turn(session, judgement, change);
-    }
-    if let Some(NextStep::End(end)) = next_step(session) {
-        session.end = Some(end);
-    }
-}
-
 /// Changes a stored session.
-fn change(directory: &Path, edit: impl Fn(&mut DriveSession)) {
+pub(crate) fn change(directory: &Path, edit: impl Fn(&mut DriveSession)) {
     let path = directory.join("drive-session.json");
     let mut session: DriveSession = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     edit(&mut session);

@@ -255,8 +255,13 @@ fn every_input_changes_what_a_step_does() {
     // What drives do by these is in drives_on_github.rs.
     for (name, value) in [
         ("agent", "builtin:fix"),
+        ("continue", "manual"),
         ("drive-workflow", "drive.yml"),
         ("goal", "Add a flag"),
+        ("note", "Keep the signature"),
+        ("person", "wes"),
+        ("session", "60@0f"),
+        ("word", "approve"),
         ("pull-request", "7"),
     ] {
         of(&[name]);
@@ -303,7 +308,7 @@ fn every_output_of_a_judged_change_has_its_value() {
         assert_eq!(ran.output(name), *value, "{name}");
     }
     // The outputs of drives are in drives_on_github.rs.
-    let of_drives = ["drive-path", "pull-request-url"];
+    let of_drives = ["drive-path", "pull-request-url", "waits-for"];
     let names = expected.iter().map(|(name, _)| *name).chain(of_drives).map(str::to_owned);
     assert_eq!(names.collect::<BTreeSet<String>>(), declared("outputs"));
 }

@@ -53,6 +53,8 @@ pub enum Action {
     Resume,
     /// Starts a drive: towards a goal, or until the change passes.
     Drive(Option<String>),
+    /// Lets the turn of a drive begin that waits for a person, with a text for the agent or without one.
+    Turn(Option<String>),
 }
 
 /// Right that a command takes.
@@ -190,6 +192,10 @@ fn parse_words(text: &str) -> Option<Command> {
             let goal = text.trim_ascii_start().get("drive".len()..).unwrap_or_default().trim_ascii();
             return Some(Command::Act(Action::Drive(Some(goal.to_owned()))));
         }
+        ["edit", _, ..] => {
+            let text = text.trim_ascii_start().get("edit".len()..).unwrap_or_default().trim_ascii();
+            return Some(Command::Act(Action::Turn(Some(text.to_owned()))));
+        }
         _ => return parse_action(&words).map(Command::Act),
     };
     Some(Command::Ask(query))
@@ -202,6 +208,7 @@ fn parse_action(words: &[&str]) -> Option<Action> {
         ["stop" | "abort"] => Some(Action::Stop),
         ["resume"] => Some(Action::Resume),
         ["fix"] => Some(Action::Drive(None)),
+        ["approve"] => Some(Action::Turn(None)),
         ["approve", key] if is_hexadecimal(key, 8) => Some(Action::Approve((*key).to_owned())),
         _ => None,
     }

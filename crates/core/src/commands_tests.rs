@@ -36,6 +36,8 @@ fn a_command_is_the_whole_first_line() {
             "/qa  DRIVE  Add a `--json`  Flag",
             Command::Act(Action::Drive(Some("Add a `--json`  Flag".into()))),
         ),
+        ("/qa approve", Command::Act(Action::Turn(None))),
+        ("/qa  Edit  Keep `add`  AS it is", Command::Act(Action::Turn(Some("Keep `add`  AS it is".into())))),
         ("/qa waive ABCDEF  It IS known", waive),
     ];
     for (text, expected) in cases {
@@ -57,7 +59,8 @@ fn text_that_is_no_command_gets_help() {
         "/qa explain ../../etc",
         "/qa explain `id`",
         "/qa explain a b",
-        "/qa approve",
+        "/qa edit",
+        "/qa approve it",
         "/qa approve abcdef",
         "/qa approve $(id)",
         "/qa waive abcdef",

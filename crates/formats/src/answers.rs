@@ -28,11 +28,13 @@ A command is the whole first line of a new comment on a pull request.
 | `/qa report` | author, triage | the fixes, as a block for a coding agent |
 | `/qa help` | author, triage | this table |
 | `/qa rerun`, `/qa crosscheck` | write | judge this head again, in full |
-| `/qa stop`, `/qa abort` | write | cancel the run of this head that is in progress |
-| `/qa resume` | write | continue a paused run: its failed jobs run again |
+| `/qa stop`, `/qa abort` | write | cancel the run of this head that is in progress, or end a drive that waits |
+| `/qa resume` | write | let a drive that waits go on, or else continue a paused run: its failed jobs run again |
 | `/qa approve KEY` | write | the same, only if the run still has this execution key |
 | `/qa fix` | write | [drive](drive.md) an agent until this change passes |
 | `/qa drive GOAL` | write | drive it towards this goal |
+| `/qa approve` | write | let the turn begin that a [drive waits](drive.md#a-person-on-the-way-on-github) with |
+| `/qa edit TEXT` | write | the same, and the agent gets the text |
 | `/qa waive ID REASON` | write | the waiver of a finding, to commit; nothing is written |
 ";
 

@@ -102,7 +102,7 @@ fn turn(number: u64, says: &str, after: Option<Vec<DriveTask>>) -> DriveTurn {
     DriveTurn {
         number,
         envelope_id: digest(number),
-        person: (number == 3).then(|| PersonWord { text: Some(says.to_owned()) }),
+        person: (number == 3).then(|| PersonWord { text: Some(says.to_owned()), by: None }),
         tasks: vec![digest(10)],
         executor: if number == 1 { DriveExecutor::SafeEdits } else { DriveExecutor::Program },
         exit: DriveExit { code: Some(0), signal: None, stopped: None },

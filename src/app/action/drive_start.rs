@@ -3,6 +3,7 @@
 //! Each job derives them itself: what a session says of its own settings proves nothing.
 
 use super::pull_to_drive::input_missing;
+use super::stored_drive::Refusal;
 use crate::app::agent_words::{NamedAgents, commands};
 use crate::app::exit::Failure;
 use crate::app::inputs::Opened;
@@ -38,7 +39,11 @@ pub(super) fn expected_start(
 
 /// Fails unless a session has the expected settings. The number of the attempt counts the drives below an artifact root, of which
 /// other jobs know nothing.
-pub(super) fn check_start(stored: &DriveStart, expected: &DriveStart) -> Result<(), Failure> {
+pub(super) fn check_start(
+    stored: &DriveStart,
+    expected: &DriveStart,
+    refused: Refusal,
+) -> Result<(), Failure> {
     if stored.head_sha != expected.head_sha {
         let message = format!("the head of the pull request is now {}", expected.head_sha.short());
         return Err(Failure::with_code(Code::HeadSuperseded, message));
@@ -46,7 +51,7 @@ pub(super) fn check_start(stored: &DriveStart, expected: &DriveStart) -> Result<
     if stored.base_sha != expected.base_sha {
         let (base, now) = (stored.base_sha.short(), expected.base_sha.short());
         let reason = format!("it was judged against {base}, and the base branch is now at {now}");
-        return Err(not_proposed(&reason));
+        return Err(refused(&reason));
     }
     let reason = if stored.repo_id != expected.repo_id {
         "it is about another repository"
@@ -61,7 +66,7 @@ pub(super) fn check_start(stored: &DriveStart, expected: &DriveStart) -> Result<
     } else {
         return Ok(());
     };
-    Err(not_proposed(reason))
+    Err(refused(reason))
 }
 
 /// Returns the failure of a session that is not taken.

@@ -3,6 +3,8 @@
 mod artifact;
 mod baseline;
 mod commits;
+#[cfg(target_os = "linux")]
+mod continued;
 mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
@@ -12,11 +14,14 @@ mod fingerprints;
 mod last_line;
 mod live_status;
 mod next_agent;
+mod person;
 mod propose;
 mod publication;
 mod pull_to_drive;
 mod route;
+mod route_drives;
 mod second_stage;
+mod stored_drive;
 mod stored_runs;
 mod surfaces;
 mod turn_before;

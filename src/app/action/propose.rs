@@ -3,36 +3,35 @@
 //! The session is derived again from the repository as the server has it, for the pull request as it is now, and what is pushed is the
 //! commit that was judged. Answers of commands and of models are those that the job before recorded, as in every replay.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use tempfile::TempDir;
-
 use super::drive_start::{check_start, expected_start, not_proposed};
-use super::pull_to_drive::{ARTIFACT, PullToDrive};
+use super::person::check_words;
+use super::publication::head_checks;
+use super::pull_to_drive::PullToDrive;
 use super::route::github;
+use super::stored_drive::{ARTIFACT, StoredDrive, digest};
 use super::surfaces::{Outputs, Runner, annotate};
 use super::{FETCH_BUDGET, nothing_to_judge, open_change, remote};
 use crate::app::client::client;
-use crate::app::drift_check::temporary_archive;
 use crate::app::exit::{Exit, Failure};
 use crate::app::inputs::read_policy;
 use crate::app::verify::Source;
 use crate::app::verify_drive::verify_drive;
-use crate::config::ActionEnvironment;
+use crate::config::{ActionEnvironment, DrivePause, Inputs};
 use crate::git::Push;
-use crate::publish::NewPull;
-use crate::publish::artifact::{ArtifactName, Repository};
-use crate::store::{Caps, DriveDirectory, unpack};
-use qa_contracts::codes::Code;
+use crate::publish::{DriveCheck, HeadChecks, NewPull};
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{Conclusion, DriveSession};
-use qa_core::drive::attempts::branch_name;
-use qa_core::drive::{conclusion, current_commit};
+use qa_core::drive::attempts::{WaitingSession, branch_name};
+use qa_core::drive::{conclusion, current_commit, is_waiting};
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::Overrides;
-use qa_formats::drive_summary;
+use qa_formats::{drive_next_turn, drive_summary, drive_wait};
 use qa_run::ports::Cancellation;
+
+/// Name of the check run of a drive that waits for a person, different from that of any job.
+const DRIVE_CHECK: &str = "qa-skill drive";
 
 /// Pushes the result of the drive that an earlier job of this workflow run stored.
 pub(super) fn propose(
@@ -41,23 +40,30 @@ pub(super) fn propose(
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     let pull = PullToDrive::read(environment, cancellation)?;
-    let archive = download(environment, cancellation)?;
-    let directory = session_in(archive.path())?;
+    let inputs = &environment.inputs;
+    let run = environment.context.run_id.parse().map_err(|_| not_proposed("GITHUB_RUN_ID is no number"))?;
+    let name = inputs.artifact_name.as_deref().unwrap_or(ARTIFACT);
+    let stored = StoredDrive::fetch(environment, name, run, not_proposed, cancellation)?;
     let http = client(FETCH_BUDGET, cancellation)?;
     let remote = remote(environment, &http);
     let (_, opened) = open_change(environment, &pull.change, remote.as_ref(), &cancellation.journal)?;
     let sides = opened.resolved.sides();
     let policy = read_policy(&opened.objects, sides, &Overrides::default(), &qa_lenses::registry())?.policy;
-    let stored = DriveDirectory::open(&directory).session()?;
-    let Some(stored) = stored else { return Err(not_proposed("its artifact has no session")) };
-    check_start(&stored.start, &expected_start(&environment.inputs, &opened, &policy, "propose")?)?;
-    let verified = verify_drive(&directory, Source::Repository(opened.repository), cancellation)?;
+    check_start(&stored.session.start, &expected_start(inputs, &opened, &policy, "propose")?, not_proposed)?;
+    check_words(environment, &stored.session, cancellation)?;
+    let verified = verify_drive(&stored.path, Source::Repository(opened.repository), cancellation)?;
     let (session, repository) = (verified.session, verified.repository);
+    if inputs.pause == DrivePause::Manual && is_waiting(&session) {
+        let waiting = WaitingSession { run, digest: digest(&session) };
+        return show_wait(environment, runner, &session, &waiting, cancellation);
+    }
     if conclusion(&session) != Conclusion::Pass {
+        end_wait(environment, &session, "The drive ended without a pass", cancellation);
         return Err(not_proposed("it did not end in a pass"));
     }
     let (head, result) = (&session.start.head_sha, current_commit(&session));
     if result == head {
+        end_wait(environment, &session, "The head passes as it is", cancellation);
         return nothing_to_judge(runner, "the head passes as it is, and the drive changed nothing");
     }
     let repository = repository.expect("a drive that was verified against a repository returns it");
@@ -72,44 +78,52 @@ pub(super) fn propose(
         true => String::new(),
         false => open_pull(environment, &pull, &session, &branch, cancellation)?,
     };
+    end_wait(environment, &session, &format!("The drive passed: {} is pushed", result.short()), cancellation);
     report(runner, &branch, result, &url)
 }
 
-/// Downloads the artifact of the drive from this workflow run, and unpacks it.
-fn download(environment: &ActionEnvironment, cancellation: &Arc<Cancellation>) -> Result<TempDir, Failure> {
-    let (inputs, context) = (&environment.inputs, &environment.context);
-    let name = ArtifactName::new(inputs.artifact_name.as_deref().unwrap_or(ARTIFACT))?;
-    let http = client(FETCH_BUDGET, cancellation)?;
-    let repository = Repository {
-        http: &http,
-        api: environment.artifacts.api().unwrap_or_default().to_owned(),
-        name: context.repository.clone(),
-        token: inputs.token.clone(),
-    };
-    let run = context.run_id.parse().map_err(|_| not_proposed("GITHUB_RUN_ID is no number"))?;
-    let Some(artifact) = repository.artifact_of_run(&name, run)? else {
-        let message = format!("this workflow run has no artifact `{}`", name.as_str());
-        return Err(Failure::with_code(Code::ArtifactUnavailable, message));
-    };
-    let scratch = environment.artifacts.scratch();
-    let mut archive = temporary_archive(&scratch)?;
-    repository.download(&artifact, Caps::DEFAULT.archive_bytes, archive.as_file_mut())?;
-    Ok(unpack(archive.path(), Caps::DEFAULT, &scratch)?)
+/// Returns the check runs of a drive of a head, by the inputs of the step.
+pub(super) fn drive_checks(inputs: &Inputs, head: &CommitId) -> HeadChecks {
+    HeadChecks { name: DRIVE_CHECK.to_owned(), ..head_checks(inputs, None, head) }
 }
 
-/// Returns the only session below a directory.
-fn session_in(directory: &Path) -> Result<std::path::PathBuf, Failure> {
-    let entries = std::fs::read_dir(directory).map_err(|error| not_proposed(&error.to_string()))?;
-    let mut sessions = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| not_proposed(&error.to_string()))?.path();
-        if DriveDirectory::is_one(&path) {
-            sessions.push(path);
-        }
+/// Has a check run say what a verified session waits for. The step ends without a result, as the drive did.
+fn show_wait(
+    environment: &ActionEnvironment,
+    runner: &Runner,
+    session: &DriveSession,
+    waiting: &WaitingSession,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Exit, Failure> {
+    let turn = drive_next_turn(session).unwrap_or_default();
+    let (title, summary) = (format!("Waits for a person before {turn}"), drive_wait(session));
+    let check = DriveCheck { title: &title, summary: &summary };
+    let head_checks = drive_checks(&environment.inputs, &session.start.head_sha);
+    let github = github(environment, FETCH_BUDGET, cancellation)?;
+    let page = github.show_wait(&head_checks, &waiting.to_string(), &check)?.unwrap_or_default();
+    annotate("notice", "qa-skill", &format!("the drive waits for a person before {turn}"));
+    runner.summary(summary.as_bytes())?;
+    let outputs = Outputs::default().set("waits-for", &turn).set("check-run-url", &page);
+    runner.write_outputs(&outputs)?;
+    Ok(Exit::CouldNotComplete)
+}
+
+/// Has the check run of a drive that waited say how it ended. What the step did by then stands without it.
+fn end_wait(
+    environment: &ActionEnvironment,
+    session: &DriveSession,
+    title: &str,
+    cancellation: &Arc<Cancellation>,
+) {
+    if environment.inputs.pause != DrivePause::Manual {
+        return;
     }
-    match sessions.len() {
-        1 => Ok(sessions.remove(0)),
-        count => Err(not_proposed(&format!("its artifact has {count} sessions"))),
+    let check = DriveCheck { title, summary: &drive_summary(session) };
+    let head_checks = drive_checks(&environment.inputs, &session.start.head_sha);
+    let ended = github(environment, FETCH_BUDGET, cancellation)
+        .and_then(|github| Ok(github.end_wait(&head_checks, &check)?));
+    if let Err(failure) = ended {
+        annotate("warning", failure.title(), &format!("{}\n{}", failure.message, failure.hint));
     }
 }
 

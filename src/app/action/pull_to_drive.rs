@@ -15,9 +15,6 @@ use qa_core::drive::attempts::BRANCH_PREFIX;
 use qa_core::event::{Change, change_of_pull};
 use qa_run::ports::Cancellation;
 
-/// Name of the artifact with a session.
-pub(super) const ARTIFACT: &str = "qa-skill-drive";
-
 /// A pull request that may be driven: open, of this repository, and no result of a drive.
 pub(super) struct PullToDrive {
     pub(super) number: u64,

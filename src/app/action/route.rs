@@ -6,15 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::publication::{COMMENT_AUTHOR, head_checks};
+use super::route_drives::DRIVE_STOPPED;
 use super::stored_runs::{Stored, StoredRuns};
 use super::surfaces::{Outputs, Runner, annotate};
 use crate::app::answers::{self, Proposer};
 use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
-use crate::config::{ActionEnvironment, now};
+use crate::config::{ActionEnvironment, DriveWord, now};
 use crate::publish::{
     GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, Trigger,
     WorkflowRun,
@@ -25,7 +24,6 @@ use qa_contracts::v1::RunPhase;
 use qa_core::commands::{
     Access, Action, Command, CommentEvent, Ignored, Query, comment_event, route as route_comment,
 };
-use qa_core::drive::attempts::{BRANCH_PREFIX, is_about, run_name};
 use qa_core::event::EventError;
 use qa_core::phases::{RunEvent, next};
 use qa_run::ports::Cancellation;
@@ -53,15 +51,6 @@ const NOT_PAUSED: &str =
     "The run of this head is not paused, so there is nothing to resume. `/qa status` shows it.\n";
 const VOID: &str = "No run of this head has this execution key: a push or another base makes another one. \
                     `/qa status` shows the key in force.\n";
-const NO_DRIVES: &str = "This repository has no workflow for drives: the input `drive-workflow` of this one names none. \
-                         docs/drive.md has an example.\n";
-const FROM_FORK: &str =
-    "The pull request is from a fork, whose author chooses what an agent reads, so no drive begins.\n";
-const OWN_RESULT: &str = "The pull request is the result of a drive, and no drive begins on one.\n";
-const DRIVE_STARTED: &str = "A drive of this head is started. Its workflow run shows how far it is; if it ends in a pass, its result \
-                             becomes a pull request for this branch, or a commit on it where the policy allows that.\n";
-const DRIVE_IN_PROGRESS: &str = "A drive of this pull request is in progress. `/qa stop` cancels it.\n";
-const DRIVE_STOPPED: &str = "The drive of this pull request is cancelled.\n";
 const EARLIER: &str = "\nThis is an earlier run of this head: the newest one has no artifact.\n";
 const FOREIGN: &str =
     "\nThe run is that of a fork, whose author may have changed the workflow that stored it.\n";
@@ -144,14 +133,14 @@ pub(super) fn github(
 }
 
 /// A command that may be carried out.
-struct Request<'a> {
-    environment: &'a ActionEnvironment,
-    github: &'a GitHub,
-    comment: &'a IssueComment,
-    pull: &'a PullRequest,
-    head: CommitId,
+pub(super) struct Request<'a> {
+    pub(super) environment: &'a ActionEnvironment,
+    pub(super) github: &'a GitHub,
+    pub(super) comment: &'a IssueComment,
+    pub(super) pull: &'a PullRequest,
+    pub(super) head: CommitId,
     workflow: &'a str,
-    cancellation: &'a Arc<Cancellation>,
+    pub(super) cancellation: &'a Arc<Cancellation>,
 }
 
 impl<'a> Request<'a> {
@@ -182,9 +171,14 @@ impl<'a> Request<'a> {
             Command::Act(_) if !self.pull.is_open() => Ok(CLOSED.to_owned()),
             Command::Act(Action::Rerun | Action::Crosscheck) => self.restart(ALL_JOBS, STARTED),
             Command::Act(Action::Stop) => self.stop(),
-            Command::Act(Action::Resume) => self.resume(None),
+            Command::Act(Action::Resume) => match self.waiting_drive()? {
+                Some(_) => self.tell_drive(DriveWord::Approve, None),
+                None => self.resume(None),
+            },
             Command::Act(Action::Approve(key)) => self.resume(Some(key)),
             Command::Act(Action::Drive(goal)) => self.drive(goal.as_deref()),
+            Command::Act(Action::Turn(None)) => self.tell_drive(DriveWord::Approve, None),
+            Command::Act(Action::Turn(Some(text))) => self.tell_drive(DriveWord::Edit, Some(text)),
         }
     }
 
@@ -247,43 +241,6 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Starts the workflow that drives an agent, at the default branch, whose file it is.
-    fn drive(&self, goal: Option<&str>) -> Result<String, Failure> {
-        let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else {
-            return Ok(NO_DRIVES.to_owned());
-        };
-        if self.pull.is_from_fork() {
-            return Ok(FROM_FORK.to_owned());
-        }
-        if self.pull.branch().starts_with(BRANCH_PREFIX) {
-            return Ok(OWN_RESULT.to_owned());
-        }
-        let number = self.pull.number();
-        let (name, since) = (run_name(number, &self.head, None), &self.comment.created_at);
-        let runs = self.github.dispatched_runs(workflow)?;
-        let others = runs.iter().filter(|run| is_about(run.title(), number) && !run.began_since(since));
-        if others.into_iter().any(|run| !run.is_completed()) {
-            return Ok(DRIVE_IN_PROGRESS.to_owned());
-        }
-        let inputs = json!({
-            "pull-request": number.to_string(),
-            "head": self.head.as_str(),
-            "goal": goal.unwrap_or_default(),
-        });
-        self.github.dispatch(workflow, self.pull.default_branch(), &inputs, |run| {
-            run.title() == name && run.began_since(since)
-        })?;
-        Ok(DRIVE_STARTED.to_owned())
-    }
-
-    /// Cancels the drives of the pull request that began until the comment. Returns their number.
-    fn stop_drives(&self) -> Result<usize, Failure> {
-        let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else { return Ok(0) };
-        let number = self.pull.number();
-        let until = &self.comment.created_at;
-        Ok(self.github.cancel_dispatched(workflow, until, |run| is_about(run.title(), number))?)
-    }
-
     fn stop(&self) -> Result<String, Failure> {
         let until = &self.comment.created_at;
         let drives = self.stop_drives()?;
@@ -291,6 +248,7 @@ impl<'a> Request<'a> {
         let own = head_checks(&self.environment.inputs, None, &self.head);
         let checks = self.github.cancel_unfinished(&own, until)?;
         Ok(match (runs + checks, drives) {
+            (0, 0) if self.waiting_drive()?.is_some() => return self.tell_drive(DriveWord::Stop, None),
             (0, 0) => NOTHING_TO_STOP.to_owned(),
             (0, _) => DRIVE_STOPPED.to_owned(),
             (_, 0) => STOPPED.to_owned(),

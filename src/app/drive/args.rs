@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::agent;
-use super::change::Order;
+use super::change::{Order, OrderedWord};
 use super::wait::{ContinueMode, word_with};
 use crate::app::agent_words::{NamedAgents, commands};
 use crate::app::exit::Failure;
@@ -93,6 +93,9 @@ pub(in crate::app) struct DriveArgs {
         conflicts_with_all = ["fix", "goal", "agents", "readable", "max_turns", "minutes", "base", "head", "mode", "approve", "edit", "stop"]
     )]
     pub(super) status: Option<OsString>,
+    /// Login of the person who gave a word on GitHub.
+    #[arg(skip)]
+    pub(super) by: Option<String>,
     /// Form of the status: lines for a terminal, a summary in Markdown for a reviewer, or a page
     #[arg(long, value_enum, conflicts_with_all = ["fix", "goal", "agents"], default_value_t = StatusFormat::Text)]
     pub(super) format: StatusFormat,
@@ -123,10 +126,14 @@ impl DriveArgs {
             base: request.base.clone(),
             head: request.head.clone(),
             out: request.artifact_root.clone(),
-            mode: ContinueMode::Immediate,
-            approve: false,
-            edit: None,
-            stop: false,
+            mode: order.mode,
+            approve: matches!(order.word, Some(OrderedWord::Approve)),
+            edit: match &order.word {
+                Some(OrderedWord::Edit(note)) => Some(note.clone()),
+                Some(OrderedWord::Approve | OrderedWord::Stop) | None => None,
+            },
+            stop: matches!(order.word, Some(OrderedWord::Stop)),
+            by: order.by.map(str::to_owned),
             format: StatusFormat::Text,
             status: None,
         }
@@ -141,8 +148,8 @@ impl DriveArgs {
             ));
         }
         Ok(match (&self.edit, self.approve, self.stop) {
-            (Some(text), ..) => Some(Said::Word(word_with(text)?)),
-            (None, true, _) => Some(Said::Word(PersonWord { text: None })),
+            (Some(text), ..) => Some(Said::Word(word_with(text, self.by.as_deref())?)),
+            (None, true, _) => Some(Said::Word(PersonWord { text: None, by: self.by.clone() })),
             (None, false, true) => Some(Said::Stop),
             (None, false, false) => None,
         })

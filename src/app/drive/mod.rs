@@ -20,10 +20,11 @@ use std::time::Instant;
 
 use self::agent::Agent;
 use self::args::Said;
-pub(super) use self::change::{DrivenChange, Order, drive_change};
+pub(super) use self::change::{DrivenChange, Order, OrderedWord, drive_change};
 use self::model::ModelAgent;
 use self::session::{TakenSession, show_status, take_session};
-use self::wait::{ContinueMode, Permission, stopped};
+pub(super) use self::wait::{ContinueMode, HeadSource};
+use self::wait::{Permission, stopped};
 use super::check::check_opened;
 use super::console;
 use super::exit::{Exit, Failure};
@@ -57,7 +58,7 @@ pub(super) fn drive(arguments: &DriveArgs, cancellation: &Arc<Cancellation>) -> 
     let registry = qa_lenses::registry();
     let policy =
         read_policy(&opened.objects, opened.resolved.sides(), &Overrides::default(), &registry)?.policy;
-    carry_out(arguments, request, opened, &policy, cancellation)?.finish()
+    carry_out(arguments, request, opened, &policy, None, cancellation)?.finish()
 }
 
 /// Drives an agent to the end of the session.
@@ -66,6 +67,7 @@ fn carry_out<'a>(
     request: Request,
     opened: Opened,
     policy: &Policy,
+    head_source: Option<&'a dyn HeadSource>,
     cancellation: &'a Arc<Cancellation>,
 ) -> Result<Driven<'a>, Failure> {
     let said = arguments.said()?;
@@ -94,6 +96,8 @@ fn carry_out<'a>(
         session,
         agent,
         mode: arguments.mode,
+        by: arguments.by.clone(),
+        head_source,
         cancellation,
     };
     driven.take_bundles(&repository)?;
@@ -119,6 +123,9 @@ struct Driven<'a> {
     session: DriveSession,
     agent: Executor<'a>,
     mode: ContinueMode,
+    /// Login of the person who gave a word.
+    by: Option<String>,
+    head_source: Option<&'a dyn HeadSource>,
     cancellation: &'a Arc<Cancellation>,
 }
 
@@ -145,7 +152,7 @@ impl Driven<'_> {
         }
         match said {
             Said::Word(word) => self.session.word = Some(word),
-            Said::Stop => self.end(repository, stopped())?,
+            Said::Stop => self.end(repository, stopped(self.by.as_deref()))?,
         }
         Ok(self.directory.save(&self.session)?)
     }

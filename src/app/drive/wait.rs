@@ -7,6 +7,7 @@ use super::{Driven, report};
 use crate::app::console;
 use crate::app::exit::Failure;
 use crate::git::OpenRepository;
+use qa_contracts::ids::CommitId;
 use qa_contracts::v1::{DispatchEnvelope, DriveEnd, DriveEndReason, PersonWord};
 use qa_core::phases::{ForbiddenMove, RunEvent};
 use qa_core::secrets;
@@ -45,20 +46,27 @@ pub(super) enum Permission {
 }
 
 /// Returns the word of a person who gives a text for the agent.
-pub(super) fn word_with(text: &str) -> Result<PersonWord, Failure> {
+pub(super) fn word_with(text: &str, by: Option<&str>) -> Result<PersonWord, Failure> {
     let text = secrets::masked(text.trim().to_owned());
     match text.is_empty() || text.chars().count() > MOST_CHARACTERS {
         true => Err(Failure::usage(
             "the text for the agent is empty or has more than 4,000 characters",
             "say in a few sentences what the agent has to know or to do otherwise",
         )),
-        false => Ok(PersonWord { text: Some(text) }),
+        false => Ok(PersonWord { text: Some(text), by: by.map(str::to_owned) }),
     }
 }
 
 /// Returns the end of a drive that a person stops.
-pub(super) fn stopped() -> DriveEnd {
-    DriveEnd { reason: DriveEndReason::Stopped, message: "a person stopped the drive".to_owned() }
+pub(super) fn stopped(by: Option<&str>) -> DriveEnd {
+    let message = format!("{} stopped the drive", by.unwrap_or("a person"));
+    DriveEnd { reason: DriveEndReason::Stopped, message }
+}
+
+/// Source of the head as it is now, for a drive whose repository does not have it. It is asked before each turn.
+pub(in crate::app) trait HeadSource {
+    /// Returns the head, or `None` if there is none any more.
+    fn head_now(&self) -> Result<Option<CommitId>, Failure>;
 }
 
 impl Driven<'_> {
@@ -103,7 +111,10 @@ impl Driven<'_> {
         repository: &OpenRepository,
         permission: Permission,
     ) -> Result<Permission, Failure> {
-        let now = repository.commit_named(&self.request.head)?;
+        let now = match self.head_source {
+            Some(source) => source.head_now()?,
+            None => repository.commit_named(&self.request.head)?,
+        };
         if now.as_ref() == Some(&self.session.start.head_sha) {
             return Ok(permission);
         }
@@ -134,7 +145,7 @@ fn ask(journal: &Journal, input: &mut dyn BufRead, output: &mut dyn Write) -> Re
             }
             (Some("e" | "edit"), _) => {
                 let Some(text) = read("words for the agent: ", input, output) else { continue };
-                let Ok(word) = word_with(&text) else { continue };
+                let Ok(word) = word_with(&text, None) else { continue };
                 if !is_rejected {
                     journal.take(RunEvent::Rejected)?;
                 }
@@ -145,7 +156,7 @@ fn ask(journal: &Journal, input: &mut dyn BufRead, output: &mut dyn Write) -> Re
                 is_rejected = true;
             }
             (Some("p" | "pause") | None, _) => return leave(journal, is_rejected, Permission::Wait),
-            (Some("s" | "stop"), _) => return leave(journal, is_rejected, Permission::End(stopped())),
+            (Some("s" | "stop"), _) => return leave(journal, is_rejected, Permission::End(stopped(None))),
             (Some(_), _) => {}
         }
     }
@@ -154,7 +165,7 @@ fn ask(journal: &Journal, input: &mut dyn BufRead, output: &mut dyn Write) -> Re
 /// Takes the events of a turn that may begin.
 fn accept(journal: &Journal, way: &[RunEvent], text: Option<String>) -> Result<Permission, Failure> {
     way.iter().try_for_each(|event| journal.take(*event))?;
-    Ok(Permission::Word(PersonWord { text }))
+    Ok(Permission::Word(PersonWord { text, by: None }))
 }
 
 /// Takes the event of a turn that does not begin, unless it was rejected before.
@@ -190,7 +201,8 @@ mod tests {
 
     #[test]
     fn answers_of_a_person_follow_the_phases_of_a_run() {
-        let word = |text: Option<&str>| Permission::Word(PersonWord { text: text.map(str::to_owned) });
+        let word =
+            |text: Option<&str>| Permission::Word(PersonWord { text: text.map(str::to_owned), by: None });
         let begins = RunPhase::AwaitingDiagnostics;
         for (typed, permission, phase) in [
             ("a\n", word(None), begins),
@@ -203,8 +215,8 @@ mod tests {
             ("r\np\n", Permission::Wait, RunPhase::PausedManual),
             ("", Permission::Wait, RunPhase::PausedManual),
             ("e\n", Permission::Wait, RunPhase::PausedManual),
-            ("s\n", Permission::End(stopped()), RunPhase::PausedManual),
-            ("r\ns\n", Permission::End(stopped()), RunPhase::PausedManual),
+            ("s\n", Permission::End(stopped(None)), RunPhase::PausedManual),
+            ("r\ns\n", Permission::End(stopped(None)), RunPhase::PausedManual),
         ] {
             let (journal, mut shown) = (planned(), Vec::new());
             let answer = ask(&journal, &mut typed.as_bytes(), &mut shown).unwrap();
@@ -216,7 +228,7 @@ mod tests {
     #[test]
     fn secrets_and_endless_texts_reach_no_session() {
         let token = format!("gh{}{}", "p_", "9Jx2kQ7vTzR4mWc8Ld1Yb6HnPf3Gs5Ae0UoK");
-        assert!(!word_with(&token).unwrap().text.unwrap().contains("9Jx2kQ7vTzR4"));
-        assert!(word_with(" ").is_err() && word_with(&"x".repeat(4001)).is_err());
+        assert!(!word_with(&token, None).unwrap().text.unwrap().contains("9Jx2kQ7vTzR4"));
+        assert!(word_with(" ", None).is_err() && word_with(&"x".repeat(4001), None).is_err());
     }
 }

@@ -140,13 +140,15 @@ impl Call<'_> {
             return problem(404, "Not Found", &[]);
         }
         let inputs = &self.body["inputs"];
-        let known = ["pull-request", "head", "goal"];
+        let known = ["pull-request", "head", "goal", "session", "word", "note", "person"];
         let is_known = |name: &String| known.contains(&name.as_str());
         if !inputs.as_object().is_some_and(|inputs| inputs.keys().all(is_known)) {
             return Self::invalid(&["Unexpected inputs provided".to_owned()]);
         }
         let [number, head] = ["pull-request", "head"].map(|name| inputs[name].as_str().unwrap_or_default());
-        let title = format!("drive #{number} at {head}");
+        let from = inputs["session"].as_str().map(|session| format!(" from {session}")).unwrap_or_default();
+        let title = format!("drive #{number} at {head}{from}");
+        self.state.dispatched.push(inputs.clone());
         self.state.goals.extend(inputs["goal"].as_str().map(str::to_owned));
         let id = 60 + self.state.runs.len() as u64;
         self.state.runs.push(Run {

@@ -187,6 +187,8 @@ pub(crate) struct State {
     pub(crate) opened: Vec<OpenedPull>,
     /// Goals of drives that were started.
     pub(crate) goals: Vec<String>,
+    /// Inputs of drives that were started.
+    pub(crate) dispatched: Vec<Value>,
     /// Branches of pull requests that are not called `topic`.
     pub(crate) branches: BTreeMap<u64, String>,
     /// Base branches of pull requests that are not for `main`.

@@ -43,6 +43,9 @@ pub struct PersonWord {
     /// Text for the agent, in this turn and in later ones; null where the turn is approved as it is.
     #[cfg_attr(test, schemars(length(min = 1, max = 4000)))]
     pub text: Option<String>,
+    /// Login of the person on GitHub, as the workflow was told it; null elsewhere.
+    #[cfg_attr(test, schemars(length(min = 1, max = 100)))]
+    pub by: Option<String>,
 }
 
 /// Settings of a drive. Their digest is the session's id.

@@ -184,7 +184,8 @@ fn a_thousand_random_sequences_of_events_resume_with_the_same_history() {
         let says = seed % 4;
         let word = |session: &mut DriveSession| {
             if session.turns.len() as u64 == says && session.word.is_none() && session.bootstrap.is_some() {
-                session.word = Some(PersonWord { text: (seed % 2 == 0).then(|| "smaller".to_owned()) });
+                let text = (seed % 2 == 0).then(|| "smaller".to_owned());
+                session.word = Some(PersonWord { text, by: None });
             }
         };
         let begun = world.stored.clone();

@@ -1,0 +1,131 @@
+//! Commands about drives: they start the workflow that drives, go on with a drive that waits, and stop one.
+
+use serde_json::{Value, json};
+
+use super::drive_start::not_proposed;
+use super::propose::drive_checks;
+use super::route::Request;
+use super::stored_drive::{ARTIFACT, StoredDrive};
+use crate::app::exit::Failure;
+use crate::config::DriveWord;
+use crate::publish::WorkflowRun;
+use qa_contracts::codes::Code;
+use qa_core::drive::attempts::{BRANCH_PREFIX, WaitingSession, is_about, run_name};
+
+const NO_DRIVES: &str = "This repository has no workflow for drives: the input `drive-workflow` of this one names none. \
+                         docs/drive.md has an example.\n";
+const FROM_FORK: &str =
+    "The pull request is from a fork, whose author chooses what an agent reads, so no drive begins.\n";
+const OWN_RESULT: &str = "The pull request is the result of a drive, and no drive begins on one.\n";
+const DRIVE_STARTED: &str = "A drive of this head is started. Its workflow run shows how far it is; if it ends in a pass, its result \
+                             becomes a pull request for this branch, or a commit on it where the policy allows that.\n";
+const DRIVE_IN_PROGRESS: &str = "A drive of this pull request is in progress. `/qa stop` cancels it.\n";
+pub(super) const DRIVE_STOPPED: &str = "The drive of this pull request is cancelled.\n";
+const NOTHING_WAITS: &str = "No drive of this head waits for a person. `/qa fix` starts one.\n";
+const NOT_THE_SESSION: &str = "The session that the check run of the drive names is not there any more, or is another. `/qa fix` \
+                               starts another drive.\n";
+const TOLD: &str = "The drive of this head goes on. Its workflow run shows how far it is.\n";
+const ENDS: &str = "The drive of this head ends with what it brought so far, which its artifact has.\n";
+
+impl Request<'_> {
+    /// Starts the workflow that drives an agent, at the default branch, whose file it is.
+    pub(super) fn drive(&self, goal: Option<&str>) -> Result<String, Failure> {
+        let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else {
+            return Ok(NO_DRIVES.to_owned());
+        };
+        if self.pull.is_from_fork() {
+            return Ok(FROM_FORK.to_owned());
+        }
+        if self.pull.branch().starts_with(BRANCH_PREFIX) {
+            return Ok(OWN_RESULT.to_owned());
+        }
+        if self.has_earlier_drive(workflow)? {
+            return Ok(DRIVE_IN_PROGRESS.to_owned());
+        }
+        let inputs = json!({
+            "pull-request": self.pull.number().to_string(),
+            "head": self.head.as_str(),
+            "goal": goal.unwrap_or_default(),
+        });
+        self.start_drive(workflow, None, &inputs)?;
+        Ok(DRIVE_STARTED.to_owned())
+    }
+
+    /// Returns the session of this head that waits for a person, as the check run says that `propose` made of a verified one.
+    pub(super) fn waiting_drive(&self) -> Result<Option<WaitingSession>, Failure> {
+        if self.environment.inputs.drive_workflow.is_none() {
+            return Ok(None);
+        }
+        let head_checks = drive_checks(&self.environment.inputs, &self.head);
+        let session = self.github.waiting_session(&head_checks)?;
+        Ok(session.and_then(|session| WaitingSession::parse(&session)))
+    }
+
+    /// Starts the workflow again, with the word of a person to the drive that waits.
+    pub(super) fn tell_drive(&self, word: DriveWord, note: Option<&str>) -> Result<String, Failure> {
+        let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else {
+            return Ok(NO_DRIVES.to_owned());
+        };
+        if self.has_earlier_drive(workflow)? {
+            return Ok(DRIVE_IN_PROGRESS.to_owned());
+        }
+        let Some(waiting) = self.waiting_drive()? else { return Ok(NOTHING_WAITS.to_owned()) };
+        let stored =
+            StoredDrive::fetch(self.environment, ARTIFACT, waiting.run, not_proposed, self.cancellation);
+        self.cancellation.check()?;
+        let stored = match stored {
+            Ok(stored) if stored.digest() == waiting.digest => stored,
+            Ok(_) => return Ok(NOT_THE_SESSION.to_owned()),
+            Err(failure) if failure.code == Some(Code::ArtifactUnavailable) => {
+                return Ok(NOT_THE_SESSION.to_owned());
+            }
+            Err(failure) => return Err(failure),
+        };
+        let (word, answer) = match word {
+            DriveWord::Approve => ("approve", TOLD),
+            DriveWord::Edit => ("edit", TOLD),
+            DriveWord::Stop => ("stop", ENDS),
+        };
+        let inputs = json!({
+            "pull-request": self.pull.number().to_string(),
+            "head": self.head.as_str(),
+            "goal": stored.session.start.goal.unwrap_or_default(),
+            "session": waiting.to_string(),
+            "word": word,
+            "note": note.unwrap_or_default(),
+            "person": self.comment.login(),
+        });
+        self.start_drive(workflow, Some(&waiting), &inputs)?;
+        Ok(answer.to_owned())
+    }
+
+    /// Returns whether a drive of the pull request is in progress that began before the comment.
+    fn has_earlier_drive(&self, workflow: &str) -> Result<bool, Failure> {
+        let (number, since) = (self.pull.number(), &self.comment.created_at);
+        let runs = self.github.dispatched_runs(workflow)?;
+        let mut others = runs.iter().filter(|run| is_about(run.title(), number) && !run.began_since(since));
+        Ok(others.any(|run| !run.is_completed()))
+    }
+
+    fn start_drive(
+        &self,
+        workflow: &str,
+        session: Option<&WaitingSession>,
+        inputs: &Value,
+    ) -> Result<(), Failure> {
+        let name = run_name(self.pull.number(), &self.head, session);
+        let since = &self.comment.created_at;
+        self.github.dispatch(workflow, self.pull.default_branch(), inputs, |run: &WorkflowRun| {
+            run.title() == name && run.began_since(since)
+        })?;
+        Ok(())
+    }
+
+    /// Cancels the drives of the pull request that began until the comment. Returns their number.
+    pub(super) fn stop_drives(&self) -> Result<usize, Failure> {
+        let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else { return Ok(0) };
+        let number = self.pull.number();
+        let until = &self.comment.created_at;
+        Ok(self.github.cancel_dispatched(workflow, until, |run| is_about(run.title(), number))?)
+    }
+}
