@@ -87,6 +87,13 @@ pub(crate) struct PullRequest {
     head: Side,
     #[serde(default)]
     base: Option<Side>,
+    #[serde(default)]
+    labels: Vec<Label>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct Label {
+    name: String,
 }
 
 /// Head or base of a pull request.
@@ -126,6 +133,10 @@ impl PullRequest {
             (Some(head), Some(base)) => head.id != base.id,
             _ => true,
         }
+    }
+
+    pub(crate) fn has_label(&self, name: &str) -> bool {
+        self.labels.iter().any(|label| label.name == name)
     }
 
     /// Name of the branch that its head is the tip of.
@@ -285,14 +296,21 @@ impl GitHub {
 
     /// Returns the role of a comment's author. An account that is not the one that commented has none.
     pub(crate) fn role_of(&self, comment: &IssueComment) -> Result<Role, PublishError> {
-        let Some(user) = &comment.user else { return Ok(Role::Reader) };
-        let route = format!("/collaborators/{}/permission", encoded(&user.login));
+        match &comment.user {
+            Some(user) => self.role_of_account(&user.login, user.id),
+            None => Ok(Role::Reader),
+        }
+    }
+
+    /// Returns the role of a person by login. Another account with that login has none.
+    pub(crate) fn role_of_account(&self, login: &str, account: u64) -> Result<Role, PublishError> {
+        let route = format!("/collaborators/{}/permission", encoded(login));
         self.client.with_retries(READ_ROLE, || {
             let found: Option<Collaborator> =
                 unless_missing(self.client.request_json(READ_ROLE, Method::Get, &route, None))?;
             Ok(match found {
                 Some(Collaborator { permission, role_name, user: Some(answered) })
-                    if answered.id == user.id =>
+                    if answered.id == account =>
                 {
                     Role::from_permission(&permission, &role_name)
                 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::GitHub;
 use super::checks::CheckRun;
 use super::client::{Operation, encoded};
-use super::commands::{WorkflowRun, WorkflowRunPage};
+use super::commands::{WorkflowRun, WorkflowRunPage, unless_missing};
 use super::error::{AttemptError, Permission, PublishError};
 use super::lease::HeadChecks;
 use super::limits;
@@ -15,6 +15,7 @@ use qa_run::http::Method;
 
 const START: Operation = Operation { what: "start the drive", needs: Permission::Actions };
 const LIST_DRIVES: Operation = Operation { what: "list the drives", needs: Permission::ActionsRead };
+const REMOVE_LABEL: Operation = Operation { what: "remove the label", needs: Permission::PullRequests };
 const READ_BRANCH: Operation = Operation { what: "read the branch", needs: Permission::Contents };
 const OPEN_PULL: Operation = Operation { what: "open the pull request", needs: Permission::PullRequests };
 
@@ -95,6 +96,14 @@ impl GitHub {
                 return Ok(());
             }
             self.client.send(START, Method::Post, &route, Some(&body)).map(drop)
+        })
+    }
+
+    /// Takes a label from a pull request, unless it is gone.
+    pub(crate) fn remove_label(&self, number: u64, name: &str) -> Result<(), PublishError> {
+        let route = format!("/issues/{number}/labels/{}", encoded(name));
+        self.client.with_retries(REMOVE_LABEL, || {
+            unless_missing(self.client.send(REMOVE_LABEL, Method::Delete, &route, None)).map(drop)
         })
     }
 

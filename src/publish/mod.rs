@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub(crate) use client::Target;
 pub(crate) use code_scanning::SarifUpload;
-pub(crate) use commands::{IssueComment, PullRequest, Restarted, Trigger, WorkflowRun};
+pub(crate) use commands::{PullRequest, Restarted, Trigger, WorkflowRun};
 pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use drives::{DriveCheck, NewPull};
 pub(crate) use error::PublishError;

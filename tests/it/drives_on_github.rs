@@ -62,7 +62,7 @@ impl Stage {
     }
 
     /// Runs a step of the drive's workflow, or of that of commands.
-    fn step(&self, name: &'static str, event: Value, inputs: &[(&str, &str)]) -> Outcome {
+    pub(crate) fn step(&self, name: &'static str, event: Value, inputs: &[(&str, &str)]) -> Outcome {
         let mut step = self.plain_step();
         (step.name, step.git_ref, step.event) = (name, "refs/heads/main", event);
         let mut program = self

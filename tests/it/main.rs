@@ -42,6 +42,7 @@ mod drive_faults;
 #[cfg(target_os = "linux")]
 mod drive_local;
 mod drive_model;
+mod drives_by_label;
 mod drives_manual;
 mod drives_on_github;
 mod fake_github;

@@ -9,6 +9,8 @@ use crate::event::EventError;
 
 /// Longest first line that is parsed, in bytes. A longer one gets help.
 const MAX_LINE: usize = 400;
+/// Label that starts a drive, as `/qa fix` does.
+pub const DRIVE_LABEL: &str = "qa:fix";
 /// First word of every command.
 const PREFIX: &str = "/qa";
 
@@ -87,6 +89,8 @@ pub enum Ignored {
     Deleted,
     NotAllowed,
     Answered,
+    OtherLabel,
+    LabelGone,
 }
 
 impl Ignored {
@@ -103,6 +107,8 @@ impl Ignored {
                 "commands are for the author of the pull request and for people with the role triage"
             }
             Self::Answered => "the comment has its answer",
+            Self::OtherLabel => "of labels, only `qa:fix` is a command, where it is set",
+            Self::LabelGone => "the pull request does not have the label any more",
         }
     }
 }
@@ -142,6 +148,42 @@ pub fn comment_event(payload: &Value) -> Result<Result<CommentEvent, Ignored>, E
         is_edited: false,
     };
     Ok(route(comment).map(|_| CommentEvent { number, comment: id }))
+}
+
+/// The event `pull_request_target` about the label of drives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelEvent {
+    pub number: u64,
+    /// Login of the person who set the label.
+    pub login: String,
+    /// Account of that login.
+    pub account: u64,
+    /// RFC 3339 in UTC.
+    pub since: String,
+}
+
+/// Returns the label of an event, or the reason why it is no command.
+pub fn label_event(payload: &Value) -> Result<Result<LabelEvent, Ignored>, EventError> {
+    if text(payload, "/action") != Some("labeled") || text(payload, "/label/name") != Some(DRIVE_LABEL) {
+        return Ok(Err(Ignored::OtherLabel));
+    }
+    if text(payload, "/sender/type") != Some("User") {
+        return Ok(Err(Ignored::Bot));
+    }
+    let numbers = ["/pull_request/number", "/sender/id"];
+    let numbers = numbers.map(|pointer| payload.pointer(pointer).and_then(Value::as_u64));
+    let texts = (text(payload, "/sender/login"), text(payload, "/pull_request/updated_at"));
+    match (numbers, texts) {
+        ([Some(number), Some(account)], (Some(login), Some(since))) => {
+            let (login, since) = (login.to_owned(), since.to_owned());
+            Ok(Ok(LabelEvent { number, login, account, since }))
+        }
+        _ => Err(EventError::Malformed("it does not say who set which label".to_owned())),
+    }
+}
+
+fn text<'v>(payload: &'v Value, pointer: &str) -> Option<&'v str> {
+    payload.pointer(pointer).and_then(Value::as_str)
 }
 
 /// Returns the command of a comment. Text after `/qa` that is no command is a request for help.

@@ -118,6 +118,28 @@ fn an_event_that_is_no_command_needs_no_request() {
 }
 
 #[test]
+fn the_label_of_drives_is_a_command_of_the_person_who_sets_it() {
+    let event = json!({
+        "action": "labeled", "label": {"name": "qa:fix"},
+        "pull_request": {"number": 7, "updated_at": "2026-01-02T03:04:05Z"},
+        "sender": {"login": "wes", "id": 41, "type": "User"},
+    });
+    let with = |pointer: &str, value: Value| {
+        let mut event = event.clone();
+        *event.pointer_mut(pointer).unwrap() = value;
+        label_event(&event)
+    };
+    let (login, since) = ("wes".to_owned(), "2026-01-02T03:04:05Z".to_owned());
+    assert_eq!(label_event(&event), Ok(Ok(LabelEvent { number: 7, login, account: 41, since })));
+    assert_eq!(with("/action", "unlabeled".into()), Ok(Err(Ignored::OtherLabel)));
+    assert_eq!(with("/label/name", "qa:fixed".into()), Ok(Err(Ignored::OtherLabel)));
+    assert_eq!(with("/sender/type", "Bot".into()), Ok(Err(Ignored::Bot)));
+    assert_eq!(with("/sender/type", Value::Null), Ok(Err(Ignored::Bot)));
+    assert!(with("/sender/id", Value::Null).is_err() && with("/pull_request", Value::Null).is_err());
+    assert_eq!(label_event(&json!([])), Ok(Err(Ignored::OtherLabel)));
+}
+
+#[test]
 fn a_role_is_what_the_api_says_and_a_name_alone_gives_none() {
     let cases = [
         ("admin", "admin", Role::Write),

@@ -35,6 +35,7 @@ A command is the whole first line of a new comment on a pull request.
 | `/qa drive GOAL` | write | drive it towards this goal |
 | `/qa approve` | write | let the turn begin that a [drive waits](drive.md#a-person-on-the-way-on-github) with |
 | `/qa edit TEXT` | write | the same, and the agent gets the text |
+| label `qa:fix` | write | as `/qa fix`; the label is taken away |
 | `/qa waive ID REASON` | write | the waiver of a finding, to commit; nothing is written |
 ";
 

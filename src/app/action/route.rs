@@ -15,14 +15,14 @@ use crate::app::client::client;
 use crate::app::exit::{Exit, Failure};
 use crate::config::{ActionEnvironment, DriveWord, now};
 use crate::publish::{
-    GitHub, IssueComment, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, Trigger,
-    WorkflowRun,
+    GitHub, Ownership, PublishError, PullRequest, Restarted, StickyComment, Target, Trigger, WorkflowRun,
 };
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::v1::RunPhase;
 use qa_core::commands::{
-    Access, Action, Command, CommentEvent, Ignored, Query, comment_event, route as route_comment,
+    Access, Action, Command, CommentEvent, DRIVE_LABEL, Ignored, LabelEvent, Query, comment_event,
+    label_event, route as route_comment,
 };
 use qa_core::event::EventError;
 use qa_core::phases::{RunEvent, next};
@@ -30,6 +30,9 @@ use qa_run::ports::Cancellation;
 
 /// Time limit of all requests together.
 const BUDGET: Duration = Duration::from_secs(300);
+
+/// First line of the answer to the label of drives, which a pull request has once.
+const LABEL_MARKER: &str = "<!-- qa-skill label qa:fix -->";
 
 const ALL_JOBS: &str = "rerun";
 const FAILED_JOBS: &str = "rerun-failed-jobs";
@@ -62,13 +65,21 @@ pub(crate) fn route(
     cancellation: &Arc<Cancellation>,
 ) -> Result<Exit, Failure> {
     let context = &environment.context;
-    if context.event_name != "issue_comment" {
-        let reason = "commands are comments on pull requests";
-        return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());
-    }
-    let answered = match comment_event(&super::read_event(&context.event_path)?)? {
-        Ok(event) => answer_comment(environment, &event, cancellation)?,
-        Err(ignored) => Err(ignored),
+    let answered = match context.event_name.as_str() {
+        "issue_comment" => match comment_event(&super::read_event(&context.event_path)?)? {
+            Ok(event) => answer_comment(environment, &event, cancellation)?,
+            Err(ignored) => Err(ignored),
+        },
+        // `pull_request` runs the workflow as the pull request has it, with whatever its author made of it.
+        "pull_request_target" => match label_event(&super::read_event(&context.event_path)?)? {
+            Ok(event) => answer_label(environment, &event, cancellation)?,
+            Err(ignored) => Err(ignored),
+        },
+        _ => {
+            let reason =
+                "commands are comments on pull requests, and the label `qa:fix` with pull_request_target";
+            return Err(EventError::NotForThis { name: context.event_name.clone(), reason }.into());
+        }
     };
     if let Err(ignored) = answered {
         annotate("notice", "qa-skill", &format!("nothing to do: {}", ignored.as_str()));
@@ -107,9 +118,38 @@ fn answer_comment(
     let body = if !role.may(command.access(), is_author) {
         NEEDS_WRITE.to_owned()
     } else {
-        Request::new(environment, &github, &comment, &pull, cancellation)?.answer(&command)?
+        let giver = Giver { login: comment.login(), since: &comment.created_at, link: &comment.html_url };
+        Request::new(environment, &github, giver, &pull, cancellation)?.answer(&command)?
     };
     github.sticky_comment(&StickyComment { number: event.number, ownership, body: &body })?;
+    Ok(Ok(()))
+}
+
+/// Starts a drive for the label of one, and takes the label away, so that setting it again starts another. A job that is run again
+/// finds no label, or the run that it started.
+fn answer_label(
+    environment: &ActionEnvironment,
+    event: &LabelEvent,
+    cancellation: &Arc<Cancellation>,
+) -> Result<Result<(), Ignored>, Failure> {
+    let github = github(environment, BUDGET, cancellation)?;
+    let pull = github.pull_request(event.number)?;
+    if !pull.has_label(DRIVE_LABEL) {
+        return Ok(Err(Ignored::LabelGone));
+    }
+    // Setting labels takes the role triage only.
+    let role = github.role_of_account(&event.login, event.account)?;
+    let body = if !role.may(Access::Act, false) {
+        NEEDS_WRITE.to_owned()
+    } else {
+        let giver = Giver { login: &event.login, since: &event.since, link: "" };
+        let request = Request::new(environment, &github, giver, &pull, cancellation)?;
+        request.answer(&Command::Act(Action::Drive(None)))?
+    };
+    let author_login = environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+    let ownership = Ownership { marker: LABEL_MARKER, author_login };
+    github.sticky_comment(&StickyComment { number: event.number, ownership, body: &body })?;
+    github.remove_label(event.number, DRIVE_LABEL)?;
     Ok(Ok(()))
 }
 
@@ -132,11 +172,19 @@ pub(super) fn github(
     Ok(GitHub::new(Arc::new(client(budget, cancellation)?), target)?)
 }
 
+/// Person who gives a command, with the time and the page of it.
+pub(super) struct Giver<'a> {
+    pub(super) login: &'a str,
+    /// RFC 3339 in UTC, as GitHub has it.
+    pub(super) since: &'a str,
+    pub(super) link: &'a str,
+}
+
 /// A command that may be carried out.
 pub(super) struct Request<'a> {
     pub(super) environment: &'a ActionEnvironment,
     pub(super) github: &'a GitHub,
-    pub(super) comment: &'a IssueComment,
+    pub(super) giver: Giver<'a>,
     pub(super) pull: &'a PullRequest,
     pub(super) head: CommitId,
     workflow: &'a str,
@@ -147,7 +195,7 @@ impl<'a> Request<'a> {
     fn new(
         environment: &'a ActionEnvironment,
         github: &'a GitHub,
-        comment: &'a IssueComment,
+        giver: Giver<'a>,
         pull: &'a PullRequest,
         cancellation: &'a Arc<Cancellation>,
     ) -> Result<Self, Failure> {
@@ -159,7 +207,7 @@ impl<'a> Request<'a> {
         let head = pull.head().ok_or_else(|| {
             Failure::with_code(Code::PublishFailed, "failed to read the pull request: its head is no commit")
         })?;
-        Ok(Self { environment, github, comment, pull, head, workflow, cancellation })
+        Ok(Self { environment, github, giver, pull, head, workflow, cancellation })
     }
 
     fn answer(&self, command: &Command) -> Result<String, Failure> {
@@ -187,7 +235,7 @@ impl<'a> Request<'a> {
         let (stored, of) = self.stored(&runs)?;
         let Stored::Judged(stored) = &stored else { return Ok(without_run(&stored)) };
         // A link stands for the reason, so that no text of the comment is repeated.
-        let (owner, link) = (format!("@{}", self.comment.login()), &self.comment.html_url);
+        let (owner, link) = (format!("@{}", self.giver.login), self.giver.link);
         let proposer = Proposer { owner: &owner, reason: Some(link), now: now() };
         let mut text = answers::answer(query, stored.run.judged(), &proposer);
         let newest = runs.first();
@@ -204,7 +252,7 @@ impl<'a> Request<'a> {
     }
 
     fn restart(&self, jobs: &'static str, started: &str) -> Result<String, Failure> {
-        let since = &self.comment.created_at;
+        let since = self.giver.since;
         Ok(match self.github.restart(self.workflow, &self.head, since, jobs)? {
             Restarted::Started => started.to_owned(),
             Restarted::InProgress => IN_PROGRESS.to_owned(),
@@ -216,7 +264,7 @@ impl<'a> Request<'a> {
     fn resume(&self, key: Option<&str>) -> Result<String, Failure> {
         let runs = self.runs()?;
         let Some(newest) = runs.first() else { return Ok(NO_RUN.to_owned()) };
-        if newest.began_since(&self.comment.created_at) {
+        if newest.began_since(self.giver.since) {
             return Ok(RESUMED.to_owned());
         }
         if !newest.is_completed() {
@@ -242,7 +290,7 @@ impl<'a> Request<'a> {
     }
 
     fn stop(&self) -> Result<String, Failure> {
-        let until = &self.comment.created_at;
+        let until = self.giver.since;
         let drives = self.stop_drives()?;
         let runs = self.github.cancel_runs(self.workflow, &self.head, until)?;
         let own = head_checks(&self.environment.inputs, None, &self.head);

@@ -93,15 +93,15 @@ impl Request<'_> {
             "session": waiting.to_string(),
             "word": word,
             "note": note.unwrap_or_default(),
-            "person": self.comment.login(),
+            "person": self.giver.login,
         });
         self.start_drive(workflow, Some(&waiting), &inputs)?;
         Ok(answer.to_owned())
     }
 
-    /// Returns whether a drive of the pull request is in progress that began before the comment.
+    /// Returns whether a drive of the pull request is in progress that began before the command.
     fn has_earlier_drive(&self, workflow: &str) -> Result<bool, Failure> {
-        let (number, since) = (self.pull.number(), &self.comment.created_at);
+        let (number, since) = (self.pull.number(), self.giver.since);
         let runs = self.github.dispatched_runs(workflow)?;
         let mut others = runs.iter().filter(|run| is_about(run.title(), number) && !run.began_since(since));
         Ok(others.any(|run| !run.is_completed()))
@@ -114,18 +114,18 @@ impl Request<'_> {
         inputs: &Value,
     ) -> Result<(), Failure> {
         let name = run_name(self.pull.number(), &self.head, session);
-        let since = &self.comment.created_at;
+        let since = self.giver.since;
         self.github.dispatch(workflow, self.pull.default_branch(), inputs, |run: &WorkflowRun| {
             run.title() == name && run.began_since(since)
         })?;
         Ok(())
     }
 
-    /// Cancels the drives of the pull request that began until the comment. Returns their number.
+    /// Cancels the drives of the pull request that began until the command. Returns their number.
     pub(super) fn stop_drives(&self) -> Result<usize, Failure> {
         let Some(workflow) = self.environment.inputs.drive_workflow.as_deref() else { return Ok(0) };
         let number = self.pull.number();
-        let until = &self.comment.created_at;
+        let until = self.giver.since;
         Ok(self.github.cancel_dispatched(workflow, until, |run| is_about(run.title(), number))?)
     }
 }

@@ -129,6 +129,14 @@ impl Call<'_> {
         Response::json(201, &self.names.pull(number, &"0".repeat(40)))
     }
 
+    pub(super) fn remove_label(&mut self, number: u64, name: &str) -> Response {
+        let labels = self.state.labels.entry(number).or_default();
+        match labels.remove(&name.replace("%3A", ":")) {
+            true => Response::json(200, &json!([])),
+            false => problem(404, "Label does not exist", &[]),
+        }
+    }
+
     pub(super) fn get_branch(&self, name: &str) -> Response {
         let shown = json!({ "name": name, "protected": self.state.protected.contains(name) });
         Response::json(200, &shown)

@@ -46,6 +46,7 @@ pub(crate) enum Route {
     Dispatch,
     GetBranch,
     OpenPull,
+    RemoveLabel,
     ListComments,
     CreateComment,
     UpdateComment,
@@ -61,7 +62,8 @@ pub(crate) enum Route {
 }
 
 /// Routes that change state.
-const WRITES: [Route; 14] = [
+const WRITES: [Route; 15] = [
+    Route::RemoveLabel,
     Route::Dispatch,
     Route::OpenPull,
     Route::AddReaction,
@@ -198,6 +200,8 @@ pub(crate) struct State {
     pub(crate) closed: BTreeSet<u64>,
     /// Names of protected branches.
     pub(crate) protected: BTreeSet<String>,
+    /// Labels of pull requests.
+    pub(crate) labels: BTreeMap<u64, BTreeSet<String>>,
     /// Roles by login.
     pub(crate) roles: BTreeMap<String, Permission>,
     /// Reactions of the token's account by comment.
@@ -377,6 +381,7 @@ impl FakeGitHub {
             ("POST", ["actions", "runs", id, "rerun"]) => (Route::Rerun, &[id]),
             ("POST", ["actions", "runs", id, "rerun-failed-jobs"]) => (Route::RerunFailed, &[id]),
             ("POST", ["actions", "runs", id, "cancel"]) => (Route::CancelRun, &[id]),
+            ("DELETE", ["issues", number, "labels", name]) => (Route::RemoveLabel, &[number, name]),
             ("GET", ["issues", number, "comments"]) => (Route::ListComments, &[number]),
             ("POST", ["issues", number, "comments"]) => (Route::CreateComment, &[number]),
             ("PATCH", ["issues", "comments", id]) => (Route::UpdateComment, &[id]),
@@ -432,6 +437,7 @@ impl FakeGitHub {
             Route::Rerun => call.rerun(number, false),
             Route::RerunFailed => call.rerun(number, true),
             Route::CancelRun => call.cancel_run(number),
+            Route::RemoveLabel => call.remove_label(number, &parts[1]),
             Route::ListComments => call.list_comments(number),
             Route::CreateComment => call.create_comment(number),
             Route::UpdateComment => call.update_comment(number),
@@ -582,6 +588,8 @@ impl Call<'_> {
                 if self.state.forks.contains(&number) {
                     shown["head"]["repo"]["id"] = 8.into();
                 }
+                let labels = self.state.labels.get(&number).into_iter().flatten();
+                shown["labels"] = labels.map(|name| self.names.label(name)).collect();
                 if self.state.closed.contains(&number) {
                     shown["state"] = "closed".into();
                 }

@@ -88,6 +88,13 @@ impl Names {
         })
     }
 
+    pub(crate) fn label(&self, name: &str) -> Value {
+        json!({
+            "id": 1, "node_id": "L_1", "name": name, "description": null,
+            "url": format!("{}/labels/{name}", self.repo_url()), "color": "ededed", "default": false,
+        })
+    }
+
     pub(crate) fn issue(&self, issue: &super::fake_github::Issue) -> Value {
         let url = format!("{}/issues/{}", self.repo_url(), issue.number);
         let labels = issue.labels.iter().enumerate().map(|(index, name)| {
