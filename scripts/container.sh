@@ -43,4 +43,4 @@ tests=$("$cargo" test "${flags[@]}" --workspace --test it --no-run --message-for
 # A container outlives whoever kills its client, so killing is tested without;
 # and waits for the network are as long without.
 "${as_root[@]}" env QA_SKILL_BINARY="$PWD/scripts/as-runner.sh" "$tests" --test-threads "$((2 * $(nproc)))" \
-    action:: action_publish:: rehearsal:: life:: --skip killed --skip no_fault_of_the_network
+    action:: action_publish:: drives_in_image:: rehearsal:: life:: --skip killed --skip no_fault_of_the_network

@@ -18,6 +18,11 @@ const MANUAL: (&str, &str) = ("continue", "manual");
 impl Stage {
     /// Runs both jobs with the inputs that the last comment started the workflow with.
     fn go_on(&self) -> [Outcome; 2] {
+        self.go_on_with(&[])
+    }
+
+    /// Runs both jobs like [`Self::go_on`], with further inputs.
+    pub(crate) fn go_on_with(&self, further: &[(&str, &str)]) -> [Outcome; 2] {
         let inputs = self.world.github.state().dispatched.last().unwrap().clone();
         let mut inputs: Vec<(String, String)> = inputs
             .as_object()
@@ -26,8 +31,8 @@ impl Stage {
             .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()))
             .collect();
         inputs.push((MANUAL.0.to_owned(), MANUAL.1.to_owned()));
-        let inputs: Vec<(&str, &str)> =
-            inputs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let inputs = inputs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let inputs: Vec<(&str, &str)> = inputs.chain(further.iter().copied()).collect();
         fs::remove_dir_all(self.checkout.join(".qa-skill")).ok();
         let driven = self.drive(&inputs);
         if self.world.hub.0.lock().unwrap().blobs.contains_key("qa-skill-drive") {
@@ -67,7 +72,7 @@ fn a_manual_drive_goes_on_after_the_words_of_a_person() {
     for part in ["Goal: the change passes its gate", "merge-leftover/", "src/app.py:2", "`/qa approve`"] {
         assert!(summary.contains(part), "{part}: {summary}");
     }
-    assert_eq!(stage.plain_step().output("check-run-url").is_empty(), false);
+    assert!(!stage.plain_step().output("check-run-url").is_empty());
 
     let answer = stage.comment("/qa edit Keep `add` as it is; $(id)");
     assert!(answer.contains("goes on"), "{answer}");

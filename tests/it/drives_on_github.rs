@@ -190,6 +190,24 @@ impl Stage {
         stage
     }
 
+    /// Has the gate judge a pushed head like anyone's, against the base branch of the pull request that was driven.
+    pub(crate) fn judge_result(&self, branch: &str) {
+        let repo = &self.world.origin.repo;
+        let result = repo.tip(branch);
+        repo.reference("refs/pull/7/head", result);
+        let mut step = self.plain_step();
+        step.name = "pull_request_target";
+        step.git_ref = "refs/heads/main";
+        step.event["pull_request"]["head"]["sha"] = result.to_string().into();
+        let outcome = self.world.program(&step).run().expect(0);
+        assert!(outcome.text().contains("PASS"), "{}", outcome.text());
+        let state = self.world.github.state();
+        let checks = state.checks.iter().filter(|check| check.name == "qa-skill verdict");
+        let checks: Vec<_> = checks.collect();
+        let [check] = &checks[..] else { panic!("{checks:?}") };
+        assert_eq!((&check.head_sha, check.conclusion.as_deref()), (&result.to_string(), Some("success")));
+    }
+
     fn tip(&self, branch: &str) -> String {
         self.world.origin.repo.tip(branch).to_string()
     }
@@ -226,19 +244,7 @@ fn a_comment_leads_to_a_pull_request_that_passes() {
     stage.propose().expect(0);
     assert_eq!((stage.results(), stage.world.github.state().opened.len()), (results.clone(), 1));
 
-    // The gate judges the pushed head like anyone's, against the base branch of the pull request that was driven.
-    let repo = &stage.world.origin.repo;
-    let result = repo.tip(branch);
-    repo.reference("refs/pull/7/head", result);
-    let mut step = stage.plain_step();
-    step.name = "pull_request_target";
-    step.git_ref = "refs/heads/main";
-    step.event["pull_request"]["head"]["sha"] = result.to_string().into();
-    let outcome = stage.world.program(&step).run().expect(0);
-    assert!(outcome.text().contains("PASS"), "{}", outcome.text());
-    let checks = &stage.world.github.state().checks;
-    let [check] = &checks[..] else { panic!("{checks:?}") };
-    assert_eq!((&check.head_sha, check.conclusion.as_deref()), (&result.to_string(), Some("success")));
+    stage.judge_result(branch);
 }
 
 #[test]

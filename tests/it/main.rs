@@ -43,6 +43,7 @@ mod drive_faults;
 mod drive_local;
 mod drive_model;
 mod drives_by_label;
+mod drives_in_image;
 mod drives_manual;
 mod drives_on_github;
 mod fake_github;
