@@ -80,6 +80,7 @@ pub fn markdown(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '@' | '#' => push_span(&mut out, &rest[..1]),
             '.' if ends_with_www(&out) => push_span(&mut out, "."),
+            '-' if is_issue_prefix(&out, tail) => push_span(&mut out, "-"),
             ':' if tail.starts_with("//") => {
                 out.push(':');
                 push_span(&mut out, "//");
@@ -108,6 +109,13 @@ fn push_span(out: &mut String, text: &str) {
     }
     out.push_str(text);
     out.push('`');
+}
+
+/// Returns whether a hyphen between two texts makes an issue link of them, as in `GH-12`.
+fn is_issue_prefix(before: &str, after: &str) -> bool {
+    let start = before.len().saturating_sub(2);
+    before.as_bytes()[start..].eq_ignore_ascii_case(b"gh")
+        && after.starts_with(|next: char| next.is_ascii_digit())
 }
 
 fn ends_with_www(out: &str) -> bool {
@@ -176,6 +184,7 @@ mod tests {
 
     #[test]
     fn markdown_keeps_text_text() {
+        assert_eq!(markdown("GH-12 xgh-3 GH-x utf-8"), "GH`-`12 xgh`-`3 GH\\-x utf\\-8");
         assert_eq!(markdown("@@ -1 `@"), "`@@` \\-1 \\``@`");
         assert_eq!(
             markdown("![x](https://evil/?d=1) @team #1 <img> `a|b` www.evil.com me@evil.com :x:"),
