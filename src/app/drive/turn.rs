@@ -187,7 +187,7 @@ impl Driven<'_> {
             exit: DriveExit { code: Some(0), signal: None, stopped: None },
             stdout: output(""),
             stderr: output(""),
-            answer: builtin::answer(envelope, &applied),
+            answer: builtin::answer(&self.session, envelope, &applied),
             tree,
             refusals: Vec::new(),
             cost_micro_usd: None,

@@ -59,14 +59,21 @@ pub fn cost_micro_usd(session: &DriveSession) -> u64 {
     session.turns.iter().filter_map(|turn| turn.cost_micro_usd).fold(0, u64::saturating_add)
 }
 
-/// Returns whether a turn may apply the safe edit of a task. Edits of a turn that was refused are not tried again.
+/// Returns whether a turn may apply the safe edit of a task. Of a turn that was refused, edits in other files than those that its
+/// refusals name are tried once more.
 pub(super) fn is_editable(session: &DriveSession, rights: Option<&Rights>, task: &DriveTask) -> bool {
-    let earlier: Vec<&DriveTurn> =
-        session.turns.iter().filter(|turn| turn.tasks.contains(&task.finding_id)).collect();
+    let earlier: Vec<&DriveTurn> = earlier_turns(session, task).collect();
     task.safe_edit
         && may_change(rights, &task.file)
         && earlier.len() < ATTEMPTS
-        && earlier.iter().all(|turn| turn.outcome != Some(DriveOutcome::Refused))
+        && !earlier.iter().any(|turn| is_ruled_out(turn, task))
+}
+
+/// Returns whether a turn was refused for the file of a task, or for a reason that is about no file.
+fn is_ruled_out(turn: &DriveTurn, task: &DriveTask) -> bool {
+    let mut files = turn.refusals.iter().map(|refusal| &refusal.file);
+    turn.outcome == Some(DriveOutcome::Refused)
+        && files.any(|file| file.as_ref().is_none_or(|file| *file == task.file))
 }
 
 /// Returns the ids of the tasks whose safe edits a turn applies.
@@ -95,23 +102,43 @@ fn may_apply(rights: Option<&Rights>, edit: &Edit) -> bool {
         && edit.replacements.iter().all(|replacement| may_change(rights, &replacement.file))
 }
 
-/// Returns the answer of a turn that applied the edits of some findings.
-pub fn answer(envelope: &DispatchEnvelope, applied: &[&Finding]) -> DispatchResult {
+/// Returns the answer of a turn that applied the edits of some findings. It names the edits that were left out because an earlier
+/// turn was refused with them.
+pub fn answer(session: &DriveSession, envelope: &DispatchEnvelope, applied: &[&Finding]) -> DispatchResult {
     let mut listed: Vec<String> = applied.iter().take(MOST_LISTED).map(|finding| line(finding)).collect();
     if let Some(more) = applied.len().checked_sub(MOST_LISTED + 1) {
         listed.push(format!("and {} more", more + 1));
     }
+    let left_out: Vec<String> = envelope
+        .tasks
+        .iter()
+        .filter(|task| task.safe_edit && earlier_turns(session, task).any(|turn| is_ruled_out(turn, task)))
+        .map(|task| format!("{}, {}:{}", task.rule_id, task.file, task.start_line))
+        .collect();
     let is_complete = applied.len() == envelope.tasks.len() && envelope.tasks_waiting == 0;
     DispatchResult {
         schema_version: Default::default(),
         envelope_id: envelope.envelope_id.clone(),
         outcome: if applied.is_empty() { DispatchOutcome::Blocked } else { DispatchOutcome::Done },
-        summary: match applied.is_empty() {
-            true => "none of these findings has a safe edit that may be applied".to_owned(),
-            false => format!("applied safe edits: {}", listed.join("; ")),
-        },
+        summary: summary(&listed, &left_out),
         expected: if is_complete { "pass" } else { "fail" }.to_owned(),
     }
+}
+
+fn summary(applied: &[String], left_out: &[String]) -> String {
+    let mut text = match applied.is_empty() {
+        true => "none of these findings has a safe edit that may be applied".to_owned(),
+        false => format!("applied safe edits: {}", applied.join("; ")),
+    };
+    if !left_out.is_empty() {
+        text.push_str(&format!("; left out, because a turn with them was refused: {}", left_out.join("; ")));
+    }
+    text
+}
+
+/// Returns the turns that were about a task.
+fn earlier_turns<'s>(session: &'s DriveSession, task: &'s DriveTask) -> impl Iterator<Item = &'s DriveTurn> {
+    session.turns.iter().filter(move |turn| turn.tasks.contains(&task.finding_id))
 }
 
 fn line(finding: &Finding) -> String {

@@ -76,7 +76,7 @@ pub(super) fn judged(blocking: &[u64]) -> DriveJudgement {
 }
 
 pub(super) fn file(name: &str, added: u64, removed: u64) -> DriveFile {
-    DriveFile { path: path(name), blob: None, mode: None, added, removed }
+    DriveFile { path: path(name), blob: None, mode: Some("100644".to_owned()), added, removed }
 }
 
 /// Returns what agents changed, by the names of files.
@@ -259,6 +259,46 @@ fn a_change_is_not_taken_back_but_for_files_with_findings() {
         let change = agent_change(&[file("src/a.py", 0, removed)]);
         assert_eq!(!referee::refuse_judgement(&head, &both, &change).is_empty(), refused, "{removed}");
     }
+}
+
+#[test]
+fn a_refused_edit_leaves_the_others_to_the_next_turn() {
+    let mut session = judged_session(None, &[10, 11]);
+    session.start.builtin_fix = true;
+    for task in &mut session.bootstrap.as_mut().unwrap().tasks {
+        task.safe_edit = true;
+    }
+    let weakened = |rule_file: &str| DriveJudgement {
+        guarded: vec![GuardedFinding {
+            finding_id: digest(7),
+            rule_id: "suppression/added".to_owned(),
+            file: path(rule_file),
+        }],
+        ..judged(&[])
+    };
+    let both = ["src/10.py", "src/11.py"];
+    play(&mut session, Played { changed: &both, after: Some(weakened("src/10.py")), ..IDLE });
+    assert_eq!(session.turns[0].outcome, Some(DriveOutcome::Refused));
+    let Some(Step::Dispatch(second)) = next_step(&session) else { panic!() };
+    let rights = Rights::new(&session.start.limits).ok();
+    let editable = |number: u64| {
+        let task = second.tasks.iter().find(|task| task.finding_id == digest(number)).unwrap();
+        builtin::is_editable(&session, rights.as_ref(), task)
+    };
+    assert_eq!((editable(10), editable(11)), (false, true));
+    assert_eq!(builtin::executor(&session, &second), DriveExecutor::SafeEdits);
+    let answer = builtin::answer(&session, &second, &[]);
+    let left_out = "; left out, because a turn with them was refused: lens/rule, src/10.py:1";
+    assert!(answer.summary.ends_with(left_out), "{}", answer.summary);
+    // The others are tried once more, and a refusal about no file is one of them all.
+    play(&mut session, Played { changed: &["src/11.py"], after: Some(weakened("src/10.py")), ..IDLE });
+    let Some(Step::Dispatch(third)) = next_step(&session) else { panic!() };
+    assert_eq!(builtin::executor(&session, &third), DriveExecutor::Program);
+    assert_eq!(difference(&session), None);
+    session.turns.truncate(1);
+    session.turns[0].refusals[0].file = None;
+    let tasks = &session.bootstrap.as_ref().unwrap().tasks;
+    assert!(tasks.iter().all(|task| !builtin::is_editable(&session, rights.as_ref(), task)));
 }
 
 #[test]
