@@ -226,6 +226,7 @@ const HEAD_CHEATS: &[(&str, &str)] = &[
     ("DRIVE_CHECK_WEAKENED", "sed -i '/def test_two/,$d' tests/test_b.py"),
     ("DRIVE_CHECK_WEAKENED", "sed -i 's/assert two() == 2/pass/' tests/test_b.py"),
     ("DRIVE_CHANGE_REVERTED", "echo 'X = 1' > src/long.py"),
+    ("DRIVE_CHANGE_REVERTED", "rm src/a.py"),
 ];
 
 #[test]

@@ -262,6 +262,26 @@ fn a_change_is_not_taken_back_but_for_files_with_findings() {
 }
 
 #[test]
+fn a_file_of_the_change_is_deleted_only_where_a_finding_asks_for_that() {
+    let head = DriveJudgement { files: vec![file("src/1.py", 3, 0), file("src/b.py", 0, 1)], ..judged(&[1]) };
+    let after = DriveJudgement { files: vec![file("src/b.py", 0, 1)], ..judged(&[]) };
+    let deleted = |name: &str, removed| DriveFile { mode: None, ..file(name, 0, removed) };
+    let codes = |head: &DriveJudgement, change: DriveFile| -> Vec<Code> {
+        let refusals = referee::refuse_judgement(head, &after, &agent_change(&[change]));
+        refusals.into_iter().map(|refusal| refusal.code).collect()
+    };
+    assert_eq!(codes(&head, deleted("src/1.py", 3)), [Code::DriveChangeReverted]);
+    assert_eq!(codes(&head, file("src/1.py", 0, 3)), []);
+    assert_eq!(codes(&head, deleted("src/b.py", 9)), [Code::DriveChangeReverted]);
+    // A file that the change leaves alone, and one that is moved.
+    assert_eq!(codes(&head, deleted("src/c.py", 3)), []);
+    assert_eq!(codes(&head, deleted("src/1.py", 0)), []);
+    let mut leftover = head;
+    leftover.tasks[0].rule_id = "merge-leftover/editor-file".to_owned();
+    assert_eq!(codes(&leftover, deleted("src/1.py", 3)), []);
+}
+
+#[test]
 fn a_refused_edit_leaves_the_others_to_the_next_turn() {
     let mut session = judged_session(None, &[10, 11]);
     session.start.builtin_fix = true;

@@ -42,6 +42,7 @@ pub fn refuse_judgement(
     }
     refusals.extend(refuse_reverts(bootstrap, after));
     refusals.extend(refuse_losses(bootstrap, change));
+    refusals.extend(refuse_deletions(bootstrap, change));
     refusals
 }
 
@@ -60,6 +61,28 @@ fn refuse_losses<'a>(
     });
     lost.take(MOST_LISTED).map(|file| {
         let message = format!("{} loses more than half of the lines that the change adds", file.path);
+        refusal(Code::DriveChangeReverted, Some(&file.path), message)
+    })
+}
+
+/// Rules whose advice is to delete the file.
+const DELETING_RULES: [&str; 1] = ["merge-leftover/editor-file"];
+
+/// Returns a refusal for each file of the change that is deleted, unless a finding in it asks for that: with its file, any finding is
+/// gone. A file that is moved is not deleted.
+fn refuse_deletions<'a>(
+    bootstrap: &'a DriveJudgement,
+    own: &'a AgentChange,
+) -> impl Iterator<Item = DriveRefusal> + 'a {
+    let deleted = own.files.iter().filter(|file| file.mode.is_none() && file.removed > 0);
+    let own_files = deleted
+        .filter(|file| bootstrap.files.iter().any(|head| head.path == file.path && head.mode.is_some()));
+    let unasked = own_files.filter(|file| {
+        let mut tasks = bootstrap.tasks.iter().filter(|task| task.file == file.path);
+        !tasks.any(|task| DELETING_RULES.contains(&task.rule_id.as_str()))
+    });
+    unasked.take(MOST_LISTED).map(|file| {
+        let message = format!("{} of the change is deleted, and no finding asks for that", file.path);
         refusal(Code::DriveChangeReverted, Some(&file.path), message)
     })
 }
