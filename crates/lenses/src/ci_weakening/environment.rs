@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use qa_reading::shell::{Script, Word};
+use qa_reading::shell::{Command, Script, Word};
 use qa_reading::workflow::Member;
 
 use crate::pattern::Pattern;
@@ -27,9 +27,20 @@ impl Environment {
         }
     }
 
-    /// Forgets the values, for steps that may set others.
+    /// Forgets the values, which earlier steps may have replaced.
     pub(super) fn forget_values(&mut self) {
         self.expressions.values_mut().for_each(|expression| *expression = None);
+    }
+
+    /// Forgets the variables if one of them names a file that a shell runs first, or if a command line as shell may set them.
+    pub(super) fn forget_unless_plain(&mut self, shell: Option<&str>) {
+        let is_plain = shell.is_none_or(|shell| {
+            shell.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -{}".contains(&byte))
+                && !["rcfile", "init"].iter().any(|option| shell.contains(option))
+        });
+        if !is_plain || ["BASH_ENV", "ENV"].iter().any(|name| self.expressions.contains_key(*name)) {
+            self.expressions.clear();
+        }
     }
 
     /// Returns a word of a script with its variables as expressions, as far as the script cannot set them.
@@ -67,7 +78,7 @@ impl Environment {
     /// Returns the expression that a variable of a script holds; `None` where the script may set the variable.
     fn expression_of(&self, name: &str, script: &Script, text: &str) -> Option<String> {
         let held = self.expressions.get(name)?;
-        if sets(text, name) || script.commands.iter().any(|command| runs_unseen(command.program())) {
+        if sets(text, name) || script.commands.iter().any(sets_unseen) {
             return None;
         }
         Some(held.clone().unwrap_or_else(|| format!("env.{name}")))
@@ -99,7 +110,31 @@ fn is_of_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// Returns whether a program runs text in the shell itself, where it may set variables.
-fn runs_unseen(program: Option<&str>) -> bool {
-    matches!(program, Some("." | "eval" | "source"))
+/// Returns whether a command may set a variable whose name it does not spell: by running text in the shell itself, or by a name that
+/// the shell makes.
+fn sets_unseen(command: &Command) -> bool {
+    const SETTERS: &[&str] = &[
+        "declare",
+        "export",
+        "getopts",
+        "local",
+        "mapfile",
+        "printf",
+        "read",
+        "readarray",
+        "readonly",
+        "typeset",
+        "unset",
+    ];
+    match command.program() {
+        Some("." | "eval" | "source") => true,
+        Some(program) if SETTERS.contains(&program) => command.words.iter().any(has_made_name),
+        Some(_) | None => false,
+    }
+}
+
+/// Returns whether the name in an assignment, or a whole word without one, is made by the shell.
+fn has_made_name(word: &Word) -> bool {
+    let name = word.text().split('=').next().unwrap_or_default();
+    word.constant().is_none() && name.contains(['$', '`'])
 }

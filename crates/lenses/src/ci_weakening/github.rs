@@ -68,9 +68,8 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
         outer.around.variables.extend(variables(env));
         outer.around.environment.extend(env);
     }
-    if job.steps.iter().any(may_set_variables) {
-        outer.around.environment.forget_values();
-    }
+    // Any earlier step may write to GITHUB_ENV, also from a program.
+    outer.around.environment.forget_values();
     if let Some(matrix) = job.strategy.and_then(|strategy| strategy.get("matrix")) {
         outer.around.matrix = values_of(matrix.node());
         outer.around.matrix_span = matrix.span();
@@ -132,6 +131,9 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
     let template = run.template();
     let mut around = outer.around.clone();
     around.shell = shell_of(run.interpreter);
+    around
+        .environment
+        .forget_unless_plain(run.shell.map(|shell| shell.constant().unwrap_or_default()).as_deref());
     around.expansions = template.expressions.iter().map(|embedded| embedded.span).collect();
     let mut steps = commands::steps(template.text(), &around);
     let shell =
@@ -147,12 +149,6 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
         step.settings.extend(Some(around.matrix_span).filter(|_| is_of_matrix));
     }
     steps
-}
-
-/// Returns whether a step may set variables for those behind it.
-fn may_set_variables(step: &Step<'_>) -> bool {
-    let is_local = step.uses.and_then(Value::constant).is_some_and(|uses| uses.starts_with('.'));
-    is_local || step.run.is_some_and(|run| run.template().text().contains("GITHUB_ENV"))
 }
 
 /// Returns what the command line that a step names as its shell does to the script `{0}`.
