@@ -225,6 +225,11 @@ pub(super) struct WorkflowRunPage {
 }
 
 impl WorkflowRun {
+    /// Returns whether a person or a job started it by hand.
+    pub(crate) fn is_dispatched(&self) -> bool {
+        self.event == "workflow_dispatch"
+    }
+
     /// Name that the workflow's `run-name` gives it.
     pub(crate) fn title(&self) -> &str {
         &self.display_title

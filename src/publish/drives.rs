@@ -77,25 +77,29 @@ impl GitHub {
         operation: Operation,
         workflow: &str,
     ) -> Result<Vec<WorkflowRun>, AttemptError> {
-        let route = format!("/actions/workflows/{}/runs?event=workflow_dispatch", encoded(workflow));
-        self.client.list(operation, &route, |page: WorkflowRunPage| page.workflow_runs)
+        // With a filter, GitHub lists a thousand runs at most and does not say so, and attempts are counted by the list.
+        let route = format!("/actions/workflows/{}/runs", encoded(workflow));
+        let mut runs = self.client.list(operation, &route, |page: WorkflowRunPage| page.workflow_runs)?;
+        runs.retain(WorkflowRun::is_dispatched);
+        Ok(runs)
     }
 
-    /// Starts a workflow at a branch, unless `is_started` finds its run among those that were started by hand.
+    /// Starts a workflow at a branch, unless `is_started` finds its run among those that were started by hand. Returns whether it was
+    /// started here.
     pub(crate) fn dispatch(
         &self,
         workflow: &str,
         branch: &str,
         inputs: &Value,
         is_started: impl Fn(&WorkflowRun) -> bool,
-    ) -> Result<(), PublishError> {
+    ) -> Result<bool, PublishError> {
         let route = format!("/actions/workflows/{}/dispatches", encoded(workflow));
         let body = json!({ "ref": branch, "inputs": inputs });
         self.client.with_retries(START, || {
             if self.list_dispatched(START, workflow)?.iter().any(&is_started) {
-                return Ok(());
+                return Ok(false);
             }
-            self.client.send(START, Method::Post, &route, Some(&body)).map(drop)
+            self.client.send(START, Method::Post, &route, Some(&body)).map(|_| true)
         })
     }
 
@@ -116,11 +120,19 @@ impl GitHub {
         })
     }
 
-    /// Returns the session that the newest check run of a drive says is waiting; `None` where that one says that none waits.
-    pub(crate) fn waiting_session(&self, head_checks: &HeadChecks) -> Result<Option<String>, PublishError> {
+    /// Returns the session that the newest check run of a drive says has waited since a time or before; `None` where that one says that
+    /// none waits, or began later.
+    pub(crate) fn waiting_session(
+        &self,
+        head_checks: &HeadChecks,
+        until: &str,
+    ) -> Result<Option<String>, PublishError> {
         self.client.with_retries(FIND_WAIT, || {
             let newest = self.newest_check(FIND_WAIT, head_checks)?;
-            let waiting = newest.filter(|run| run.conclusion.as_deref() == Some(ACTION_REQUIRED));
+            let waiting = newest.filter(|run| {
+                run.conclusion.as_deref() == Some(ACTION_REQUIRED)
+                    && matches!(run.started_at.as_deref(), Some(started) if started <= until)
+            });
             Ok(waiting.and_then(|run| run.external_id))
         })
     }

@@ -31,7 +31,8 @@ pub(super) fn adopt(
 ) -> Result<Opened, Failure> {
     let inputs = &environment.inputs;
     let name = inputs.artifact_name.as_deref().unwrap_or(ARTIFACT);
-    let stored = StoredDrive::fetch(environment, name, told.session.run, not_continued, cancellation)?;
+    let stored =
+        StoredDrive::fetch_existing(environment, name, told.session.run, not_continued, cancellation)?;
     if stored.digest() != told.session.digest {
         return Err(not_continued("its session is not the one that the input `session` names"));
     }

@@ -86,7 +86,8 @@ pub(super) fn check_words(
         };
     };
     let name = inputs.artifact_name.as_deref().unwrap_or(ARTIFACT);
-    let earlier = StoredDrive::fetch(environment, name, told.session.run, not_proposed, cancellation)?;
+    let earlier =
+        StoredDrive::fetch_existing(environment, name, told.session.run, not_proposed, cancellation)?;
     if earlier.digest() != told.session.digest {
         return Err(not_proposed("the session that waited is not the one that the input `session` names"));
     }
@@ -96,7 +97,11 @@ pub(super) fn check_words(
         return Err(not_proposed("it does not go on from the session that waited"));
     };
     match (added, recorded(inputs, told.word)) {
-        ([], _) => Ok(()),
+        // Else the same session would wait again, and no run of it would count.
+        ([], _) if session.end.is_some() => Ok(()),
+        ([], _) => Err(not_proposed(
+            "it neither took the turn that the word of this run's inputs let begin, nor ended",
+        )),
         ([turn], Some(word)) if turn.person.as_ref() == Some(&word) => Ok(()),
         (_, _) => Err(not_proposed("its last turns began without the word of this run's inputs")),
     }

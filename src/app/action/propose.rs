@@ -43,7 +43,7 @@ pub(super) fn propose(
     let inputs = &environment.inputs;
     let run = environment.context.run_id.parse().map_err(|_| not_proposed("GITHUB_RUN_ID is no number"))?;
     let name = inputs.artifact_name.as_deref().unwrap_or(ARTIFACT);
-    let stored = StoredDrive::fetch(environment, name, run, not_proposed, cancellation)?;
+    let stored = StoredDrive::fetch_existing(environment, name, run, not_proposed, cancellation)?;
     let http = client(FETCH_BUDGET, cancellation)?;
     let remote = remote(environment, &http);
     let (_, opened) = open_change(environment, &pull.change, remote.as_ref(), &cancellation.journal)?;

@@ -9,7 +9,6 @@ use super::stored_drive::{ARTIFACT, StoredDrive};
 use crate::app::exit::Failure;
 use crate::config::DriveWord;
 use crate::publish::WorkflowRun;
-use qa_contracts::codes::Code;
 use qa_core::drive::attempts::{BRANCH_PREFIX, WaitingSession, is_about, run_name};
 
 const NO_DRIVES: &str = "This repository has no workflow for drives: the input `drive-workflow` of this one names none. \
@@ -21,7 +20,10 @@ const DRIVE_STARTED: &str = "A drive of this head is started. Its workflow run s
                              becomes a pull request for this branch, or a commit on it where the policy allows that.\n";
 const DRIVE_IN_PROGRESS: &str = "A drive of this pull request is in progress. `/qa stop` cancels it.\n";
 pub(super) const DRIVE_STOPPED: &str = "The drive of this pull request is cancelled.\n";
-const NOTHING_WAITS: &str = "No drive of this head waits for a person. `/qa fix` starts one.\n";
+const BEGAN_SINCE: &str = "Nothing is started for this command: a drive of this head has begun since it was written. While that one \
+                           is in progress, `/qa stop` cancels it.\n";
+const NOTHING_WAITS: &str =
+    "No drive of this head waited for a person when this was written. `/qa fix` starts one.\n";
 const NOT_THE_SESSION: &str = "The session that the check run of the drive names is not there any more, or is another. `/qa fix` \
                                starts another drive.\n";
 const TOLD: &str = "The drive of this head goes on. Its workflow run shows how far it is.\n";
@@ -47,17 +49,18 @@ impl Request<'_> {
             "head": self.head.as_str(),
             "goal": goal.unwrap_or_default(),
         });
-        self.start_drive(workflow, None, &inputs)?;
-        Ok(DRIVE_STARTED.to_owned())
+        let answer = if self.start_drive(workflow, None, &inputs)? { DRIVE_STARTED } else { BEGAN_SINCE };
+        Ok(answer.to_owned())
     }
 
-    /// Returns the session of this head that waits for a person, as the check run says that `propose` made of a verified one.
+    /// Returns the session of this head that waited for a person when the command was written, as the check run says that `propose` made
+    /// of a verified one. A word is for what its giver could see.
     pub(super) fn waiting_drive(&self) -> Result<Option<WaitingSession>, Failure> {
         if self.environment.inputs.drive_workflow.is_none() {
             return Ok(None);
         }
         let head_checks = drive_checks(&self.environment.inputs, &self.head);
-        let session = self.github.waiting_session(&head_checks)?;
+        let session = self.github.waiting_session(&head_checks, self.giver.since)?;
         Ok(session.and_then(|session| WaitingSession::parse(&session)))
     }
 
@@ -73,13 +76,8 @@ impl Request<'_> {
         let stored =
             StoredDrive::fetch(self.environment, ARTIFACT, waiting.run, not_proposed, self.cancellation);
         self.cancellation.check()?;
-        let stored = match stored {
-            Ok(stored) if stored.digest() == waiting.digest => stored,
-            Ok(_) => return Ok(NOT_THE_SESSION.to_owned()),
-            Err(failure) if failure.code == Some(Code::ArtifactUnavailable) => {
-                return Ok(NOT_THE_SESSION.to_owned());
-            }
-            Err(failure) => return Err(failure),
+        let Some(stored) = stored?.filter(|stored| stored.digest() == waiting.digest) else {
+            return Ok(NOT_THE_SESSION.to_owned());
         };
         let (word, answer) = match word {
             DriveWord::Approve => ("approve", TOLD),
@@ -95,7 +93,7 @@ impl Request<'_> {
             "note": note.unwrap_or_default(),
             "person": self.giver.login,
         });
-        self.start_drive(workflow, Some(&waiting), &inputs)?;
+        let answer = if self.start_drive(workflow, Some(&waiting), &inputs)? { answer } else { BEGAN_SINCE };
         Ok(answer.to_owned())
     }
 
@@ -107,18 +105,20 @@ impl Request<'_> {
         Ok(others.any(|run| !run.is_completed()))
     }
 
+    /// Starts the workflow, unless a run of its name has begun since the command: whoever started that one, it is not told to start
+    /// twice. Returns whether it was started here.
     fn start_drive(
         &self,
         workflow: &str,
         session: Option<&WaitingSession>,
         inputs: &Value,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let name = run_name(self.pull.number(), &self.head, session);
         let since = self.giver.since;
-        self.github.dispatch(workflow, self.pull.default_branch(), inputs, |run: &WorkflowRun| {
+        let branch = self.pull.default_branch();
+        Ok(self.github.dispatch(workflow, branch, inputs, |run: &WorkflowRun| {
             run.title() == name && run.began_since(since)
-        })?;
-        Ok(())
+        })?)
     }
 
     /// Cancels the drives of the pull request that began until the command. Returns their number.

@@ -34,14 +34,14 @@ pub(super) struct StoredDrive {
 }
 
 impl StoredDrive {
-    /// Downloads the session of a workflow run, and unpacks it.
+    /// Downloads the session of a workflow run, and unpacks it; `None` where the run has no artifact of the name.
     pub(super) fn fetch(
         environment: &ActionEnvironment,
         name: &str,
         run: u64,
         refused: Refusal,
         cancellation: &Arc<Cancellation>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Option<Self>, Failure> {
         let name = ArtifactName::new(name)?;
         let http = client(FETCH_BUDGET, cancellation)?;
         let repository = Repository {
@@ -50,19 +50,30 @@ impl StoredDrive {
             name: environment.context.repository.clone(),
             token: environment.inputs.token.clone(),
         };
-        let Some(artifact) = repository.artifact_of_run(&name, run)? else {
-            let message = format!("workflow run {run} has no artifact `{}`", name.as_str());
-            return Err(Failure::with_code(Code::ArtifactUnavailable, message));
-        };
+        let Some(artifact) = repository.artifact_of_run(&name, run)? else { return Ok(None) };
         let scratch = environment.artifacts.scratch();
         let mut archive = temporary_archive(&scratch)?;
         repository.download(&artifact, Caps::DEFAULT.archive_bytes, archive.as_file_mut())?;
         let unpacked = unpack(archive.path(), Caps::DEFAULT, &scratch)?;
         let path = session_in(unpacked.path(), refused)?;
         match DriveDirectory::open(&path).session()? {
-            Some(session) => Ok(Self { session, path, _unpacked: unpacked }),
+            Some(session) => Ok(Some(Self { session, path, _unpacked: unpacked })),
             None => Err(refused("its artifact has no session")),
         }
+    }
+
+    /// Downloads the session of a workflow run. Fails where the run has none.
+    pub(super) fn fetch_existing(
+        environment: &ActionEnvironment,
+        name: &str,
+        run: u64,
+        refused: Refusal,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Self, Failure> {
+        Self::fetch(environment, name, run, refused, cancellation)?.ok_or_else(|| {
+            let message = format!("workflow run {run} has no artifact `{name}`");
+            Failure::with_code(Code::ArtifactUnavailable, message)
+        })
     }
 
     /// Digest of the session, by which a check run and the commands of people name it.

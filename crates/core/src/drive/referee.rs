@@ -68,21 +68,26 @@ fn refuse_losses<'a>(
 /// Rules whose advice is to delete the file.
 const DELETING_RULES: [&str; 1] = ["merge-leftover/editor-file"];
 
-/// Returns a refusal for each file of the change that is deleted, unless a finding in it asks for that: with its file, any finding is
-/// gone. A file that is moved is not deleted.
+/// Returns a refusal for each file of the change that is gone, unless a finding in it asks for that: with its file, any finding is
+/// gone, and a move that changes the file may take the change back. A file that is moved as it is takes its findings along.
 fn refuse_deletions<'a>(
     bootstrap: &'a DriveJudgement,
     own: &'a AgentChange,
 ) -> impl Iterator<Item = DriveRefusal> + 'a {
-    let deleted = own.files.iter().filter(|file| file.mode.is_none() && file.removed > 0);
-    let own_files = deleted
-        .filter(|file| bootstrap.files.iter().any(|head| head.path == file.path && head.mode.is_some()));
+    let gone = own.files.iter().filter(|file| file.mode.is_none());
+    let own_files = gone.filter(|file| {
+        let mut heads = bootstrap.files.iter().filter(|head| head.path == file.path && head.mode.is_some());
+        heads.any(|head| own.files.iter().all(|moved| moved.mode.is_none() || moved.blob != head.blob))
+    });
     let unasked = own_files.filter(|file| {
         let mut tasks = bootstrap.tasks.iter().filter(|task| task.file == file.path);
         !tasks.any(|task| DELETING_RULES.contains(&task.rule_id.as_str()))
     });
     unasked.take(MOST_LISTED).map(|file| {
-        let message = format!("{} of the change is deleted, and no finding asks for that", file.path);
+        let message = format!(
+            "{} of the change is gone or moved with changes, and no finding asks for that",
+            file.path
+        );
         refusal(Code::DriveChangeReverted, Some(&file.path), message)
     })
 }
