@@ -24,7 +24,7 @@ SECONDS_EACH ?= 60
 
 export CARGO CARGO_FLAGS QA_SKILL AMOUNTS SEED SECONDS_EACH
 
-.PHONY: help demo check test bench quality recall evaluate registry image image-full container sandbox-container test-full engine torture rehearse fuzz
+.PHONY: help demo check test bench quality recall evaluate registry image image-full container sandbox-container test-full site engine torture rehearse fuzz
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ test-full: ## Build the image with tools for gates and judge a small project in 
 
 sandbox-container: ## Try to get out of the fence inside containers, as root and as nobody; needs root
 	scripts/sandbox-container.sh
+
+site: ## Build the documentation site into target/site/book and check its links; installs mdbook; a part of test
+	scripts/site.sh
 
 engine: ## Ask a real engine with made-up weights in every dialect; not a part of test; needs root
 	evaluation/engine.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks, all tests, the validation of the skill, and the image.
+# All checks, all tests, the validation of the skill, the documentation site, and the image.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,5 +26,6 @@ cat "$log"
 # Twice as many as there are processors: many tests wait for a server, a deadline or the disk.
 step "$cargo" nextest run "${flags[@]}" --workspace --test-threads "$((2 * $(nproc)))"
 step scripts/validate-skill.sh
+step scripts/site.sh
 step scripts/validate-workflows.sh
 step scripts/container.sh

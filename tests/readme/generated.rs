@@ -157,7 +157,7 @@ code ends without a verdict.
                 (exit.to_string(), CheckConclusion::without_verdict(*code).as_str())
             }
         };
-        let hint = code.hint().replace('|', "\\|");
+        let hint = code.hint().replace('|', "\\|").replace('<', "\\<");
         page.push_str(&format!("| `{}` | {class} | {exit} | {check_run} | {hint} |\n", code.as_str()));
     }
     let unused: Vec<&Code> = codes.iter().filter(|code| !is_produced(code)).collect();

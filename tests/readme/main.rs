@@ -3,6 +3,7 @@
 mod generated;
 mod other_ci;
 mod scratch;
+mod site;
 mod tables;
 
 use scratch::{Scratch, project, read, run_bash};
