@@ -8,7 +8,7 @@ use qa_formats::check_run::CheckConclusion;
 use crate::scratch::{project, read, run_bash};
 
 /// Compares a file with what it should say, and writes it when asked to.
-fn is_current(path: &str, text: &str) {
+pub(crate) fn is_current(path: &str, text: &str) {
     let full = project().join(path);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&full, text).unwrap_or_else(|error| panic!("{path}: {error}"));

@@ -2,6 +2,7 @@
 
 mod generated;
 mod other_ci;
+mod reference;
 mod scratch;
 mod site;
 mod tables;
