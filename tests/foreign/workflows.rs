@@ -49,6 +49,7 @@ fn the_workflows_of_the_documentation_are_as_github_reads_them() {
         "docs/forks.md",
         "docs/gates-ci.md",
         "docs/observer.md",
+        "docs/recipes/merge-queue.md",
     ] {
         let text = std::fs::read_to_string(ours(page)).unwrap();
         for block in text.split("```yaml").skip(1) {
@@ -60,7 +61,7 @@ fn the_workflows_of_the_documentation_are_as_github_reads_them() {
             files.push(file);
         }
     }
-    assert_eq!(files.len(), 11);
+    assert_eq!(files.len(), 12);
     if let Some((fine, said)) = parse(&files) {
         assert!(fine, "{said}");
     }

@@ -2,6 +2,7 @@
 
 mod generated;
 mod other_ci;
+mod recipes;
 mod reference;
 mod scratch;
 mod site;
@@ -103,6 +104,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
         "docs/forks.md",
         "docs/gates-ci.md",
         "docs/observer.md",
+        "docs/recipes/merge-queue.md",
     ];
     // A deployment runs another workflow's verdict and not the program.
     let workflows = pages
@@ -125,7 +127,7 @@ fn the_workflows_of_the_documentation_use_the_action_as_it_is() {
         }
         found += 1;
     }
-    assert_eq!(found, 10);
+    assert_eq!(found, 11);
     assert!(inputs.len() >= 3, "{inputs:?}");
     for input in inputs {
         assert!(action.contains(&format!("\n  {input}:\n")), "action.yml has no input `{input}`");
