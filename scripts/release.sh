@@ -6,6 +6,11 @@ cd "$(dirname "$0")/.."
 
 pattern='sha256:[0-9a-f]{64}'
 architectures=(x86_64 aarch64)
+# What there is an archive for. setup/setup.sh and cargo-binstall ask for these names.
+targets=(
+    aarch64-apple-darwin aarch64-pc-windows-msvc aarch64-unknown-linux-musl
+    x86_64-apple-darwin x86_64-pc-windows-msvc x86_64-unknown-linux-musl
+)
 
 fail() {
     echo "${GITHUB_ACTIONS:+::error::}release: $1" >&2
@@ -149,10 +154,38 @@ build() {
     registry_digest "$full" > "built/digest-full-$architecture"
 }
 
+# package TARGET PROGRAM: lays out what the archive for a system holds: the program with its completions, and the licences.
+package() {
+    local target=$1 program=$2 directory=built/archive-$1/qa-skill-$1 shell name=qa-skill
+    [[ " ${targets[*]} " == *" $target "* ]] || fail "there is no archive for $target"
+    [[ $target != *-windows-* ]] || name=qa-skill.exe
+    mkdir -p "$directory/completions"
+    cp "$program" "$directory/$name"
+    for shell in bash elvish fish powershell zsh; do
+        "$program" completions "$shell" > "$directory/completions/qa-skill.$shell"
+    done
+    cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$directory/"
+}
+
+# Packs what `package` laid out on the machines of all systems. The same files give the same bytes.
+pack() {
+    local target directory
+    for target in "${targets[@]}"; do
+        directory=built/archive-$target
+        [ -d "$directory/qa-skill-$target/completions" ] || fail "nothing was built for $target"
+        # Artifacts of a workflow keep no modes.
+        find "$directory" -type d -exec chmod 0755 {} + -o -type f -exec chmod 0644 {} +
+        chmod 0755 "$directory/qa-skill-$target"/qa-skill*
+        tar --create --directory "$directory" --sort=name --owner=0 --group=0 --numeric-owner --format=ustar \
+            --mtime="@$(git log -1 --format=%ct)" "qa-skill-$target" | gzip --no-name -9 > "built/qa-skill-$target.tar.gz"
+        rm -r "$directory"
+    done
+}
+
 log_in() { docker login ghcr.io --username "$GITHUB_ACTOR" --password-stdin <<< "$TOKEN"; }
 
-# join VERSION: makes one image of those for each architecture, and checksums of what built/ has. The images' digests
-# become the step's outputs.
+# join VERSION: makes one image of those for each architecture, archives for each system, and checksums of what built/ has.
+# The images' digests become the step's outputs.
 join() {
     local version=$1 kind tag architecture found parts
     log_in
@@ -168,6 +201,7 @@ join() {
         echo "digest$kind=$found" >> "$GITHUB_OUTPUT"
     done
     rm built/digest*
+    pack
     (cd built && sha256sum -- * > SHA256SUMS)
 }
 
@@ -187,14 +221,28 @@ its settings ($GITHUB_SERVER_URL/$GITHUB_REPOSITORY, Packages) and re-run the fa
     done
 }
 
-# tag VERSION DIGEST: makes the version tag: a commit on top of this one, whose action.yml names the image by digest and
-# whose Dockerfile, pinned before, is the one it was built from. Prints the commit. The same digests give the same commit,
-# so a second run accepts the tag of the first.
+# Writes what the setup action downloads at this version: the address, and the digest of each archive.
+write_setup_release() {
+    local target name found
+    [ -f built/SHA256SUMS ] || fail "there is no built/SHA256SUMS"
+    echo "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/releases/download/v$1" > setup/release.txt
+    for target in "${targets[@]}"; do
+        name=qa-skill-$target.tar.gz
+        found=$(awk -v name="$name" '$2 == name { print $1 }' built/SHA256SUMS)
+        [[ sha256:$found =~ ^$pattern$ ]] || fail "built/SHA256SUMS has no digest of $name"
+        echo "$found  $name" >> setup/release.txt
+    done
+}
+
+# tag VERSION DIGEST: makes the version tag: a commit on top of this one, whose action.yml names the image by digest, whose
+# Dockerfile, pinned before, is the one it was built from, and whose setup/release.txt has the digests of the archives.
+# Prints the commit. The same digests give the same commit, so a second run accepts the tag of the first.
 tag() {
     local version=$1 image commit date found file blob bot='github-actions[bot]'
     local mail='41898282+github-actions[bot]@users.noreply.github.com'
     [[ $2 =~ ^$pattern$ ]] || fail "$2 is not a digest"
     check_pinned Dockerfile
+    write_setup_release "$version"
     image=docker://$(repository_image)@$2
     sed -i "s|^  image: Dockerfile\$|  image: $image|" action.yml
     [ "$(grep '^  image:' action.yml)" = "  image: $image" ] || fail "action.yml has no line 'image: Dockerfile'"
@@ -202,9 +250,9 @@ tag() {
     GIT_INDEX_FILE=$(mktemp -u)
     export GIT_INDEX_FILE
     git read-tree HEAD
-    for file in Dockerfile action.yml; do
+    for file in Dockerfile action.yml setup/release.txt; do
         blob=$(git hash-object -w --no-filters "$file")
-        git update-index --cacheinfo "100644,$blob,$file"
+        git update-index --add --cacheinfo "100644,$blob,$file"
     done
     date=$(git log -1 --format=%cI)
     commit=$(GIT_AUTHOR_NAME=$bot GIT_AUTHOR_EMAIL=$mail GIT_AUTHOR_DATE=$date \
@@ -249,6 +297,6 @@ move() {
 }
 
 case ${1:-} in
-    check | digests | pin | build | join | pull | tag | publish | move) "$@" ;;
+    check | digests | pin | build | package | join | pull | tag | publish | move) "$@" ;;
     *) fail "no step is called '${1:-}'" ;;
 esac

@@ -32,7 +32,7 @@ fn our_action_and_workflows_are_as_github_reads_them() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
         .collect();
     assert!(files.len() >= 5, "{files:?}");
-    files.push(ours("action.yml"));
+    files.extend(["action.yml", "setup/action.yml"].map(ours));
     if let Some((fine, said)) = parse(&files) {
         assert!(fine, "{said}");
     }
@@ -136,6 +136,7 @@ fn a_fault_in_any_of_them_is_one_to_github_too() {
             "  image: Dockerfile\n  env:\n    A: ${{ github.token }}\n",
             "Unrecognized named-value: 'github'",
         ),
+        ("setup/action.yml", "      shell: bash\n", "      shel: bash\n", "shel"),
         (".github/workflows/ci.yml", "runs-on: ubuntu-24.04", "runs-in: ubuntu-24.04", "runs-in"),
         (".github/workflows/ci.yml", "github.event_name ==", "github.event_name =", "'='"),
         (".github/workflows/sharded.yml", "needs: plan", "needs: plam", "plam"),

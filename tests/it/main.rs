@@ -101,6 +101,8 @@ mod sandbox_limits;
 #[cfg(target_os = "linux")]
 mod sandbox_tools;
 mod scopes;
+#[cfg(target_os = "linux")]
+mod setup;
 mod shards;
 mod skill_input;
 mod stage;

@@ -8,6 +8,16 @@ use crate::support::{Outcome, temp};
 /// A value that may stand on no command line.
 const TOKEN: &str = "canary-registry-token-4711";
 
+/// The systems that a release has an archive for.
+const TARGETS: [&str; 6] = [
+    "aarch64-apple-darwin",
+    "aarch64-pc-windows-msvc",
+    "aarch64-unknown-linux-musl",
+    "x86_64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "x86_64-unknown-linux-musl",
+];
+
 /// A digest of one repeated character.
 fn digest(character: char) -> String {
     format!("sha256:{}", character.to_string().repeat(64))
@@ -32,6 +42,10 @@ impl Checkout {
         let action = std::fs::read_to_string(ours.join("action.yml")).unwrap();
         let unnamed = regex::Regex::new("image: docker://.*").unwrap().replace(&action, "image: Dockerfile");
         checkout.write("action.yml", &unnamed);
+        for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
+            checkout.write(file, "text\n");
+        }
+        checkout.write("setup/setup.sh", "");
         checkout.write("Cargo.toml", "[package]\nversion = \"1.2.3\"\n");
         checkout.write(
             "CHANGELOG.md",
@@ -54,7 +68,14 @@ impl Checkout {
     }
 
     fn write(&self, name: &str, text: &str) {
+        std::fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Writes the checksums of a release: one of every archive, and one of another file.
+    fn write_checksums(&self) {
+        let archives = TARGETS.map(|target| format!("{}  qa-skill-{target}.tar.gz\n", "5".repeat(64)));
+        self.write("built/SHA256SUMS", &format!("{}  sbom.json\n{}", "6".repeat(64), archives.concat()));
     }
 
     /// `bash` with arguments, and with the programs of [`Self::stand_in`] before those of the machine.
@@ -67,6 +88,7 @@ impl Checkout {
             .env_clear()
             .env("PATH", format!("{}:{path}", self.home.path().join("bin").display()))
             .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_SYSTEM", "/dev/null")])
+            .envs(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, "2026-01-01T00:00:00Z")))
             .envs([("GITHUB_REF", "refs/heads/main"), ("GITHUB_REPOSITORY", "Owner/qa-skill")])
             .env("GITHUB_SERVER_URL", "https://github.example")
             .envs([("GITHUB_ACTOR", "somebody"), ("GITHUB_SHA", "0123"), ("TOKEN", TOKEN)])
@@ -190,10 +212,29 @@ fn image_without_a_digest_is_refused() {
 fn version_tag_names_the_image_and_does_not_move() {
     let checkout = Checkout::new();
     checkout.pin();
+    checkout.refuses(&["tag", "1.2.3", &digest('c')], "there is no built/SHA256SUMS");
+    checkout.write_checksums();
+    checkout.bash("sed -i.whole /apple/d built/SHA256SUMS");
+    checkout.refuses(&["tag", "1.2.3", &digest('c')], "no digest of qa-skill-aarch64-apple-darwin.tar.gz");
+    checkout.bash("mv built/SHA256SUMS.whole built/SHA256SUMS");
+    assert_eq!(
+        checkout.bash("git -C ../origin tag --list v1.2.3"),
+        "",
+        "nothing is tagged by a step that is refused"
+    );
     let commit = checkout.step(&["tag", "1.2.3", &digest('c')]);
     assert_eq!(checkout.bash("git -C ../origin rev-parse v1.2.3"), commit);
     assert_eq!(checkout.bash(&format!("git rev-parse {commit}~1")), checkout.bash("git rev-parse HEAD"));
-    assert_eq!(checkout.bash(&format!("git diff --name-only HEAD {commit}")), "Dockerfile\naction.yml");
+    assert_eq!(
+        checkout.bash(&format!("git diff --name-only HEAD {commit}")),
+        "Dockerfile\naction.yml\nsetup/release.txt"
+    );
+    let archives = TARGETS.map(|target| format!("\n{}  qa-skill-{target}.tar.gz", "5".repeat(64)));
+    let address = "https://github.example/Owner/qa-skill/releases/download/v1.2.3";
+    assert_eq!(
+        checkout.bash(&format!("git show {commit}:setup/release.txt")),
+        format!("{address}{}", archives.concat())
+    );
     let changed = checkout.bash(&format!("git diff --unified=0 HEAD {commit} action.yml | tail -n 2"));
     let image = format!("docker://ghcr.io/owner/qa-skill@{}", digest('c'));
     assert_eq!(changed, format!("-  image: Dockerfile\n+  image: {image}"));
@@ -288,6 +329,18 @@ fn built() -> Checkout {
     checkout
 }
 
+/// Puts a program of every system where `package` takes it from, lays out its archive, and loses modes as artifacts do.
+fn packaged() -> Checkout {
+    let checkout = built();
+    checkout.write("program", "#!/bin/sh\n[ \"$1\" = completions ] && echo \"completions for $2\"\n");
+    checkout.bash("install -m 0755 program ../program");
+    for target in TARGETS {
+        checkout.step(&["package", target, "../program"]);
+    }
+    checkout.bash("chmod -R a-x+X built/archive-* && chmod a-x built/archive-*/*/qa-skill*");
+    checkout
+}
+
 /// Arguments of the logged calls of a program that begin with a word.
 fn logged(checkout: &Checkout, program: &str, word: &str) -> Vec<String> {
     let log = checkout.read(&format!("../{program}.log"));
@@ -328,7 +381,7 @@ fn images_of_an_architecture_are_tried_before_they_are_pushed() {
 
 #[test]
 fn images_of_both_architectures_are_joined_and_every_file_has_a_checksum() {
-    let checkout = built();
+    let checkout = packaged();
     checkout.step(&["join", "1.2.3"]);
     let image = "ghcr.io/owner/qa-skill";
     let joined = |kind: &str, one: char, other: char| {
@@ -343,18 +396,58 @@ fn images_of_both_architectures_are_joined_and_every_file_has_a_checksum() {
         "SHA256SUMS",
         "full-image-packages-aarch64.txt",
         "full-image-packages-x86_64.txt",
+        "qa-skill-aarch64-apple-darwin.tar.gz",
+        "qa-skill-aarch64-pc-windows-msvc.tar.gz",
         "qa-skill-aarch64-unknown-linux-musl",
+        "qa-skill-aarch64-unknown-linux-musl.tar.gz",
+        "qa-skill-x86_64-apple-darwin.tar.gz",
+        "qa-skill-x86_64-pc-windows-msvc.tar.gz",
         "qa-skill-x86_64-unknown-linux-musl",
+        "qa-skill-x86_64-unknown-linux-musl.tar.gz",
     ];
     assert_eq!(files.lines().collect::<Vec<_>>(), expected);
     let checked = checkout.bash("cd built && sha256sum --check --strict SHA256SUMS");
     let ok: Vec<String> = expected[1..].iter().map(|name| format!("{name}: OK")).collect();
     assert_eq!(checked.lines().collect::<Vec<_>>(), ok);
 
-    let one = built();
+    let one = packaged();
     one.bash("rm built/digest-full-aarch64");
     one.refuses(&["join", "1.2.3"], "digest-full-aarch64");
     assert!(!one.path("built/SHA256SUMS").exists());
+}
+
+#[test]
+fn archives_have_the_program_with_its_completions_and_the_same_bytes_again() {
+    let checkout = packaged();
+    checkout.step(&["join", "1.2.3"]);
+    let windows = checkout.bash("tar -tzf built/qa-skill-x86_64-pc-windows-msvc.tar.gz");
+    assert!(windows.lines().any(|name| name == "qa-skill-x86_64-pc-windows-msvc/qa-skill.exe"), "{windows}");
+    let folder = "qa-skill-x86_64-unknown-linux-musl";
+    let names =
+        checkout.bash(&format!("LC_ALL=C tar -tzf built/{folder}.tar.gz | grep -v /$ | sed 's|{folder}/||'"));
+    let completions = ["bash", "elvish", "fish", "powershell", "zsh"]
+        .map(|shell| format!("completions/qa-skill.{shell}\n"));
+    let expected =
+        format!("CHANGELOG.md\nLICENSE-APACHE\nLICENSE-MIT\nREADME.md\n{}qa-skill", completions.concat());
+    assert_eq!(names, expected);
+    let run = format!(
+        "mkdir unpacked && tar -xzf built/{folder}.tar.gz -C unpacked && unpacked/{folder}/qa-skill completions zsh"
+    );
+    assert_eq!(checkout.bash(&run), "completions for zsh");
+
+    let again = packaged();
+    again.bash("touch -d 2001-01-01 built/archive-*/*/*");
+    again.step(&["join", "1.2.3"]);
+    assert_eq!(checkout.read("built/SHA256SUMS"), again.read("built/SHA256SUMS"));
+
+    let one = packaged();
+    one.bash("rm -r built/archive-aarch64-apple-darwin");
+    one.refuses(&["join", "1.2.3"], "nothing was built for aarch64-apple-darwin");
+    assert!(!one.path("built/SHA256SUMS").exists());
+    one.refuses(
+        &["package", "riscv64gc-unknown-linux-gnu", "../program"],
+        "there is no archive for riscv64gc",
+    );
 }
 
 /// Keeps one release: nothing, `true` for a draft or `false` for a published one.
@@ -370,7 +463,7 @@ esac
 
 #[test]
 fn a_release_is_a_draft_until_every_file_is_there() {
-    let checkout = built();
+    let checkout = packaged();
     checkout.step(&["join", "1.2.3"]);
     checkout.stand_in("gh", GH);
     let publish = ["publish", "1.2.3", &digest('e'), &digest('f')];
