@@ -1,5 +1,6 @@
 //! Holds the documentation to its word: its commands run, its tables are true, its generated pages are current.
 
+mod examples;
 mod generated;
 mod other_ci;
 mod recipes;

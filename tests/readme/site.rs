@@ -16,6 +16,7 @@ const OTHERS: &[&str] = &[
     "SECURITY.md",
     "SKILL.md",
     "evaluation/README.md",
+    "examples/README.md",
 ];
 
 fn pages_below(folder: &str, pages: &mut BTreeSet<String>) {
