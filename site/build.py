@@ -69,7 +69,8 @@ def numbers(rule, trade):
     for preset, counted in [("default", "blockedInDefault"), ("guarded", "blockedInGuarded"), ("advisory", None)]:
         strengths = rule["strengths"][preset]
         cells = [f"`{strengths[scope]}`" for scope in ("product", "test", "docs", "generated", "vendored")]
-        measured = per_thousand(counts.get(counted, 0), trade["judged"]) if counted else "–"
+        # A rule that is not there blocked nothing or is younger than the figures, which do not say which.
+        measured = per_thousand(counts[counted], trade["judged"]) if counted in counts else "–"
         rows.append(f"| `{preset}` | {' | '.join(cells)} | {measured} |")
     return (
         f"Severity {rule['severity']}.\n\n"
@@ -100,8 +101,8 @@ def lens_page(path, text):
     if missing:
         fail([f"{path} has no section for {', '.join(missing)}"])
     measured = (
-        f"\nThe last column counts blocks among {trade['judged']:,} merged commits, measured on {trade['date']}: "
-        "[precision and recall](../../../docs/precision.md#what-a-promotion-would-cost).\n"
+        f"\nThe last column counts blocks among {trade['judged']:,} merged commits, measured on {trade['date']}; "
+        "– stands for rules that blocked none of them or are younger: [precision and recall](../../../docs/precision.md#what-a-promotion-would-cost).\n"
         f"The cases that the tests run are in [the page of the lens](../../../{path}?plain=1).\n"
     )
     return "\n".join(lines) + "\n" + measured
