@@ -102,7 +102,7 @@ def lens_page(path, text):
         fail([f"{path} has no section for {', '.join(missing)}"])
     measured = (
         f"\nThe last column counts blocks among {trade['judged']:,} merged commits, measured on {trade['date']}; "
-        "– stands for rules that blocked none of them or are younger: [precision and recall](../../../docs/precision.md#what-a-promotion-would-cost).\n"
+        "– stands for rules that blocked none of them or are younger. [Precision and recall](../../../docs/precision.md#what-a-promotion-would-cost) has more.\n"
         f"The cases that the tests run are in [the page of the lens](../../../{path}?plain=1).\n"
     )
     return "\n".join(lines) + "\n" + measured

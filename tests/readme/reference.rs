@@ -57,10 +57,9 @@ impl PolicyRows<'_> {
                 names.iter().filter_map(Value::as_str).map(|name| format!("`{name}`")).collect();
             return names.join(", ");
         }
-        let kind = match &definition["type"] {
-            Value::Array(kinds) => kinds.first().and_then(Value::as_str),
-            kind => kind.as_str(),
-        };
+        // A member that may be absent has two types, and the second one is that of nothing.
+        let kinds = &definition["type"];
+        let kind = kinds.as_array().and_then(|kinds| kinds.first()).unwrap_or(kinds).as_str();
         let words = match kind {
             Some("array") => {
                 let values = self.values(&definition["items"]);

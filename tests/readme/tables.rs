@@ -272,6 +272,7 @@ const ADDITIONS: &[Addition] = &[
             "crates/core/src/policy/resolve.rs",
             "crates/core/src/policy/settings.rs",
             "docs/policy.example.toml",
+            "docs/reference/policy.md",
             "schemas/v1/policy.v1.schema.json",
             "tests/it/limits.rs",
             "tests/proofs/policy-keys.txt",
