@@ -92,12 +92,12 @@ pub(crate) fn rule_page(subject: &str) -> Option<String> {
     })?;
     let page = lens.spec().page;
     if lens.spec().id == subject {
-        return Some(prose(page));
+        return Some(page.to_owned());
     }
     let heading = format!("## {subject}");
     let section = page.split("\n## ").skip(1).find(|section| section.lines().next() == Some(subject))?;
     let body = section.strip_prefix(subject)?;
-    Some(prose(&format!("{heading}{body}")))
+    Some(format!("{heading}{}\n", body.trim_end()))
 }
 
 /// Returns the page of a code: its kind of trouble and the way out.
@@ -148,29 +148,6 @@ fn gate_page(subject: &str) -> Option<String> {
         None => &gate.title,
     };
     Some(format!("# {subject}\n\n{title}.\n\n{}", include_str!("../../docs/gates.md")))
-}
-
-/// Returns a page without its test cases.
-fn prose(page: &str) -> String {
-    let mut text = String::new();
-    let (mut in_case, mut in_file) = (false, false);
-    for line in page.lines() {
-        // A file of a case may have lines that look like headings.
-        if line.starts_with("~~~") {
-            in_file = !in_file;
-        } else if in_file {
-            // Belongs to the case.
-        } else if line.starts_with("### ") {
-            in_case = true;
-        } else if line.starts_with("## ") || line.starts_with("# ") {
-            in_case = false;
-        }
-        if !in_case {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    format!("{}\n", text.trim_end())
 }
 
 fn finding(id: &str, artifact_root: &Path) -> Result<String, Failure> {

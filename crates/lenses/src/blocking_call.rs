@@ -17,7 +17,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Blocking calls in asynchronous code",
     required_by_default: true,
     triggers: &["**/*.py", "**/*.rs"],
-    page: include_str!("../../../tests/corpus/lenses/blocking-call.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/blocking-call.md")),
     rules: &[text_rule(
         IN_ASYNC,
         "Blocking call in an asynchronous function",

@@ -36,7 +36,8 @@ pub struct LensSpec {
     pub triggers: &'static [&'static str],
     /// The rules, by id.
     pub rules: &'static [RuleSpec],
-    /// The corpus page, which is also the documentation: `include_str!("../../../tests/corpus/lenses/<id>.md")`.
+    /// The documentation, which is the corpus page without its cases, as `build.rs` writes it:
+    /// `include_str!(concat!(env!("OUT_DIR"), "/<id>.md"))`.
     pub page: &'static str,
 }
 

@@ -108,9 +108,13 @@ pub(crate) struct Page {
     pub(crate) cases: Vec<Case>,
 }
 
+/// Returns where the pages are.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses")
+}
+
 pub(crate) fn pages() -> Vec<Page> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/lenses");
-    let mut pages: Vec<Page> = Vec::from_iter(std::fs::read_dir(folder).unwrap().map(|entry| {
+    let mut pages: Vec<Page> = Vec::from_iter(std::fs::read_dir(folder()).unwrap().map(|entry| {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         Page { name, ..parse_page(&std::fs::read_to_string(&path).unwrap()) }
@@ -121,7 +125,8 @@ pub(crate) fn pages() -> Vec<Page> {
 
 /// Returns the cases of a lens's page.
 pub(crate) fn cases_of(lens: &dyn Lens) -> Vec<Case> {
-    parse_page(lens.spec().page).cases
+    let path = folder().join(format!("{}.md", lens.spec().id));
+    parse_page(&std::fs::read_to_string(path).unwrap()).cases
 }
 
 /// Undoes what keeps a page from being taken for the real thing by scanners and by git.
@@ -502,8 +507,8 @@ fn the_sample_of_contributing_compiles_and_does_what_its_page_says() {
         rest.split_once("\n```").unwrap().0.to_owned() + "\n"
     });
     let sample = include_str!("sample.rs");
-    let path = "../../../tests/corpus/lenses/machine-path.md";
-    assert_eq!(code.replace(path, "../../../CONTRIBUTING.md"), sample);
+    let page_of_lens = "concat!(env!(\"OUT_DIR\"), \"/machine-path.md\")";
+    assert_eq!(code.replace(page_of_lens, "\"../../../CONTRIBUTING.md\""), sample);
     let cases = parse_page(&page).cases;
     assert_eq!(cases.len(), 3);
     for case in cases {

@@ -30,7 +30,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Work repeated in loops",
     required_by_default: true,
     triggers: parsed::CODE,
-    page: include_str!("../../../tests/corpus/lenses/costly-loop.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/costly-loop.md")),
     rules: &[
         text_rule(
             WAITS,

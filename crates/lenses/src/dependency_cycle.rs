@@ -36,7 +36,7 @@ static SPEC: LensSpec = LensSpec {
         "**/*.ts",
         "**/*.tsx",
     ],
-    page: include_str!("../../../tests/corpus/lenses/dependency-cycle.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/dependency-cycle.md")),
     rules: &[text_rule(
         CLOSED,
         "Import closes an import cycle",

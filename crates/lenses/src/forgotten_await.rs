@@ -18,7 +18,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Coroutines that are never awaited",
     required_by_default: true,
     triggers: &["**/*.py"],
-    page: include_str!("../../../tests/corpus/lenses/forgotten-await.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/forgotten-await.md")),
     rules: &[text_rule(
         NEVER_RUNS,
         "Coroutine is never awaited",

@@ -25,7 +25,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Imports across a boundary",
     required_by_default: true,
     triggers: parsed::CODE,
-    page: include_str!("../../../tests/corpus/lenses/import-boundary.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/import-boundary.md")),
     rules: &[
         RuleSpec {
             id: FORBIDDEN,

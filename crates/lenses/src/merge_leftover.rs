@@ -40,7 +40,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Conflict markers, debugger statements and other leftovers",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../tests/corpus/lenses/merge-leftover.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/merge-leftover.md")),
     rules: &[
         RuleSpec {
             id: CONFLICT,

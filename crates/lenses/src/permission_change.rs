@@ -39,7 +39,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Executable bits, links, submodules and stand-ins that change what a path is",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../tests/corpus/lenses/permission-change.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/permission-change.md")),
     rules: &[
         rule(
             BIT_ADDED,

@@ -46,7 +46,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Credentials in added lines",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../tests/corpus/lenses/secret-token.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/secret-token.md")),
     rules: &[
         RuleSpec {
             id: URL,

@@ -31,7 +31,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,
     triggers: parsed::CODE,
-    page: include_str!("../../../tests/corpus/lenses/weak-test.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/weak-test.md")),
     rules: &[
         text_rule(
             IDLE,

@@ -30,7 +30,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Workflows with more rights than the others",
     required_by_default: true,
     triggers: model::FILES,
-    page: include_str!("../../../tests/corpus/lenses/workflow-conventions.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/workflow-conventions.md")),
     rules: &[
         text_rule(
             BROAD,

@@ -132,7 +132,7 @@ static SPEC: LensSpec = LensSpec {
         "**/changes/**",
         "**/newsfragments/**",
     ],
-    page: include_str!("../../../../tests/corpus/lenses/broken-caller.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/broken-caller.md")),
     rules: RULES,
 };
 

@@ -56,7 +56,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened CI and commit hooks",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/ci-weakening.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/ci-weakening.md")),
     rules: &[
         rule(
             REMOVED,

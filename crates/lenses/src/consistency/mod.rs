@@ -67,7 +67,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Conventions that the repository keeps and a change does not",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/consistency.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/consistency.md")),
     rules: &[
         rule(
             ADVISED,

@@ -89,7 +89,7 @@ static SPEC: LensSpec = LensSpec {
         "**/makefile",
         "**/*.mk",
     ],
-    page: include_str!("../../../../tests/corpus/lenses/dangerous-call.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/dangerous-call.md")),
     rules: &[
         text_rule(
             COMMAND,

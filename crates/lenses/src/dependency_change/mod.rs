@@ -105,7 +105,7 @@ static SPEC: LensSpec = LensSpec {
         ".github/workflows/*.yml",
         ".github/workflows/*.yaml",
     ],
-    page: include_str!("../../../../tests/corpus/lenses/dependency-change.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/dependency-change.md")),
     rules: &[
         rule(
             CHANGED,

@@ -44,7 +44,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Edits of a feature list or workflow state that only QA may make",
     required_by_default: true,
     triggers: &["**/feature_list.json", "**/workflow-state.json"],
-    page: include_str!("../../../../tests/corpus/lenses/feature-guard.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/feature-guard.md")),
     rules: &[
         rule(
             ADDED_PASSING,

@@ -53,7 +53,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/lint-weakening.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/lint-weakening.md")),
     rules: &[
         rule(
             COVERAGE,

@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
         "**/go.mod",
         "**/package.json",
     ],
-    page: include_str!("../../../../tests/corpus/lenses/phantom-dependency.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/phantom-dependency.md")),
     rules: &[
         rule(
             LOCK_BEHIND,

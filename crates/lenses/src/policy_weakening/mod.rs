@@ -40,7 +40,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/policy-weakening.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/policy-weakening.md")),
     rules: &[
         rule(
             CODEOWNERS,

@@ -73,7 +73,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Changes that only look finished",
     required_by_default: false,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/shortcut.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/shortcut.md")),
     rules: &[
         rule(
             REMOVED,

@@ -48,7 +48,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/suppression.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/suppression.md")),
     rules: &[
         text_rule(
             SUPPRESSION,

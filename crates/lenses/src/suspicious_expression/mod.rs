@@ -47,7 +47,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Expressions that are faults by themselves",
     required_by_default: false,
     triggers: parsed::GRAMMARS,
-    page: include_str!("../../../../tests/corpus/lenses/suspicious-expression.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/suspicious-expression.md")),
     rules: ALL,
 };
 

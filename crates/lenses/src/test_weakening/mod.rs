@@ -36,7 +36,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/test-weakening.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/test-weakening.md")),
     rules: &[
         rule(
             TEST_DELETED,

@@ -45,7 +45,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Text that is displayed differently from its content",
     required_by_default: true,
     triggers: &["**"],
-    page: include_str!("../../../../tests/corpus/lenses/trojan-source.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/trojan-source.md")),
     rules: &[
         RuleSpec {
             id: BIDI,

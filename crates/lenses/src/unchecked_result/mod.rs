@@ -50,7 +50,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Results, lookups and resources that nothing checks",
     required_by_default: false,
     triggers: TRIGGERS,
-    page: include_str!("../../../../tests/corpus/lenses/unchecked-result.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/unchecked-result.md")),
     rules: rules::RULES,
 };
 

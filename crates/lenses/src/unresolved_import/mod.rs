@@ -47,7 +47,7 @@ static SPEC: LensSpec = LensSpec {
         "**/*.ts",
         "**/*.tsx",
     ],
-    page: include_str!("../../../../tests/corpus/lenses/unresolved-import.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/unresolved-import.md")),
     rules: &[
         imports::rule(
             LEFT_BEHIND,

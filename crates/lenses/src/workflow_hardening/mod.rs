@@ -61,7 +61,7 @@ static SPEC: LensSpec = LensSpec {
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
     triggers: FILES,
-    page: include_str!("../../../../tests/corpus/lenses/workflow-hardening.md"),
+    page: include_str!(concat!(env!("OUT_DIR"), "/workflow-hardening.md")),
     rules: &[
         text_rule(
             AGENT_OPEN,
