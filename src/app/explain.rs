@@ -100,7 +100,15 @@ pub(crate) fn rule_page(subject: &str) -> Option<String> {
     Some(format!("{heading}{}\n", body.trim_end()))
 }
 
-/// Returns the page of a code: its kind of trouble and the way out.
+/// Examples of the codes, one a line, by name.
+const CODE_EXAMPLES: &str = include_str!("code_examples.txt");
+
+/// Returns the example of a code.
+fn code_example(code: Code) -> Option<&'static str> {
+    CODE_EXAMPLES.lines().find_map(|line| line.strip_prefix(code.as_str())?.strip_prefix(": "))
+}
+
+/// Returns the page of a code: its kind of trouble, the cause with the way out, and an example.
 fn code_page(subject: &str) -> Option<String> {
     let code = Code::ALL.iter().find(|code| code.as_str() == subject)?;
     let kind = match code.class() {
@@ -117,7 +125,9 @@ fn code_page(subject: &str) -> Option<String> {
         true => String::new(),
         false => format!(" A command that ends with it has the exit code {}.", exit as u8),
     };
-    Some(format!("# {code}\n\n{kind}.{ends}\n\n{}\n", code.hint()))
+    let example =
+        code_example(*code).map(|example| format!("\nFor example: {example}\n")).unwrap_or_default();
+    Some(format!("# {code}\n\n{kind}.{ends}\n\n{}\n{example}", code.hint()))
 }
 
 /// Returns the section of a review or of its rule; all reviews share a page.

@@ -107,6 +107,39 @@ fn sources(folder: &std::path::Path, all: &mut String) {
     }
 }
 
+/// Returns an example of each code, by its name.
+fn examples_of_codes() -> Vec<(String, String)> {
+    let text = read("src/app/code_examples.txt");
+    let pair = |line: &str| {
+        let (code, example) = line.split_once(": ").expect("a code and its example");
+        assert!(example.ends_with('.'), "{line}");
+        let (first, rest) = example.split_at(1);
+        (code.to_owned(), format!("{}{rest}", first.to_uppercase()))
+    };
+    text.lines().map(pair).collect()
+}
+
+#[test]
+fn every_code_is_explained_with_its_example() {
+    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let script =
+        format!("for code in {}; do echo \"= $code\"; qa-skill explain $code; done", codes.join(" "));
+    let output = run_bash(&project(), &script);
+    assert!(output.status.success(), "{output:#?}");
+    let printed = String::from_utf8(output.stdout).expect("the output is UTF-8");
+    let pages: Vec<String> =
+        printed.split("\n= ").map(|page| page.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(pages.len(), codes.len());
+    for (code, example) in examples_of_codes() {
+        let page = pages
+            .iter()
+            .find(|page| page.trim_start_matches("= ").starts_with(&format!("{code} ")))
+            .expect("a page");
+        // The first letter is a capital one where the example is a paragraph of its own.
+        assert!(page.contains("For example: ") && page.contains(&example[1..]), "{page}");
+    }
+}
+
 #[test]
 fn generated_list_of_codes_is_current() {
     let mut source = String::new();
@@ -136,12 +169,21 @@ code ends without a verdict.
 | user recoverable | change a setting, the policy or the command line | no | `paused_manual` |
 | terminal | no verdict is possible as things stand | no | `idle` |
 
+`qa-skill explain CODE` prints what a code means with the way out, and the example below.
+
 | Code | Class | Exit | Check run | What it means and the way out |
 |---|---|---|---|---|
 "
     .to_owned();
     let mut codes: Vec<Code> = Code::ALL.to_vec();
     codes.sort_by_key(|code| code.as_str());
+    let examples = examples_of_codes();
+    let known: Vec<&str> = examples.iter().map(|(code, _)| code.as_str()).collect();
+    assert_eq!(
+        known,
+        codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
+        "each code has one example"
+    );
     for code in &codes {
         let class = match code.class() {
             CodeClass::Notice => "notice",
@@ -158,7 +200,13 @@ code ends without a verdict.
             }
         };
         let hint = code.hint().replace('|', "\\|").replace('<', "\\<");
-        page.push_str(&format!("| `{}` | {class} | {exit} | {check_run} | {hint} |\n", code.as_str()));
+        let name = code.as_str();
+        let link = format!("[`{name}`](#{})", name.to_lowercase());
+        page.push_str(&format!("| {link} | {class} | {exit} | {check_run} | {hint} |\n"));
+    }
+    page.push_str("\n## Examples\n");
+    for (code, example) in &examples {
+        page.push_str(&format!("\n### {code}\n\n{}\n", example.replace('<', "\\<")));
     }
     let unused: Vec<&Code> = codes.iter().filter(|code| !is_produced(code)).collect();
     assert!(unused.is_empty(), "nothing gives {unused:?}");
