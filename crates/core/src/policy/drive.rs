@@ -1,5 +1,7 @@
 //! The drive's table of the policy: what an agent may change and use, and its bounds.
 
+use std::sync::LazyLock;
+
 use super::file::PolicyTextError;
 use super::settings;
 use crate::classify::{GlobError, PathSet, is_lockfile};
@@ -87,11 +89,14 @@ pub fn is_ours(name: &str) -> bool {
         || ["GH_TOKEN", "LD_LIBRARY_PATH", "LD_PRELOAD"].contains(&name)
 }
 
+/// Files of [`PROTECTED`], compiled once: each step of a drive asks for its rights.
+static PROTECTED_SET: LazyLock<PathSet> =
+    LazyLock::new(|| PathSet::new(PROTECTED).expect("the globs of this file are globs"));
+
 /// Files that an agent may change.
 pub struct Rights {
     writable: PathSet,
     open: PathSet,
-    protected: PathSet,
 }
 
 impl Rights {
@@ -100,7 +105,6 @@ impl Rights {
         Ok(Self {
             writable: PathSet::new(limits.writable.iter().map(String::as_str))?,
             open: PathSet::new(limits.open.iter().map(String::as_str))?,
-            protected: PathSet::new(PROTECTED)?,
         })
     }
 
@@ -110,7 +114,7 @@ impl Rights {
         let name = text.rsplit('/').next().unwrap_or_default().to_lowercase();
         // A path that cannot be written in lower case is protected.
         let lower = RepoPath::from_bytes(text.to_lowercase().as_bytes());
-        let is_protected = lower.map_or(true, |lower| self.protected.matches(&lower)) || is_lockfile(&name);
+        let is_protected = lower.map_or(true, |lower| PROTECTED_SET.matches(&lower)) || is_lockfile(&name);
         if is_protected && !self.open.matches(path) {
             return Some("it is protected, and drive.open of the base's policy does not name it");
         }
