@@ -110,13 +110,14 @@ fn check_edits(
     let before = DriveSession {
         turns: turns.cloned().collect(),
         word: turn.person.clone(),
+        plan: turn.plan.clone(),
         end: None,
         ..session.clone()
     };
     let findings = blocking_findings(directory, &before)?;
     let derived = match next_step(&before) {
         Some(Step::Dispatch(envelope)) => apply_safe_edits(repository, &before, &envelope, &findings)?.commit,
-        Some(Step::Bootstrap | Step::Judge(_) | Step::End(_)) | None => None,
+        Some(Step::Bootstrap | Step::Plan(_) | Step::Judge(_) | Step::End(_)) | None => None,
     };
     match derived == turn.commit {
         true => Ok(()),
@@ -244,9 +245,11 @@ pub(super) fn statement(verified: &VerifiedDrive) -> String {
     }
     let note = match repository {
         Some(_) => {
-            "what agents did is taken as recorded; what they left was read from the bundles and the repository"
+            "what agents did and models answered is taken as recorded; what they left was read from the bundles and the repository"
         }
-        None => "what agents did is taken as recorded; the commits of turns are named and not read",
+        None => {
+            "what agents did and models answered is taken as recorded; the commits of turns are named and not read"
+        }
     };
     text.push_str(&format!("{:<15}{note}\n", "note"));
     text

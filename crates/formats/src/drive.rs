@@ -2,14 +2,16 @@
 
 use crate::common::{counted, verdict_word};
 use qa_contracts::v1::{
-    Conclusion, DriveEndReason, DriveFile, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn,
-    IgnoredFiles,
+    Conclusion, DriveEndReason, DriveFile, DriveJudgement, DriveOutcome, DrivePlan, DrivePlanBasis,
+    DriveSession, DriveTask, DriveTurn, IgnoredFiles,
 };
-use qa_core::drive::builtin::{agent_name, executor, executor_name};
+use qa_core::drive::builtin::{agent_name, cost_micro_usd, executor, executor_name};
 use qa_core::drive::check::agent_files;
+use qa_core::drive::coordinator::{plans, tokens};
 use qa_core::drive::{Step, count_turns, current, current_commit, judgement_before, next_step, session_id};
 use qa_core::escape::{markdown, markdown_code};
 use qa_core::masking::sanitize_cut;
+use qa_core::usage::usd;
 
 /// Maximum number of turns, of refusals and of findings that a list shows. All lists together have at most 60 lines.
 const MOST_LISTED: usize = 6;
@@ -78,8 +80,9 @@ fn heading(session: &DriveSession) -> String {
             format!("{} on top of head, {}", markdown_code(current_commit(session).short()), size(files))
         }
     };
+    let spent = spent(session).map(|spent| format!("- Models: {}\n", plain(&spent))).unwrap_or_default();
     format!(
-        "**{}** after {}{end}.\n\n- Goal: {}\n- Change: {} against {}\n- Result: {result}\n- Agent: {}\n",
+        "**{}** after {}{end}.\n\n- Goal: {}\n- Change: {} against {}\n- Result: {result}\n- Agent: {}\n{spent}",
         end_word(session),
         turn_counts(session),
         plain(&goal(session)),
@@ -87,6 +90,44 @@ fn heading(session: &DriveSession) -> String {
         markdown_code(start.base_sha.short()),
         markdown_code(&sanitize_cut(&agent_name(start), MOST_CHARACTERS)),
     )
+}
+
+/// Describes a plan in a line. Its texts are the model's, and the caller escapes the line.
+pub fn plan(plan: &DrivePlan) -> String {
+    let problem = plan.problem.as_deref().unwrap_or_default();
+    match plan.basis {
+        DrivePlanBasis::Answer => {
+            let findings = match plan.tasks.len() {
+                0 => "no choice".to_owned(),
+                count => counted(count, "finding"),
+            };
+            let finished = if plan.finished { "; it says that the goal is reached" } else { "" };
+            format!("by {}, {findings}: {} Expected: {}{finished}", plan.model, plan.action, plan.expected)
+        }
+        DrivePlanBasis::AnswerInvalid | DrivePlanBasis::RequestFailed | DrivePlanBasis::NoMoney => {
+            format!("by the rule and not by {}: {problem}", plan.model)
+        }
+    }
+}
+
+/// Describes plans, tokens and cost of a drive in a line; `None` where no model had a part in it.
+pub fn spent(session: &DriveSession) -> Option<String> {
+    let plans: Vec<&DrivePlan> = plans(session).collect();
+    let (tokens, cost) = (tokens(session), cost_micro_usd(session));
+    let mut parts = Vec::new();
+    if let Some(plan) = plans.first() {
+        let by_rule = plans.iter().filter(|plan| plan.basis != DrivePlanBasis::Answer).count();
+        parts.push(format!("{} with {}, {by_rule} by the rule", counted(plans.len(), "plan"), plan.model));
+    }
+    if let Some(tokens) = tokens {
+        parts.push(format!("{} tokens sent and {} generated", tokens.input, tokens.output));
+    }
+    if cost > 0 {
+        let bound = session.start.limits.max_cost_micro_usd;
+        let bound = bound.map(|most| format!(" of {}", usd(most))).unwrap_or_default();
+        parts.push(format!("{}{bound} USD", usd(cost)));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Names the end of a drive in a word or two.
@@ -143,6 +184,9 @@ fn change(session: &DriveSession, bootstrap: &DriveJudgement, turn: &DriveTurn) 
     text.push_str(&ignored(&turn.ignored));
     if let Some(said) = turn.person.as_ref().and_then(|person| person.text.as_ref()) {
         text.push_str(&format!("; a person said: {}", plain(said)));
+    }
+    if let Some(planned) = &turn.plan {
+        text.push_str(&format!("; planned {}", plain(&plan(planned))));
     }
     let before = judgement_before(session, bootstrap, turn.number);
     let after = turn.judgement.as_ref().map(|after| after.tasks.as_slice()).unwrap_or_default();

@@ -6,7 +6,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey, RepoPath, Sha256Hex};
 use qa_contracts::v1::{
     AgentChange, DispatchOutcome, DispatchResult, DriveEnd, DriveExecutor, DriveExit, DriveLimits,
-    DriveOutput, DriveRefusal, DriveStart, PersonWord, Severity,
+    DriveOutput, DriveRefusal, DriveStart, DriveTokens, PersonWord, Severity,
 };
 use qa_core::drive::begin;
 
@@ -73,6 +73,7 @@ fn start(goal: Option<&str>) -> DriveStart {
             max_attempts_per_head: 2,
             push: false,
             model: None,
+            coordinator: None,
             max_cost_micro_usd: None,
         },
         attempt: 1,
@@ -103,11 +104,13 @@ fn turn(number: u64, says: &str, after: Option<Vec<DriveTask>>) -> DriveTurn {
         number,
         envelope_id: digest(number),
         person: (number == 3).then(|| PersonWord { text: Some(says.to_owned()), by: None }),
+        plan: None,
         tasks: vec![digest(10)],
         executor: if number == 1 { DriveExecutor::SafeEdits } else { DriveExecutor::Program },
         exit: DriveExit { code: Some(0), signal: None, stopped: None },
         stdout: output(),
         stderr: output(),
+        tokens: None,
         cost_micro_usd: None,
         answer: DispatchResult {
             schema_version: Default::default(),
@@ -173,7 +176,7 @@ const SUMMARY: &str = r"**PASS** after 3 turns (2 accepted, 1 refused): the tree
 - The head and the trees of 2 turns were judged in whole by the policy of the base; the head: FAIL, with 2 blocking findings
 - The result: PASS, execution key `0000000000000000000000000000000000000000000000000000000000000001`, run digest `0000000000000000000000000000000000000000000000000000000000000002`
 - A turn that weakens a test, a check, a suppression or the policy does not count; whether the tests pass is known only where a gate of the policy runs them
-- Session `3f7e889f843996df585e3c0bc5085eff0fdd9e46d60fb73fbe5f1c70d5b237c3`: `qa-skill verify` with its directory derives every run and every decision again
+- Session `6ff8c5ee036a5c409e7c44e0dad32acb0bbd83737677cacb36ac8dc2ff4849d1`: `qa-skill verify` with its directory derives every run and every decision again
 ";
 
 #[test]
@@ -195,6 +198,46 @@ fn a_summary_of_many_turns_has_at_most_60_lines() {
     assert!(text.len() < 30_000, "{}", text.len());
     assert!(text.starts_with("**In progress** after 1,000 turns (500 accepted, 500 refused)."), "{text}");
     assert!(text.contains("- and 494 turns more in the session"), "{text}");
+}
+
+/// A plan whose texts are somebody else's.
+pub(crate) fn plan_with(text: &str, basis: DrivePlanBasis) -> DrivePlan {
+    let is_answer = basis == DrivePlanBasis::Answer;
+    let of_answer = |text: &str| if is_answer { text.to_owned() } else { String::new() };
+    DrivePlan {
+        question_id: digest(5),
+        model: "review".to_owned(),
+        basis,
+        answer: is_answer.then(|| "{}".to_owned()),
+        tokens: is_answer.then_some(DriveTokens { input: 70, output: 7 }),
+        cost_micro_usd: is_answer.then_some(1500),
+        problem: (!is_answer).then(|| text.to_owned()),
+        tasks: if is_answer { vec![digest(10)] } else { Vec::new() },
+        reasoning: of_answer(text),
+        action: of_answer(text),
+        expected: of_answer("It passes."),
+        finished: false,
+    }
+}
+
+#[test]
+fn plans_are_part_of_the_summary_and_their_use_is_added_up() {
+    assert_eq!(spent(&session(None, "x")), None);
+    let mut planned = session(None, "x");
+    planned.start.limits.max_cost_micro_usd = Some(2_000_000);
+    planned.turns[0].plan = Some(plan_with("Mend it.", DrivePlanBasis::Answer));
+    planned.turns[2].plan = Some(plan_with("nobody\nanswers", DrivePlanBasis::RequestFailed));
+    planned.turns[2].tokens = Some(DriveTokens { input: 30, output: 3 });
+    let text = drive_summary(&planned);
+    for expected in [
+        "- Models: 2 plans with review, 1 by the rule; 100 tokens sent and 10 generated; 0.0015 of 2 USD\n",
+        "`src/a.py`; planned by review, 1 finding: Mend it. Expected: It passes.\n",
+        "; planned by the rule and not by review: nobody answers\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    planned.turns[0].plan = Some(plan_with(HOSTILE, DrivePlanBasis::Answer));
+    assert!(!drive_summary(&planned).contains('\u{1b}'));
 }
 
 #[test]

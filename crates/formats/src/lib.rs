@@ -32,7 +32,7 @@ mod why;
 
 pub use common::counted;
 use contract::Format;
-pub use drive::{drive_next_turn, drive_summary, drive_wait};
+pub use drive::{drive_next_turn, drive_summary, drive_wait, plan as drive_plan, spent as drive_spent};
 
 /// Every format, by id.
 pub static ALL: &[&dyn Format] = &[

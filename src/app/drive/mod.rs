@@ -8,6 +8,7 @@ mod args;
 mod change;
 mod model;
 mod page;
+mod plan;
 mod report;
 mod session;
 mod turn;
@@ -21,7 +22,7 @@ use std::time::Instant;
 use self::agent::Agent;
 use self::args::Said;
 pub(super) use self::change::{DrivenChange, Order, OrderedWord, drive_change};
-use self::model::ModelAgent;
+use self::model::DriveModel;
 use self::session::{TakenSession, show_status, take_session};
 pub(super) use self::wait::{ContinueMode, HeadSource};
 use self::wait::{Permission, stopped};
@@ -75,7 +76,7 @@ fn carry_out<'a>(
     let repository = opened.repository;
     let agent = match (start.agent.is_empty(), is_model(&start)) {
         (true, _) => Executor::SafeEdits,
-        (false, true) => Executor::Model(ModelAgent::new(policy, &request.models, cancellation)?),
+        (false, true) => Executor::Model(DriveModel::for_edits(policy, &request.models, cancellation)?),
         (false, false) => Executor::Program(Agent::new(
             &start,
             &arguments.readable,
@@ -83,6 +84,10 @@ fn carry_out<'a>(
             &repository.root,
             cancellation,
         )?),
+    };
+    let coordinator = match start.agent.is_empty() {
+        true => None,
+        false => DriveModel::for_plans(policy, &request.models, cancellation)?,
     };
     let TakenSession { directory, session } =
         take_session(&artifact_root(&request, &repository.root), start)?;
@@ -95,6 +100,7 @@ fn carry_out<'a>(
         directory,
         session,
         agent,
+        coordinator,
         mode: arguments.mode,
         by: arguments.by.clone(),
         head_source,
@@ -113,7 +119,7 @@ enum Executor<'a> {
     /// Safe edits are all that the drive has.
     SafeEdits,
     Program(Agent<'a>),
-    Model(ModelAgent),
+    Model(DriveModel),
 }
 
 /// A drive that goes on.
@@ -122,6 +128,8 @@ struct Driven<'a> {
     directory: DriveDirectory,
     session: DriveSession,
     agent: Executor<'a>,
+    /// Model that plans turns.
+    coordinator: Option<DriveModel>,
     mode: ContinueMode,
     /// Login of the person who gave a word.
     by: Option<String>,
@@ -143,7 +151,7 @@ impl Driven<'_> {
 
     /// Takes the word of a person into the session. Fails where no turn waits for one.
     fn hear(&mut self, repository: &OpenRepository, said: Said) -> Result<(), Failure> {
-        if !matches!(next_step(&self.session), Some(Step::Dispatch(_))) {
+        if !matches!(next_step(&self.session), Some(Step::Dispatch(_) | Step::Plan(_))) {
             let directory = shell_word(&self.directory.path().display().to_string());
             return Err(Failure::usage(
                 format!("the drive of this head, {directory}, has no turn that waits"),
@@ -173,10 +181,11 @@ impl Driven<'_> {
                     self.say(&report::bootstrap(&judged));
                     self.session.bootstrap = Some(judged);
                 }
-                Step::Dispatch(_) if deadline.has_passed() => {
+                Step::Dispatch(_) | Step::Plan(_) if deadline.has_passed() => {
                     let message = format!("the {minutes} minutes in which turns may begin have passed");
                     self.end(&repository, DriveEnd { reason: DriveEndReason::Time, message })?;
                 }
+                Step::Plan(question) => self.plan(&repository, &question)?,
                 Step::Dispatch(envelope) if !self.can_afford(&repository, &envelope)? => {
                     let message =
                         "the money that the policy allows does not cover another question".to_owned();
@@ -193,9 +202,7 @@ impl Driven<'_> {
                         Permission::Word(word) => {
                             self.session.word = Some(word);
                             self.directory.save(&self.session)?;
-                            if let Some(Step::Dispatch(envelope)) = next_step(&self.session) {
-                                self.take_turn(&repository, &envelope)?;
-                            }
+                            self.take_turn_by_word(&repository)?;
                         }
                         Permission::Wait => return Ok(()),
                         Permission::End(end) => self.end(&repository, end)?,
@@ -213,6 +220,21 @@ impl Driven<'_> {
             self.directory.save(&self.session)?;
         }
         Ok(())
+    }
+
+    /// Has a turn executed that a person let begin. Their text is part of the question about its plan, which is asked again then.
+    fn take_turn_by_word(&mut self, repository: &OpenRepository) -> Result<(), Failure> {
+        if let Some(Step::Plan(question)) = next_step(&self.session) {
+            self.plan(repository, &question)?;
+            self.directory.save(&self.session)?;
+        }
+        match next_step(&self.session) {
+            Some(Step::Dispatch(envelope)) if self.can_afford(repository, &envelope)? => {
+                self.take_turn(repository, &envelope)
+            }
+            // The next step says how the drive ends.
+            _ => Ok(()),
+        }
     }
 
     /// Has a turn executed that may begin.

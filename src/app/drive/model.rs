@@ -1,4 +1,4 @@
-//! Asks a model of the policy for the edits of a turn. Nothing runs, and nothing but the answer's edits changes the tree.
+//! Asks models of the policy: one for the edits of a turn, and one for its plan. Nothing runs by an answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use crate::app::exit::Failure;
 use crate::app::inputs::ModelUse;
 use qa_contracts::codes::Code;
 use qa_contracts::secret::Secret;
+use qa_contracts::v1::DriveTokens;
 use qa_core::drive::model_turn::Question;
 use qa_core::masking::sanitize;
 use qa_core::policy::Policy;
@@ -16,15 +17,13 @@ use qa_providers::model::Model;
 use qa_run::ask::ModelRequest;
 use qa_run::ports::Cancellation;
 
-/// Name of the schema of an answer.
-const SCHEMA: &str = "drive_turn";
 /// Time limit of one attempt at a request.
 const ATTEMPT: Duration = Duration::from_secs(300);
 /// Time limit of all requests of a drive together.
 const BUDGET: Duration = Duration::from_secs(3 * 3600);
 
-/// A model as executor of turns.
-pub(super) struct ModelAgent {
+/// A model that a drive asks.
+pub(super) struct DriveModel {
     model: Model,
     key: Secret,
     http: Client,
@@ -34,13 +33,22 @@ pub(super) struct ModelAgent {
 pub(super) struct Answered {
     /// Text of the answer, with the key masked; empty where it cannot be read.
     pub(super) text: String,
+    /// `None` where the provider counts none.
+    pub(super) tokens: Option<DriveTokens>,
     /// Cost in millionths of a US dollar; `None` where the price is unknown.
     pub(super) cost_micro_usd: Option<u64>,
 }
 
-impl ModelAgent {
-    /// Prepares the model that the policy names for drives.
-    pub(super) fn new(
+/// Result of a question that was sent.
+pub(super) enum Asked {
+    Answered(Answered),
+    /// Nothing was answered, and nothing is billed.
+    Failed(Failure),
+}
+
+impl DriveModel {
+    /// Prepares the model that the policy names as the agent `builtin:model`.
+    pub(super) fn for_edits(
         policy: &Policy,
         models: &ModelUse,
         cancellation: &Arc<Cancellation>,
@@ -54,6 +62,31 @@ impl ModelAgent {
         if models.no_model {
             return Err(Failure::usage("`no-model` is set, and the agent is a model", "name another agent"));
         }
+        Self::new(name, policy, models, cancellation)
+    }
+
+    /// Prepares the model that the policy names for plans of turns; `None` without one.
+    pub(super) fn for_plans(
+        policy: &Policy,
+        models: &ModelUse,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(name) = policy.drive.coordinator.as_deref() else { return Ok(None) };
+        if models.no_model {
+            return Err(Failure::usage(
+                "`no-model` is set, and the policy of the base names a model that plans turns",
+                "leave `no-model` out, or take `coordinator` from [drive] on the base branch",
+            ));
+        }
+        Self::new(name, policy, models, cancellation).map(Some)
+    }
+
+    fn new(
+        name: &str,
+        policy: &Policy,
+        models: &ModelUse,
+        cancellation: &Arc<Cancellation>,
+    ) -> Result<Self, Failure> {
         // The policy was checked: it has a model of this name.
         let settings = &policy.models[name];
         let model = Model::new(name, settings)
@@ -76,10 +109,18 @@ impl ModelAgent {
 
     /// Asks a question. A model that cannot be asked ends the drive for now; the next command goes on with the same turn.
     pub(super) fn ask(&self, question: &Question) -> Result<Answered, Failure> {
+        match self.try_ask(question)? {
+            Asked::Answered(answered) => Ok(answered),
+            Asked::Failed(failure) => Err(failure),
+        }
+    }
+
+    /// Asks a question. The error is that the drive was cancelled.
+    pub(super) fn try_ask(&self, question: &Question) -> Result<Asked, Failure> {
         let prompt = Prompt {
             instructions: question.instructions.clone(),
             packet: question.packet.clone(),
-            schema_name: SCHEMA,
+            schema_name: question.schema_name,
             schema: question.schema.clone(),
         };
         let request = ModelRequest {
@@ -92,22 +133,28 @@ impl ModelAgent {
         let exchange = request.send(&self.http)?;
         let is_billed = exchange.attempts.iter().any(|attempt| matches!(attempt.status, Some(200..=299)));
         // An answer that cannot be used is paid for too.
-        let unusable = Answered { text: String::new(), cost_micro_usd: self.cost_bound_micro_usd(question) };
+        let unusable = Asked::Answered(Answered {
+            text: String::new(),
+            tokens: None,
+            cost_micro_usd: self.cost_bound_micro_usd(question),
+        });
         let reply = match exchange.result {
             Ok(reply) => reply,
             Err(_) if is_billed => return Ok(unusable),
             Err(failed) => {
                 let message = failed.message.replace(self.key.expose(), "[key]");
                 let message = format!("failed to ask the model: {}", sanitize(&message));
-                return Err(Failure::with_code(failed.code, message));
+                return Ok(Asked::Failed(Failure::with_code(failed.code, message)));
             }
         };
         if reply.echoed.model.as_ref().is_some_and(|echoed| !self.model.is_answered_by(echoed)) {
             return Ok(unusable);
         }
-        Ok(Answered {
+        let (input, output) = (reply.usage.input, reply.usage.output);
+        Ok(Asked::Answered(Answered {
             text: reply.text.replace(self.key.expose(), "[key]"),
+            tokens: input.zip(output).map(|(input, output)| DriveTokens { input, output }),
             cost_micro_usd: self.model.cost_micro_usd(reply.echoed.service_tier.as_deref(), reply.usage),
-        })
+        }))
     }
 }

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use qa_contracts::v1::{
     Conclusion, DispatchEnvelope, DispatchOutcome, DriveEnd, DriveEndReason, DriveJudgement, DriveOutcome,
-    DriveSession, DriveTurn, IgnoredFiles,
+    DrivePlan, DriveSession, DriveTurn, IgnoredFiles,
 };
 use qa_core::drive::builtin::{agent_name, executor, executor_name};
 use qa_core::drive::{Step, current, current_commit, next_step, session_id};
 use qa_core::escape::{shell_word, without_runner_commands};
 use qa_core::masking::sanitize_cut;
-use qa_formats::counted;
+use qa_formats::{counted, drive_plan, drive_spent};
 
 /// Maximum number of paths and of refusals that a turn shows.
 const MOST_SHOWN: usize = 5;
 /// Maximum number of characters of a text of the agent.
 const MOST_CHARACTERS: usize = 300;
+/// Maximum number of characters of a plan.
+const MOST_PLANNED: usize = 1000;
 
 /// Returns the first lines of a drive.
 pub(super) fn begin(session: &DriveSession) -> String {
@@ -35,12 +37,28 @@ pub(super) fn begin(session: &DriveSession) -> String {
     )
 }
 
-/// Returns the line about turns of a drive that was interrupted.
+/// Returns the lines about turns of a drive that was interrupted, and about the plan of the next one.
 pub(super) fn earlier(session: &DriveSession) -> String {
-    match session.turns.len() {
+    let turns = match session.turns.len() {
         0 => String::new(),
         turns => format!("  goes on after {}\n", counted(turns, "turn")),
-    }
+    };
+    turns + &pending_plan(session)
+}
+
+/// Returns the lines about a plan.
+pub(super) fn plan(plan: &DrivePlan) -> String {
+    format!("plan: {}\n", safe_plan(&drive_plan(plan)))
+}
+
+/// Returns the lines about the plan of a turn that has not begun.
+fn pending_plan(session: &DriveSession) -> String {
+    session.plan.as_ref().map(plan).unwrap_or_default()
+}
+
+/// Returns the line about what models have cost.
+fn spent(session: &DriveSession) -> String {
+    drive_spent(session).map(|spent| format!("models: {spent}\n")).unwrap_or_default()
 }
 
 pub(super) fn bootstrap(judged: &DriveJudgement) -> String {
@@ -132,8 +150,13 @@ pub(super) fn status(session: &DriveSession, directory: &Path) -> String {
         if let Some(turn) = session.turns.last() {
             text.push_str(&format!("turn {} of {}\n", turn.number, session.start.limits.max_turns));
         }
+        if let Some(planned) = session.turns.last().and_then(|turn| turn.plan.as_ref()) {
+            text.push_str(&format!("  {}", plan(planned)));
+        }
         text.push_str(&outcome(session));
+        text.push_str(&pending_plan(session));
     }
+    text.push_str(&spent(session));
     text.push_str(&match &session.end {
         Some(end) => format!("ended: {}\n", safe(&end.message)),
         None => "goes on, waits for a person, or was interrupted; the command that began it continues it\n"
@@ -157,6 +180,9 @@ pub(super) fn waiting(session: &DriveSession, envelope: &DispatchEnvelope, elaps
         text.push_str(&format!("  now      {}\n", verdict(current(session, bootstrap))));
     }
     text.push_str(&format!("  pending  {}\n", pending(session, envelope)));
+    if let Some(plan) = &session.plan {
+        text.push_str(&format!("  plan     {}\n", safe_plan(&drive_plan(plan))));
+    }
     for task in envelope.tasks.iter().take(MOST_SHOWN) {
         let place = format!("{}:{}", task.file, task.start_line);
         text.push_str(&format!(
@@ -196,9 +222,10 @@ pub(super) fn waits(session: &DriveSession, directory: &Path) -> String {
     let (turn, of) = (envelope.turn, session.start.limits.max_turns);
     let directory = path_word(directory, "");
     format!(
-        "WAITS before turn {turn} of {of}: {}\n  the same command with --approve lets it begin, with --edit TEXT gives the agent \
+        "WAITS before turn {turn} of {of}: {}\n{}  the same command with --approve lets it begin, with --edit TEXT gives the agent \
          a text as well, and with --stop ends the drive\nsession  {directory}\n",
-        pending(session, &envelope)
+        pending(session, &envelope),
+        pending_plan(session)
     )
 }
 
@@ -220,6 +247,7 @@ pub(super) fn end(session: &DriveSession, end: &DriveEnd, directory: &Path) -> S
     if end.reason == DriveEndReason::Time {
         text.push_str("the same command goes on with this drive\n");
     }
+    text.push_str(&spent(session));
     let page = path_word(directory, "drive.html");
     let directory = path_word(directory, "");
     text.push_str(&format!("session  {directory}\n  qa-skill verify {directory}\npage     {page}\n"));
@@ -230,6 +258,10 @@ pub(super) fn end(session: &DriveSession, end: &DriveEnd, directory: &Path) -> S
 fn path_word(directory: &Path, name: &str) -> String {
     let path = if name.is_empty() { directory.to_owned() } else { directory.join(name) };
     without_runner_commands(&shell_word(&path.display().to_string()))
+}
+
+fn safe_plan(text: &str) -> String {
+    without_runner_commands(&sanitize_cut(text, MOST_PLANNED))
 }
 
 fn safe(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! One turn: what its executor did to the tree, and as far as the referee lets it, the commit that is judged.
 
 use super::agent::{Agent, Ended};
-use super::model::ModelAgent;
+use super::model::DriveModel;
 use super::page::readable_diff;
 use super::{Driven, Executor, diff_name, report};
 use crate::app::exit::Failure;
@@ -11,7 +11,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     DispatchEnvelope, DispatchOutcome, DispatchResult, DriveExecutor, DriveExit, DriveOutput, DriveRefusal,
-    DriveTurn, IgnoredFiles,
+    DriveTokens, DriveTurn, IgnoredFiles,
 };
 use qa_core::canonical::sha256;
 use qa_core::drive::model_turn::{self, MAX_FILE_BYTES, Place, Question, parse_answer, question};
@@ -27,6 +27,7 @@ struct Work {
     answer: DispatchResult,
     tree: Tree,
     refusals: Vec<DriveRefusal>,
+    tokens: Option<DriveTokens>,
     cost_micro_usd: Option<u64>,
 }
 
@@ -62,7 +63,7 @@ impl Driven<'_> {
                 return Err(Failure::with_code(Code::InternalError, message));
             }
         };
-        let Work { exit, stdout, stderr, answer, tree, mut refusals, cost_micro_usd } = work;
+        let Work { exit, stdout, stderr, answer, tree, mut refusals, tokens, cost_micro_usd } = work;
         let Tree { commit, changed, ignored } = tree;
         let rights =
             Rights::new(&self.session.start.limits).map_err(|error| Failure::usage(error.to_string(), ""))?;
@@ -71,11 +72,13 @@ impl Driven<'_> {
             number: envelope.turn,
             envelope_id: envelope.envelope_id.clone(),
             person: None,
+            plan: None,
             tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
             executor,
             exit,
             stdout,
             stderr,
+            tokens,
             cost_micro_usd,
             answer,
             commit,
@@ -149,6 +152,7 @@ impl Driven<'_> {
             answer,
             tree,
             refusals,
+            tokens: None,
             cost_micro_usd: None,
         })
     }
@@ -190,6 +194,7 @@ impl Driven<'_> {
             answer: builtin::answer(&self.session, envelope, &applied),
             tree,
             refusals: Vec::new(),
+            tokens: None,
             cost_micro_usd: None,
         })
     }
@@ -212,9 +217,14 @@ impl Driven<'_> {
         let Some(question) = self.question(repository, current_commit(&self.session), envelope)? else {
             return Ok(true);
         };
+        Ok(self.covers(model, &question, most))
+    }
+
+    /// Returns whether the money that is left of a bound covers a question.
+    pub(super) fn covers(&self, model: &DriveModel, question: &Question, most: u64) -> bool {
         let spent = builtin::cost_micro_usd(&self.session);
-        let bound = model.cost_bound_micro_usd(&question).and_then(|bound| bound.checked_add(spent));
-        Ok(bound.is_some_and(|sum| sum <= most))
+        let bound = model.cost_bound_micro_usd(question).and_then(|bound| bound.checked_add(spent));
+        bound.is_some_and(|sum| sum <= most)
     }
 
     /// Returns the question about the first finding that the agent may mend; `None` where there is none in a file that it can be shown.
@@ -239,7 +249,7 @@ impl Driven<'_> {
     /// Asks a model about one finding, and applies the edits of its answer.
     fn ask_model(
         &self,
-        model: &ModelAgent,
+        model: &DriveModel,
         repository: &OpenRepository,
         before: &CommitId,
         envelope: &DispatchEnvelope,
@@ -252,11 +262,13 @@ impl Driven<'_> {
             answer: reply::by_model(DispatchOutcome::Blocked, "no finding is in a text file of its size", id),
             tree: Tree::default(),
             refusals: Vec::new(),
+            tokens: None,
             cost_micro_usd: None,
         };
         let Some(question) = self.question(repository, before, envelope)? else { return Ok(work) };
         let answered = model.ask(&question)?;
-        (work.stdout, work.cost_micro_usd) = (output(&answered.text), answered.cost_micro_usd);
+        work.stdout = output(&answered.text);
+        (work.tokens, work.cost_micro_usd) = (answered.tokens, answered.cost_micro_usd);
         let applied = parse_answer(&answered.text).and_then(|turn| {
             let files = model_turn::apply(&turn.edits, |path| place_of(repository, before, path))?;
             Ok((turn, files))

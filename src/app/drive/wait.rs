@@ -106,7 +106,7 @@ impl Driven<'_> {
     }
 
     /// Returns a permission, or the end of the drive if its head is another now.
-    fn unless_head_moved(
+    pub(super) fn unless_head_moved(
         &self,
         repository: &OpenRepository,
         permission: Permission,

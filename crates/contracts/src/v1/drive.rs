@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Severity};
+use super::{Conclusion, DrivePlan, DriveTokens, Severity};
 use crate::artifact::{Artifact, schema_tag};
 use crate::codes::Code;
 use crate::ids::{BlobId, CommitId, ExecutionKey, RepoPath, Sha256Hex};
@@ -31,6 +31,8 @@ pub struct DriveSession {
     pub turns: Vec<DriveTurn>,
     /// Word of a person about the next turn; null where there is none.
     pub word: Option<PersonWord>,
+    /// Plan of the next turn; null where there is none.
+    pub plan: Option<DrivePlan>,
     /// End of the drive; null while it goes on.
     pub end: Option<DriveEnd>,
 }
@@ -108,7 +110,9 @@ pub struct DriveLimits {
     pub push: bool,
     /// Name of the model that the agent `builtin:model` asks; null without one.
     pub model: Option<String>,
-    /// The most that the model may cost, in millionths of a US dollar; null without a bound.
+    /// Name of the model that plans turns; null where a rule alone chooses their findings.
+    pub coordinator: Option<String>,
+    /// The most that models may cost, in millionths of a US dollar; null without a bound.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub max_cost_micro_usd: Option<u64>,
 }
@@ -230,6 +234,8 @@ pub struct DriveTurn {
     pub envelope_id: Sha256Hex,
     /// Word of a person with which the turn began; null where it needed none.
     pub person: Option<PersonWord>,
+    /// Plan of the turn; null where no model plans turns, or safe edits are applied.
+    pub plan: Option<DrivePlan>,
     /// Ids of the findings that it was given.
     pub tasks: Vec<Sha256Hex>,
     /// Executor of the turn.
@@ -240,6 +246,8 @@ pub struct DriveTurn {
     pub stdout: DriveOutput,
     /// Standard error of the agent.
     pub stderr: DriveOutput,
+    /// Tokens of the model that was asked for edits; null where none was asked, or its provider counts none.
+    pub tokens: Option<DriveTokens>,
     /// Cost of the model in millionths of a US dollar; null where none was asked, or its price is unknown.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub cost_micro_usd: Option<u64>,
@@ -402,6 +410,8 @@ pub struct DispatchEnvelope {
     pub instructions: String,
     /// Words of the person who drives, oldest first, at most the last ten.
     pub notes: Vec<String>,
+    /// Next action, as the model that plans turns suggests it; null without one. It allows nothing.
+    pub plan: Option<String>,
     /// Findings to mend, the most urgent first.
     pub tasks: Vec<DriveTask>,
     /// Number of findings that wait for a later turn.
@@ -555,7 +565,9 @@ pub struct PolicyDrive {
     pub push: bool,
     /// Name of the model under `[models]` that the agent `builtin:model` asks.
     pub model: Option<String>,
-    /// The most that the model may cost in a drive, in millionths of a US dollar; no bound when absent.
+    /// Name of the model under `[models]` that plans turns; when absent, a rule alone chooses their findings.
+    pub coordinator: Option<String>,
+    /// The most that models may cost in a drive, in millionths of a US dollar; no bound when absent.
     #[cfg_attr(test, schemars(range(min = 1, max = 9007199254740991u64)))]
     pub max_cost_micro_usd: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::may_change;
+use super::{coordinator, may_change};
 use crate::edits::select;
 use crate::policy::drive::Rights;
 use qa_contracts::ids::Sha256Hex;
@@ -54,9 +54,15 @@ pub fn is_model(start: &DriveStart) -> bool {
     start.agent.iter().eq([MODEL])
 }
 
-/// Returns the cost of a drive so far, in millionths of a US dollar.
+/// Returns the cost of a drive so far with its plans, in millionths of a US dollar.
 pub fn cost_micro_usd(session: &DriveSession) -> u64 {
-    session.turns.iter().filter_map(|turn| turn.cost_micro_usd).fold(0, u64::saturating_add)
+    let turns = cost_of(session.turns.iter().map(|turn| turn.cost_micro_usd));
+    turns.saturating_add(coordinator::cost_micro_usd(session))
+}
+
+/// Returns the sum of costs. One that is not known counts as none.
+pub(super) fn cost_of(costs: impl Iterator<Item = Option<u64>>) -> u64 {
+    costs.flatten().fold(0, u64::saturating_add)
 }
 
 /// Returns whether a turn may apply the safe edit of a task. Of a turn that was refused, edits in other files than those that its
@@ -150,16 +156,17 @@ fn line(finding: &Finding) -> String {
 /// Returns whether a recorded turn is one that its executor can have. Of safe edits no process has a part in it, and it changes a
 /// file or is blocked.
 pub(super) fn is_possible(turn: &DriveTurn) -> bool {
+    let is_without_model = turn.cost_micro_usd.is_none() && turn.tokens.is_none();
     let is_without_process = turn.stderr.bytes == 0 && turn.ignored.count == 0;
     match turn.executor {
-        DriveExecutor::Program => turn.cost_micro_usd.is_none(),
+        DriveExecutor::Program => is_without_model,
         DriveExecutor::Model => is_without_process,
         DriveExecutor::SafeEdits => {
             let expected = match turn.changed.is_empty() {
                 true => DispatchOutcome::Blocked,
                 false => DispatchOutcome::Done,
             };
-            let is_quiet = is_without_process && turn.stdout.bytes == 0 && turn.cost_micro_usd.is_none();
+            let is_quiet = is_without_process && turn.stdout.bytes == 0 && is_without_model;
             is_quiet && turn.answer.outcome == expected
         }
     }

@@ -1,6 +1,6 @@
 //! Derives the decisions of a stored session again.
 
-use super::{Step, begin, builtin, digest_before, next_step, referee, turn_digest};
+use super::{Step, begin, builtin, coordinator, digest_before, next_step, referee, turn_digest};
 use crate::policy::drive::Rights;
 use qa_contracts::v1::{
     DispatchOutcome, DriveEndReason, DriveFile, DriveOutcome, DriveRefusal, DriveSession, DriveTurn,
@@ -19,17 +19,20 @@ pub fn difference(session: &DriveSession) -> Option<String> {
         return Some("a glob of it is none".to_owned());
     };
     for (place, turn) in session.turns.iter().enumerate() {
-        again.word = turn.person.clone();
+        (again.word, again.plan) = (turn.person.clone(), turn.plan.clone());
         if let Some(reason) = turn_difference(&rights, &again, turn) {
             return Some(format!("turn {}: {reason}", place + 1));
         }
         again.turns.push(turn.clone());
     }
-    again.word = session.word.clone();
+    (again.word, again.plan) = (session.word.clone(), session.plan.clone());
+    if let Some(reason) = pending_difference(&again) {
+        return Some(format!("turn {}: {reason}", again.turns.len() + 1));
+    }
     let Some(end) = &session.end else { return None };
     match next_step(&again) {
         // No time or money is left for a turn, a person does not want it, or its head is another: nothing else.
-        Some(Step::Dispatch(_)) if is_from_outside(end.reason) => None,
+        Some(Step::Dispatch(_) | Step::Plan(_)) if is_from_outside(end.reason) => None,
         Some(Step::End(derived)) if derived == *end => None,
         Some(Step::End(derived)) => {
             Some(format!("its end is {:?}, and {:?} follows", end.reason, derived.reason))
@@ -59,7 +62,33 @@ pub fn agent_files(session: &DriveSession) -> &[DriveFile] {
     accepted.filter_map(|turn| turn.agent_change.as_ref()).next().map_or(&[], |change| &change.files)
 }
 
+/// Returns the difference of a plan whose turn is not recorded. One that a text of a person replaced has no part in anything.
+fn pending_difference(session: &DriveSession) -> Option<&'static str> {
+    let (Some(plan), Some(bootstrap)) = (&session.plan, &session.bootstrap) else { return None };
+    match coordinator::question(session, bootstrap) {
+        Some(question) if question.id != plan.question_id => None,
+        Some(_) | None => plan_difference(session),
+    }
+}
+
+/// Returns the difference between the plan of a turn and what its question and its recorded answer make.
+fn plan_difference(before: &DriveSession) -> Option<&'static str> {
+    let bootstrap = before.bootstrap.as_ref()?;
+    match (coordinator::question(before, bootstrap), &before.plan) {
+        (None, None) => None,
+        (None, Some(_)) => Some("it has a plan that no model was asked for"),
+        (Some(_), None) => Some("it has no plan"),
+        (Some(question), Some(plan)) => {
+            let follows = coordinator::follows(before, &question, plan);
+            (!follows).then_some("its plan does not follow from its question and its recorded answer")
+        }
+    }
+}
+
 fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> Option<&'static str> {
+    if let Some(reason) = plan_difference(before) {
+        return Some(reason);
+    }
     let Some(Step::Dispatch(envelope)) = next_step(before) else { return Some("no turn follows") };
     if turn.number != envelope.turn || turn.envelope_id != envelope.envelope_id {
         return Some("its envelope is another");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::check::difference;
+use super::coordinator::{PlanQuestion, PlanReply};
 use super::tests::{agent_change, commit, digest, exit, file, judged, path, start};
 use super::*;
 use crate::policy::drive::Rights;
@@ -43,6 +44,7 @@ impl World {
         let mut start = start(None);
         start.limits.max_turns = max_turns;
         start.builtin_fix = seed.is_multiple_of(3);
+        start.limits.coordinator = seed.is_multiple_of(2).then(|| "review".to_owned());
         Self {
             seed,
             is_steady: false,
@@ -65,11 +67,33 @@ impl World {
         match next_step(session) {
             None => return false,
             Some(Step::Bootstrap) => session.bootstrap = Some(judged(&(0..self.faults).collect::<Vec<_>>())),
+            Some(Step::Plan(question)) => self.plan(session, &question),
             Some(Step::Dispatch(envelope)) => self.turn(session, &envelope),
             Some(Step::Judge(_)) => self.judge(session),
             Some(Step::End(end)) => session.end = Some(end),
         }
         true
+    }
+
+    /// Plans the next turn: with some of the offered findings, an answer that is none, or no answer.
+    fn plan(&self, session: &mut DriveSession, question: &PlanQuestion) {
+        let turn = session.turns.len() as u64;
+        let mut random = Random::new(self.seed << 20 | turn << 1 | 1);
+        let offered = question.question.schema["properties"]["tasks"]["items"]["enum"].as_array();
+        let mut names = offered.cloned().unwrap_or_default();
+        let by = turn as usize % names.len().max(1);
+        names.rotate_left(by);
+        names.truncate(1 + random.next(3) as usize);
+        let answer = serde_json::json!({
+            "action": format!("act {turn}"), "expected": "pass", "finished": false, "reasoning": "", "tasks": names,
+        });
+        let answered = |text: String| PlanReply::Answered { text, tokens: None, cost_micro_usd: Some(7) };
+        let reply = match random.next(4) {
+            0 => PlanReply::Failed("nobody answers".to_owned()),
+            1 => answered("I would begin with the tests.".to_owned()),
+            _ => answered(answer.to_string()),
+        };
+        session.plan = Some(coordinator::plan(question, reply, session.plan.as_ref()));
     }
 
     fn turn(&mut self, session: &mut DriveSession, envelope: &DispatchEnvelope) {
@@ -97,11 +121,13 @@ impl World {
             number: envelope.turn,
             envelope_id: envelope.envelope_id.clone(),
             person: None,
+            plan: None,
             tasks: envelope.tasks.iter().map(|task| task.finding_id.clone()).collect(),
             executor,
             exit: exit.clone(),
             stdout: output.clone(),
             stderr: output,
+            tokens: None,
             cost_micro_usd: None,
             answer: DispatchResult { outcome, ..reply::by_exit(&exit, &envelope.envelope_id) },
             commit: Some(commit(100 + envelope.turn)),
@@ -177,6 +203,7 @@ fn a_drive_of_30_turns_that_is_killed_after_each_step_has_the_same_history() {
 #[test]
 fn a_thousand_random_sequences_of_events_resume_with_the_same_history() {
     let mut ends: BTreeMap<String, usize> = BTreeMap::new();
+    let mut bases: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 1..=1000 {
         let mut random = Random::new(seed);
         let mut world = World::new(seed, 1 + seed % 7, 2 + seed % 9);
@@ -225,9 +252,15 @@ fn a_thousand_random_sequences_of_events_resume_with_the_same_history() {
         for (turn, envelopes) in &world.given {
             assert_eq!(envelopes.len(), 1, "seed {seed}, turn {turn}");
         }
+        for plan in coordinator::plans(&session) {
+            *bases.entry(format!("{:?}", plan.basis)).or_default() += 1;
+        }
         *ends.entry(format!("{:?}", session.end.unwrap().reason)).or_default() += 1;
     }
     // The sequences are not all of one kind.
+    for basis in ["Answer", "AnswerInvalid", "RequestFailed"] {
+        assert!(bases.get(basis).is_some_and(|count| *count > 100), "{bases:?}");
+    }
     for end in ["Passed", "Turns", "NoProgress", "Stuck", "Ask"] {
         assert!(ends.contains_key(end), "{ends:?}");
     }

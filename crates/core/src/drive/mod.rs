@@ -6,6 +6,7 @@
 pub mod attempts;
 pub mod builtin;
 pub mod check;
+pub mod coordinator;
 mod envelope;
 mod history;
 pub mod judgement;
@@ -23,6 +24,7 @@ use qa_contracts::v1::{
     DriveOutcome, DriveSession, DriveStart, DriveTurn,
 };
 
+use self::coordinator::PlanQuestion;
 pub use envelope::MOST_TASKS;
 pub use history::{COMPACTION_TOKENS, VERBATIM_TURNS};
 
@@ -36,6 +38,8 @@ const BLOCKED_TURNS: usize = 2;
 pub enum Step {
     /// Judge the head that the drive begins with.
     Bootstrap,
+    /// Ask the model that plans turns about the next one.
+    Plan(Box<PlanQuestion>),
     /// Give the agent a turn.
     Dispatch(Box<DispatchEnvelope>),
     /// Judge the tree of the last turn.
@@ -57,6 +61,7 @@ pub fn begin(start: DriveStart) -> DriveSession {
         bootstrap: None,
         turns: Vec::new(),
         word: None,
+        plan: None,
         end: None,
     }
 }
@@ -95,6 +100,21 @@ pub fn next_step(session: &DriveSession) -> Option<Step> {
     }
     if let Some(end) = end(session, bootstrap) {
         return Some(Step::End(end));
+    }
+    planned_step(session, bootstrap)
+}
+
+/// Returns the step after which the next turn begins, or its envelope. A plan of another question, which a text of a person
+/// replaced, is none.
+fn planned_step(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<Step> {
+    if let Some(question) = coordinator::question(session, bootstrap) {
+        let Some(plan) = session.plan.as_ref().filter(|plan| plan.question_id == question.id) else {
+            return Some(Step::Plan(Box::new(question)));
+        };
+        if coordinator::is_end(session, bootstrap, plan) {
+            let message = "the tree passes the gate, and the plan says that the goal is reached";
+            return ended(DriveEndReason::Passed, message).map(Step::End);
+        }
     }
     Some(Step::Dispatch(Box::new(envelope::envelope(session, bootstrap))))
 }
@@ -241,9 +261,9 @@ pub(super) fn digest_before(
     }
 }
 
-/// Adds a turn, which takes the word of a person. Unless its tree has to be judged, it has its outcome then.
+/// Adds a turn, which takes the word of a person and the plan. Unless its tree has to be judged, it has its outcome then.
 pub fn record_turn(session: &mut DriveSession, mut turn: DriveTurn) {
-    turn.person = session.word.take();
+    (turn.person, turn.plan) = (session.word.take(), session.plan.take());
     let is_judged_next = referee::needs_judgement(&turn);
     session.turns.push(turn);
     if !is_judged_next {

@@ -57,6 +57,7 @@ pub(super) fn from_file(file: &PolicyFile) -> DriveLimits {
         max_attempts_per_head: settings::DRIVE_MAX_ATTEMPTS_PER_HEAD.value(file),
         push: stated.push,
         model: stated.model,
+        coordinator: stated.coordinator,
         max_cost_micro_usd: stated.max_cost_micro_usd,
     }
 }
@@ -64,9 +65,11 @@ pub(super) fn from_file(file: &PolicyFile) -> DriveLimits {
 /// Refuses names of variables that no environment has, and those that the sandbox sets itself.
 pub(super) fn check(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {
     let Some(drive) = &file.drive else { return Ok(()) };
-    if let Some(model) = drive.model.as_ref().filter(|model| !file.models.contains_key(*model)) {
-        let message = format!("drive.model names `{model}`, which is no model under [models]");
-        return Err(PolicyTextError::at_line_of(text, model, message));
+    for (key, model) in [("model", &drive.model), ("coordinator", &drive.coordinator)] {
+        if let Some(model) = model.as_ref().filter(|model| !file.models.contains_key(*model)) {
+            let message = format!("drive.{key} names `{model}`, which is no model under [models]");
+            return Err(PolicyTextError::at_line_of(text, model, message));
+        }
     }
     for name in &drive.environment {
         let is_name = !name.is_empty()

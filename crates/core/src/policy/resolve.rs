@@ -208,6 +208,11 @@ fn resolve_drive(file: &PolicyFile, origins: &mut Origins) -> Result<DriveLimits
                 limits.max_cost_micro_usd.map(|most| most.to_string()).unwrap_or_default(),
             ),
             ("drive.model", stated.model.is_some(), limits.model.clone().unwrap_or_default()),
+            (
+                "drive.coordinator",
+                stated.coordinator.is_some(),
+                limits.coordinator.clone().unwrap_or_default(),
+            ),
         ];
         for (name, is_stated, value) in lists {
             let origin = if is_stated { "policy" } else { "default" };

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::ledger::head;
 use crate::common::{counted, verdict_word};
-use crate::drive::{end_word, goal};
+use crate::drive::{end_word, goal, plan, spent};
 use qa_contracts::v1::{DispatchOutcome, DriveJudgement, DriveOutcome, DriveSession, DriveTask, DriveTurn};
 use qa_core::drive::builtin::{agent_name, executor_name};
 use qa_core::drive::{conclusion, count_turns, current, current_commit, judgement_before, session_id};
@@ -80,6 +80,9 @@ fn banner(session: &DriveSession) -> Markup {
                 h1 { (end_word(session)) }
                 p.reason { (end.unwrap_or_else(|| "It goes on, waits for a person, or was interrupted".to_owned())) "." }
                 p.extent { "Goal: " (sanitize_cut(&goal(session), MAX_TEXT)) }
+                @if let Some(planned) = &session.plan {
+                    p.extent { "Next turn, planned " (sanitize_cut(&plan(planned), MAX_TEXT)) }
+                }
             }
         }
     }
@@ -137,6 +140,10 @@ fn turn_item(drive: &DrivePage<'_>, turn: &DriveTurn, left: &mut usize) -> Marku
                 dt { "Asked" } dd { (asked(drive.session, turn)) }
                 @if let Some(text) = turn.person.as_ref().and_then(|person| person.text.as_ref()) {
                     dt { "A person added" } dd { (sanitize_cut(text, MAX_TEXT)) }
+                }
+                @if let Some(planned) = &turn.plan {
+                    dt { "Planned" } dd { (sanitize_cut(&plan(planned), MAX_TEXT)) }
+                    @if !planned.reasoning.is_empty() { dt { "Because" } dd { (sanitize_cut(&planned.reasoning, MAX_TEXT)) } }
                 }
                 @if !turn.answer.summary.is_empty() { dt { "Said" } dd { (sanitize_cut(&turn.answer.summary, MAX_TEXT)) } }
                 @if !turn.changed.is_empty() { dt { "Changed" } dd { (paths(turn.changed.iter().map(ToString::to_string).collect())) } }
@@ -305,6 +312,7 @@ fn proof(session: &DriveSession) -> Markup {
             p { code { "qa-skill verify DIR" } }
             dl.facts {
                 @for (name, value) in rows { dt { (name) } dd { code { (value) } } }
+                @if let Some(spent) = spent(session) { dt { "Models" } dd { (sanitize_cut(&spent, MAX_TEXT)) } }
                 @if let Some(bootstrap) = &session.bootstrap { dt { "Head" } dd { (judged_as(bootstrap)) } }
             }
         }
@@ -314,11 +322,12 @@ fn proof(session: &DriveSession) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::tests::session;
+    use crate::drive::tests::{plan_with, session};
     use crate::html::STYLE;
     use crate::html::ledger::LEDGER_STYLE;
     use crate::sample::HOSTILE;
     use crate::tests::elements;
+    use qa_contracts::v1::DrivePlanBasis;
 
     fn rendered(goal: Option<&str>, text: &str) -> String {
         let patch = format!(
@@ -328,7 +337,10 @@ mod tests {
         );
         let binary = "diff --git a/x b/x\nGIT binary patch\nliteral 5\nzzzzz\n";
         let patches = BTreeMap::from([(1, patch.clone()), (3, binary.to_owned())]);
-        page(&DrivePage { session: &session(goal, text), patches: &patches, result: &patch })
+        let mut session = session(goal, text);
+        session.turns[0].plan = Some(plan_with(text, DrivePlanBasis::Answer));
+        session.plan = Some(plan_with(text, DrivePlanBasis::NoMoney));
+        page(&DrivePage { session: &session, patches: &patches, result: &patch })
     }
 
     #[test]
@@ -369,6 +381,9 @@ mod tests {
             "GIT binary patch",
             "Diff of the result",
             "Goal: the change passes its gate",
+            "<dt>Planned</dt><dd>by review, 1 finding: a debugger statement Expected: It passes.</dd>",
+            "<dt>Because</dt><dd>a debugger statement</dd>",
+            "Next turn, planned by the rule and not by review: a debugger statement",
         ] {
             assert!(page.contains(text), "{text}");
         }
