@@ -38,6 +38,8 @@ mod drift;
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]
+mod drive_coordinator;
+#[cfg(target_os = "linux")]
 mod drive_faults;
 #[cfg(target_os = "linux")]
 mod drive_local;

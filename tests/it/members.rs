@@ -51,6 +51,8 @@ const SOURCES: &[&str] = &[
     "drive::an_agent_that_says_it_is_done_is_not_believed",
     "drive::no_cheat_finishes",
     "drive::settings_of_the_policy_bound_the_agent",
+    "drive_coordinator::a_person_sees_the_plan_before_the_turn_and_has_it_made_anew",
+    "drive_coordinator::a_plan_that_is_none_leaves_the_choice_to_the_rule_and_widens_nothing",
     "drive_local::a_manual_drive_waits_for_a_person_whose_word_reaches_the_agent_and_the_session",
     "drive_local::new_files_that_ignore_rules_name_are_left_out_and_said",
     "drive_local::safe_edits_are_an_agent_alone_and_before_another",

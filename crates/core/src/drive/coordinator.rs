@@ -403,3 +403,7 @@ fn add_cost(one: Option<u64>, other: Option<u64>) -> Option<u64> {
         (one, other) => one.or(other),
     }
 }
+
+#[cfg(test)]
+#[path = "coordinator_tests.rs"]
+mod tests;

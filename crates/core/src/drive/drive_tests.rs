@@ -93,26 +93,27 @@ pub(super) fn agent_change(files: &[DriveFile]) -> AgentChange {
 }
 
 /// Returns a session whose head is judged.
-fn judged_session(goal: Option<&str>, blocking: &[u64]) -> DriveSession {
+pub(super) fn judged_session(goal: Option<&str>, blocking: &[u64]) -> DriveSession {
     DriveSession { bootstrap: Some(judged(blocking)), ..begin(start(goal)) }
 }
 
 /// Actions of an agent in a turn of a test.
-struct Played<'a> {
-    outcome: DispatchOutcome,
-    output: &'a str,
-    changed: &'a [&'a str],
-    after: Option<DriveJudgement>,
+pub(super) struct Played<'a> {
+    pub(super) outcome: DispatchOutcome,
+    pub(super) output: &'a str,
+    pub(super) changed: &'a [&'a str],
+    pub(super) after: Option<DriveJudgement>,
 }
 
-const IDLE: Played<'_> = Played { outcome: DispatchOutcome::Done, output: "", changed: &[], after: None };
+pub(super) const IDLE: Played<'_> =
+    Played { outcome: DispatchOutcome::Done, output: "", changed: &[], after: None };
 
-fn changing(after: DriveJudgement) -> Played<'static> {
+pub(super) fn changing(after: DriveJudgement) -> Played<'static> {
     Played { changed: &["src/a.py"], after: Some(after), ..IDLE }
 }
 
 /// Plays a turn as the program does.
-fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope> {
+pub(super) fn play(session: &mut DriveSession, played: Played<'_>) -> Box<DispatchEnvelope> {
     let Some(Step::Dispatch(envelope)) = next_step(session) else { panic!("no turn follows") };
     let changed: Vec<RepoPath> = played.changed.iter().map(|text| path(text)).collect();
     let mut refusals: Vec<DriveRefusal> = referee::refuse_failed(played.outcome).into_iter().collect();
@@ -161,7 +162,7 @@ pub(super) fn exit(code: i32) -> DriveExit {
     DriveExit { code: Some(code), signal: None, stopped: None }
 }
 
-fn end_reason(session: &DriveSession) -> Option<DriveEndReason> {
+pub(super) fn end_reason(session: &DriveSession) -> Option<DriveEndReason> {
     match next_step(session) {
         Some(Step::End(end)) => Some(end.reason),
         _ => None,
@@ -417,14 +418,20 @@ fn files_that_run_or_own_things_are_protected_unless_the_policy_opens_them() {
 fn a_history_of_200_turns_is_folded_within_its_limit_and_the_same_from_any_prefix() {
     let mut session = judged_session(Some("a long goal"), &[]);
     let output = "x".repeat(20_000);
-    let (mut folds, mut most) = (0, 0);
+    let compactions =
+        |envelope: &DispatchEnvelope| envelope.history.folded.as_ref().map_or(0, |folded| folded.compactions);
+    let (mut folds, mut most, mut last) = (0, 0, 0);
     for number in 0..199_u64 {
         let blocking = [1000 + number];
         let envelope = play(&mut session, Played { output: &output, ..changing(judged(&blocking)) });
         let bytes = canonical::to_vec(&envelope.history).unwrap().len();
         assert!(bytes <= bytes_of(&envelope.history), "turn {number}");
         most = most.max(tokens(bytes));
-        folds = envelope.history.folded.as_ref().map_or(0, |folded| folded.compactions);
+        let (bytes_before, folds_before) = (last, folds);
+        (last, folds) = (bytes, compactions(&envelope));
+        if folds > folds_before {
+            assert!(bytes * 10 <= bytes_before * 9, "turn {number}: {bytes_before}, then {bytes}");
+        }
         assert_eq!(envelope.goal, "a long goal");
         let listed = envelope.history.turns.len() as u64;
         assert_eq!(listed + envelope.history.folded.as_ref().map_or(0, |folded| folded.turns), number);
