@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::answers::{CHAT, MESSAGES, RESPONSES, SURFACES, answer, policy};
 use crate::support::parts::part;
-use crate::support::reviews::{FAULT, QUOTE, model_finding, only, repository, run};
+use crate::support::reviews::{FAULT, KEY, QUOTE, model_finding, only, repository, run};
 use crate::support::server::Request;
 use crate::support::{Response, Server, change, qa_skill};
 
@@ -150,36 +150,84 @@ fn without_type_beside_enum(schema: &mut Value) {
     }
 }
 
-#[test]
-fn the_sdks_ask_for_reviews_as_we_do_and_leave_their_schemas_as_they_are() {
-    let sent: Vec<(&str, Request)> = SURFACES
-        .into_iter()
-        .flat_map(|surface| asked(surface).into_iter().map(move |it| (surface, it)))
-        .collect();
-    assert_eq!(sent.len(), SURFACES.len() * reviews().len());
-    let given: Vec<Value> = sent
+/// A request that was sent, and the text of its answer.
+struct Sent {
+    surface: &'static str,
+    request: Request,
+    text: String,
+}
+
+/// Holds requests to the SDKs: they send the same and leave the schema of the answer as it is.
+fn hold(all: &[Sent]) {
+    let given: Vec<Value> = all
         .iter()
-        .map(|(surface, request)| {
-            let body = request.json();
-            json!({"surface": surface, "answer": answered(surface, &body).1, "body": body})
+        .map(|sent| {
+            let answer = answer(sent.surface, &sent.text);
+            json!({"surface": sent.surface, "answer": answer, "body": sent.request.json()})
         })
         .collect();
-    for (((surface, request), given), said) in sent.iter().zip(&given).zip(sdks(&given).unwrap_or_default()) {
-        let body = &given["body"];
+    for ((sent, given), said) in all.iter().zip(&given).zip(sdks(&given).unwrap_or_default()) {
+        let (surface, body) = (sent.surface, &given["body"]);
         assert_eq!(said["faults"], json!([]), "{surface}: {body}");
         assert_eq!(&said["sent"]["body"], body, "{surface}");
-        assert_eq!(said["sent"]["path"], request.target);
+        assert_eq!(said["sent"]["path"], sent.request.target);
         for name in ["anthropic-version", "content-type"] {
-            assert_eq!(said["sent"]["headers"][name].as_str(), request.header(name), "{surface} {name}");
+            assert_eq!(said["sent"]["headers"][name].as_str(), sent.request.header(name), "{surface} {name}");
         }
-        assert!(request.header("authorization").unwrap().starts_with("Bearer "));
-        assert_eq!(said["read"], json!([answered(surface, body).0, 1000, 100]), "{surface}");
+        assert!(sent.request.header("authorization").unwrap().starts_with("Bearer "));
+        assert_eq!(said["read"], json!([sent.text, 1000, 100]), "{surface}");
         assert_eq!(said["refused"], Value::Null, "{surface}");
         let mut schema = body.pointer(place_of_schema(surface)).unwrap().clone();
         assert_eq!(said["schema"]["openai"], schema, "{surface}");
         without_type_beside_enum(&mut schema);
         assert_eq!(said["schema"]["anthropic"], schema, "{surface}");
     }
+}
+
+#[test]
+fn the_sdks_ask_for_reviews_as_we_do_and_leave_their_schemas_as_they_are() {
+    let sent: Vec<Sent> = SURFACES
+        .into_iter()
+        .flat_map(|surface| asked(surface).into_iter().map(move |request| (surface, request)))
+        .map(|(surface, request)| Sent { surface, text: answered(surface, &request.json()).0, request })
+        .collect();
+    assert_eq!(sent.len(), SURFACES.len() * reviews().len());
+    hold(&sent);
+}
+
+/// The model's part in a drive: a plan, or edits that mend the finding.
+fn driven_answer(request: &Request) -> String {
+    if String::from_utf8_lossy(&request.body).contains("You plan the next turn") {
+        let plan = json!({
+            "action": "Mend it.", "expected": "It is gone.", "finished": false, "reasoning": "It is the only one.",
+            "tasks": ["finding-01"],
+        });
+        return plan.to_string();
+    }
+    let edit =
+        json!({"kind": "replace", "path": "app.py", "find": "    breakpoint()\n", "text": "    return 1\n"});
+    json!({"edits": [edit], "outcome": "done", "summary": "Mended."}).to_string()
+}
+
+#[test]
+fn the_sdks_ask_for_plans_and_edits_of_drives_as_we_do() {
+    let mut all = Vec::new();
+    for surface in SURFACES {
+        let server =
+            Server::start(move |request| Response::json(200, &answer(surface, &driven_answer(request))));
+        let model = policy(surface, &server.url(), "");
+        let settings = "preset = \"guarded\"\n[drive]\nmodel = \"review\"\ncoordinator = \"review\"\n";
+        let repo =
+            repository(&format!("{settings}{model}"), &[("app.py", "def find():\n    breakpoint()\n")]);
+        let program =
+            qa_skill(["drive", "--fix", "--base", "main", "--head", "topic", "--agent", "builtin:model"]);
+        let program = program.arg("--repo").arg(repo.path()).arg("--out").arg(repo.beside("out"));
+        program.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).run().expect(0);
+        let sent = server.requests().into_iter();
+        all.extend(sent.map(|request| Sent { surface, text: driven_answer(&request), request }));
+    }
+    assert_eq!(all.len(), SURFACES.len() * 2);
+    hold(&all);
 }
 
 #[test]
