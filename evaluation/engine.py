@@ -10,6 +10,7 @@ import tempfile
 import time
 import urllib.request
 
+import engine_drives
 import engine_reviews
 from engine_reviews import KEY
 
@@ -81,6 +82,7 @@ def main():
         with engine(1, 8192):
             results = list(judged(policy))
     results += engine_reviews.judged(PORT, held, engine)
+    results += engine_drives.judged(PORT, held, engine)
     sys.exit(0 if all(results) else 1)
 
 
