@@ -243,9 +243,9 @@ fn a_plan_that_was_edited_does_not_follow() {
 fn a_text_of_a_person_has_the_turn_planned_anew_and_both_questions_count() {
     let mut session = planned_session(None, &[10, 11]);
     take(&mut session, &answer(&["finding-02"], false).to_string());
-    session.word = Some(PersonWord { text: None });
+    session.word = Some(PersonWord { text: None, by: None });
     assert_eq!(ids(&dispatched(&session)), [digest(11)]);
-    session.word = Some(PersonWord { text: Some("Begin with 10.".to_owned()) });
+    session.word = Some(PersonWord { text: Some("Begin with 10.".to_owned()), by: None });
     assert_eq!(difference(&session), None);
     assert!(asked(&session).question.packet.contains("note of the person who drives: Begin with 10.\n"));
     take(&mut session, &answer(&["finding-01"], false).to_string());
