@@ -37,7 +37,7 @@ pub fn drive_next_turn(session: &DriveSession) -> Option<String> {
         Step::Dispatch(envelope) => {
             Some(format!("turn {} of {}", envelope.turn, session.start.limits.max_turns))
         }
-        Step::Bootstrap | Step::Judge(_) | Step::End(_) => None,
+        Step::Bootstrap | Step::Plan(_) | Step::Judge(_) | Step::End(_) => None,
     }
 }
 
