@@ -23,8 +23,8 @@ pub(super) struct Test {
     pub(super) cut: Option<usize>,
     /// The mark that skips it.
     pub(super) off: Option<Off>,
-    /// The mark that skips it in runs that ask for short tests alone.
-    pub(super) short: Option<Off>,
+    /// The mark that skips it in runs that ask for that, by a flag or a variable of the environment, or that do not ask for it.
+    pub(super) asked_for: Option<Off>,
     /// Set where no runner is known to collect it and nothing else switches it off.
     pub(super) is_hidden: bool,
     /// The marks that skip its subtests.
@@ -174,7 +174,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
                 end: at + 1,
                 cut: None,
                 off: None,
-                short: None,
+                asked_for: None,
                 is_hidden: false,
                 nested: Vec::new(),
                 body: Span::default(),

@@ -45,11 +45,13 @@ enum When {
     Drops,
     /// The condition matches any text.
     MatchesAll,
+    /// A variable of the environment has to be set.
+    AskedFor,
 }
 
 use When::{
-    Always, Drops, Fails, HasArgument, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero, NoPlatform,
-    NoneOrText, ZeroOrNone,
+    Always, AskedFor, Drops, Fails, HasArgument, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero,
+    NoPlatform, NoneOrText, ZeroOrNone,
 };
 
 const JS: &[&str] = &["javascript", "typescript"];
@@ -142,6 +144,7 @@ static ROWS: &[Row] = &[
     row(JVM, &[Marked], "**.DisabledIf", Holds("")),
     row(JVM, &[Marked], "**.EnabledIf", Fails("")),
     row(JVM, &[Marked], "**.DisabledIfSystemProperty|DisabledIfEnvironmentVariable", MatchesAll),
+    row(JVM, &[Marked], "**.DisabledIfEnvironmentVariable|EnabledIfEnvironmentVariable", AskedFor),
     row(JVM, &[Run], "**.assumeTrue|assume|assumeNotNull|assumingThat", Fails("")),
     row(JVM, &[Run], "**.assumeFalse", Holds("")),
     row(JVM, &[Run], "**.Assumptions.abort", Always),
@@ -194,6 +197,11 @@ static ROWS: &[Row] = &[
 /// Returns the first name or call of a mark by which a framework skips.
 pub(super) fn skip<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spelled> {
     mark.spelled.iter().find(|spelled| skips(language, spelled))
+}
+
+/// Returns the first name or call of a mark that skips by a variable of the environment.
+pub(super) fn asked_for<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spelled> {
+    mark.spelled.iter().find(|spelled| rows_of(language, spelled).any(|row| row.when.is_asked_for(spelled)))
 }
 
 /// Returns whether a path that is called or set may skip, by its last name.
@@ -254,11 +262,16 @@ fn last_name(path: &str) -> &str {
 }
 
 fn skips(language: Option<&str>, spelled: &Spelled) -> bool {
-    let mut rows = language.into_iter().flat_map(|language| rows(language, spelled.form, &spelled.path));
-    rows.any(|row| {
+    rows_of(language, spelled).any(|row| row.when.applies(language, spelled))
+}
+
+/// Returns the rows whose path is that of a name or call.
+fn rows_of<'s>(language: Option<&'s str>, spelled: &'s Spelled) -> impl Iterator<Item = &'static Row> + 's {
+    let rows = language.into_iter().flat_map(|language| rows(language, spelled.form, &spelled.path));
+    rows.filter(|row| {
         let [pattern, parts] =
             [row.path, spelled.path.as_str()].map(|path| path.split('.').collect::<Vec<&str>>());
-        is_path(&pattern, &parts) && row.when.applies(language, spelled)
+        is_path(&pattern, &parts)
     })
 }
 
@@ -286,15 +299,11 @@ fn is_part(pattern: &str, part: &str) -> bool {
 impl When {
     fn applies(self, language: Option<&str>, spelled: &Spelled) -> bool {
         let given = spelled.arguments.as_deref().unwrap_or_default();
-        let argument = |name: &str| {
-            let named = given.iter().find(|argument| !name.is_empty() && argument.name == name);
-            named.or_else(|| given.first().filter(|first| first.name.is_empty() || name.is_empty()))
-        };
         match self {
             Always => true,
             HasArgument => !given.is_empty(),
-            Holds(name) => argument(name).is_some_and(holds),
-            Fails(name) => argument(name).is_some_and(fails),
+            Holds(name) => argument(given, name).is_some_and(holds),
+            Fails(name) => argument(given, name).is_some_and(fails),
             HoldsOrNone => given.first().is_none_or(holds),
             NoneOrText => given.first().is_none_or(|first| first.value.text.is_some()),
             ZeroOrNone => given.first().is_none_or(|first| is_zero(language, first)),
@@ -306,7 +315,7 @@ impl When {
                 let mut named = given.iter().filter(|argument| argument.name == name).chain(second);
                 named.any(|argument| argument.value.constant == Some(false))
             }
-            NoPlatform(name) => argument(name).is_none_or(|condition| {
+            NoPlatform(name) => argument(given, name).is_none_or(|condition| {
                 !condition.value.is_platform && condition.value.constant != Some(false)
             }),
             Marks => given.first().is_some_and(|first| {
@@ -325,8 +334,28 @@ impl When {
                         .as_deref()
                         .is_some_and(|text| matches!(text, ".*" | ".+" | "(?s).*"))
             }),
+            AskedFor => false,
         }
     }
+
+    /// Returns whether the row skips by a variable of the environment, where it does not skip in every run.
+    fn is_asked_for(self, spelled: &Spelled) -> bool {
+        let given = spelled.arguments.as_deref().unwrap_or_default();
+        let condition = match self {
+            AskedFor => return true,
+            Holds(name) | Fails(name) => argument(given, name),
+            HoldsOrNone => given.first(),
+            Always | Drops | HasArgument | Marks | MatchesAll | Named(_) | NamedZero(_) | NoPlatform(_)
+            | NoneOrText | ZeroOrNone => None,
+        };
+        condition.is_some_and(|condition| condition.value.reads_environment)
+    }
+}
+
+/// Returns the argument of a name, or else the first without one.
+fn argument<'a>(given: &'a [Argument], name: &str) -> Option<&'a Argument> {
+    let named = given.iter().find(|argument| !name.is_empty() && argument.name == name);
+    named.or_else(|| given.first().filter(|first| first.name.is_empty() || name.is_empty()))
 }
 
 fn holds(argument: &Argument) -> bool {

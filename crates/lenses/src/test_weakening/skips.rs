@@ -63,13 +63,19 @@ pub(super) fn switched_off(language: Option<&str>, mark: &Mark) -> Option<Off> {
     Some(Off { mark: mark.span, name: skip.span })
 }
 
+/// Returns how a mark leaves what it belongs to to a variable of the environment.
+pub(super) fn asked_for(language: Option<&str>, mark: &Mark) -> Option<Off> {
+    let skip = skip_rows::asked_for(language, mark).filter(|_| mark.kind != MarkKind::Nested)?;
+    Some(Off { mark: mark.span, name: skip.span })
+}
+
 /// Finds tests that ran at the base and are switched off at head. A test that is new as a whole never ran, so its skip
 /// takes nothing away; it replaces no other test either.
 pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_>) -> Vec<Draft> {
     let added = Added { lines: packet.added().map(|line| (line.number, line)).collect() };
     let mut places: BTreeMap<Span, Place> = BTreeMap::new();
-    // A test that runs without `-short` is weaker than one that runs always, and stronger than one that never does.
-    for off in [(|test| test.off) as fn(&Test) -> Option<Off>, |test| test.off.or(test.short)] {
+    // A test that runs where it is asked for is weaker than one that runs always, and stronger than one that never does.
+    for off in [(|test| test.off) as fn(&Test) -> Option<Off>, |test| test.off.or(test.asked_for)] {
         for (test, off) in newly_off(base, head, &added, off) {
             let whole = span_of_lines(head.text, test.mark, test.end);
             places.entry(off.mark).or_insert(Place { name: off.name, whole });

@@ -51,12 +51,15 @@ impl<'t> Version<'t> {
         let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut tests: Vec<Test> = Vec::new();
         for case in &file.cases {
-            let (mut nested, mut own, mut short) = (Vec::new(), Vec::new(), None);
+            let (mut nested, mut own, mut asked_for) = (Vec::new(), Vec::new(), None);
             for mark in &case.marks {
-                let Some(off) = skips::switched_off(language, mark) else { continue };
+                let Some(off) = skips::switched_off(language, mark) else {
+                    asked_for = asked_for.or(skips::asked_for(language, mark));
+                    continue;
+                };
                 match mark.kind {
                     MarkKind::Nested => nested.push(off),
-                    MarkKind::Short => short = short.or(Some(off)),
+                    MarkKind::AskedFor => asked_for = asked_for.or(Some(off)),
                     MarkKind::Attribute | MarkKind::Statement | MarkKind::Uncollected => own.push(off),
                 }
             }
@@ -75,7 +78,7 @@ impl<'t> Version<'t> {
                 end: end + 1,
                 cut,
                 off: own.first().copied(),
-                short,
+                asked_for,
                 is_hidden,
                 nested,
                 body: case.body,

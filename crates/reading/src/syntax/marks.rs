@@ -144,8 +144,10 @@ impl<'t> Reader<'t> {
     pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
         let branch = statement.field("consequence").or_else(|| statement.field("body"));
         let alternative = statement.field("alternative");
-        let condition = statement.field("condition").map(|node| squashed(self.text_of(node)));
-        let is_short = condition.as_deref() == Some("testing.Short()");
+        let is_asked_for = statement.field("condition").is_some_and(|condition| {
+            squashed(self.text_of(condition)) == "testing.Short()"
+                || self.speller.reads_environment(condition)
+        });
         let dead = self.dead_branches(statement);
         if self.constant(statement).is_some() {
             let taken = branch.into_iter().chain(alternative).filter(|branch| !dead.contains(branch));
@@ -159,9 +161,9 @@ impl<'t> Reader<'t> {
             };
             let own = self.marks_of_branch(branch).into_iter();
             marks.extend(own.filter(|mark| mark.spelled.iter().any(is_in_both)));
-        } else if let Some(branch) = branch.filter(|_| is_short) {
+        } else if let Some(branch) = branch.filter(|_| is_asked_for) {
             let own = self.marks_of_branch(branch).into_iter();
-            marks.extend(own.map(|mark| Mark { kind: MarkKind::Short, ..mark }));
+            marks.extend(own.map(|mark| Mark { kind: MarkKind::AskedFor, ..mark }));
         }
     }
 

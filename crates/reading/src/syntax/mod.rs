@@ -9,6 +9,7 @@ mod constants;
 mod coroutines;
 mod csharp;
 mod ecma;
+mod environment;
 mod file_names;
 mod flow;
 mod go;

@@ -59,6 +59,8 @@ pub struct Value {
     pub constant: Option<bool>,
     /// Set for a condition about the platform or the version of the language and nothing else.
     pub is_platform: bool,
+    /// Set where a variable of the environment decides.
+    pub reads_environment: bool,
     /// Set for a list that leaves out members of another.
     pub is_filtered: bool,
     /// Value of a string.
@@ -266,6 +268,7 @@ impl<'t> Speller<'t> {
         Value {
             constant: self.constant(node),
             is_platform: self.is_platform(node),
+            reads_environment: self.reads_environment(node),
             is_filtered: self.is_filtered(node),
             text: self.string(node),
             path: path.unwrap_or_default(),

@@ -73,8 +73,8 @@ pub enum MarkKind {
     Attribute,
     /// A statement that runs whenever the test, its setup or its file does.
     Statement,
-    /// A statement of runs that ask for short tests alone.
-    Short,
+    /// A statement of runs that ask for it, by a flag or a variable of the environment.
+    AskedFor,
     /// A statement of a loop or of a function that the test hands on, or a table: it concerns some cases of the test.
     Nested,
     /// The head of a definition in which no runner looks for tests, a table without cases, or what takes the test's name.
