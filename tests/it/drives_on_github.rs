@@ -394,7 +394,8 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
         "did not end in a pass",
     );
     // The settings are those of this job, by its inputs and the policy.
-    let settings: [(&dyn Fn(&mut DriveStart), &str); 7] = [
+    type Edit<'e> = &'e dyn Fn(&mut DriveStart);
+    let settings: [(Edit<'_>, &str); 7] = [
         (&|start| start.agent = vec!["./other.sh".to_owned()], "another agent"),
         (&|start| start.agent.push("--unsafe".to_owned()), "another agent"),
         (&|start| start.builtin_fix = true, "another agent"),
