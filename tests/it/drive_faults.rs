@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::drive::{POLICY, Scene, end_reason};
-use crate::support::{conflict, token};
+use crate::support::{conflict, copy_tree, qa_skill, temp, token};
 
 const A: &str = "def add(a, b):\n    return a + b\n\n\ndef mul(a, b):\n    return a * b\n";
 const APP: &str = "from src.a import add, mul\n\n\ndef run(value):\n    return mul(add(value, 1), 2)\n";
@@ -265,4 +265,51 @@ fn a_drive_of_30_turns_that_is_killed_before_each_step_is_stored_has_the_same_hi
 
 fn stored(directory: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(directory.join("drive-session.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_drive_of_200_turns_is_folded_and_verifies_the_same_at_another_path_and_in_another_zone() {
+    let faults: String =
+        (0..67).map(|number| format!("def f{number}(a):\n    breakpoint()\n    return a\n\n\n")).collect();
+    // Each turn prints much, each third turn mends one of the faults, and one fault more than turns can mend is left.
+    let script = "cat > /dev/null; n=$(grep -o '\"turn\":[0-9]*' $QA_SKILL_ENVELOPE | head -1 | cut -d: -f2)\n\
+                  head -c 15000 /dev/zero | tr '\\0' x; wc -c < $QA_SKILL_ENVELOPE >&2\n\
+                  grep -o '\"compactions\":[0-9]*' $QA_SKILL_ENVELOPE >&2\n\
+                  if (( n % 3 == 0 )); then sed -i '0,/breakpoint/{/breakpoint/d}' src/new.py; fi";
+    let planted = fault("merge-leftover/debugger-statement", "src/new.py", faults, "");
+    let scene = scene(&planted, &format!("{POLICY}[drive]\nmax-turns = 200\n"), script);
+    // No process of the tests may take two minutes, so several share the drive, each killed after so many steps.
+    let mut processes = 0;
+    loop {
+        let program = scene.drive(&["--fix"]).env("QA_FAULTS", "kill:drive-session:40");
+        let output = program.command().output().unwrap();
+        if !stored(&scene.directory())["end"].is_null() {
+            break;
+        }
+        processes += 1;
+        assert!(processes < 20, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let session = scene.session();
+    let turns = session["turns"].as_array().unwrap();
+    assert_eq!((turns.len(), end_reason(&session)), (200, "turns"));
+    let mut folds = Vec::new();
+    for turn in turns {
+        let mut told = turn["stderr"]["text"].as_str().unwrap().lines();
+        let bytes: usize = told.next().unwrap().trim().parse().unwrap();
+        assert!(bytes / 4 <= 200_000, "turn {}: {bytes}", turn["number"]);
+        folds.extend(told.next().map(str::to_owned));
+    }
+    folds.dedup();
+    assert!(folds.len() >= 4, "{folds:?}");
+    let here = scene.verify().run().expect(0).text();
+    let other = temp();
+    let moved = other.path().join("another place").join("session");
+    copy_tree(&scene.directory(), &moved);
+    std::fs::remove_dir_all(scene.repo.beside("out")).unwrap();
+    std::fs::remove_dir_all(scene.repo.path()).unwrap();
+    let program = qa_skill(["verify"]).arg(&moved).env("TZ", "Pacific/Kiritimati").env("LC_ALL", "C");
+    assert_eq!(program.within(other.path()).run().expect(0).text(), here);
+    let show = qa_skill(["drive", "--status"]).arg(&moved).args(["--format", "html"]);
+    let page = show.env("TZ", "Pacific/Kiritimati").within(other.path()).run().expect(0).text();
+    assert_eq!(page, std::fs::read_to_string(moved.join("drive.html")).unwrap());
 }
