@@ -5,7 +5,7 @@ use super::history::{COMPACTION_TOKENS, VERBATIM_TURNS, bytes_of, tokens};
 use super::*;
 use crate::policy::drive::Rights;
 use qa_contracts::codes::Code;
-use qa_contracts::ids::{ExecutionKey, RepoPath};
+use qa_contracts::ids::{BlobId, ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     AgentChange, DispatchResult, DriveExecutor, DriveExit, DriveFile, DriveHistory, DriveLimits, DriveOutput,
     DriveRefusal, DriveTask, GuardedFinding, Severity,
@@ -267,22 +267,28 @@ fn a_change_is_not_taken_back_but_for_files_with_findings() {
 
 #[test]
 fn a_file_of_the_change_is_deleted_only_where_a_finding_asks_for_that() {
-    let head = DriveJudgement { files: vec![file("src/1.py", 3, 0), file("src/b.py", 0, 1)], ..judged(&[1]) };
+    let blob = |digit: &str| Some(BlobId::parse(&digit.repeat(40)).unwrap());
+    let own = DriveFile { blob: blob("1"), ..file("src/1.py", 3, 0) };
+    let head = DriveJudgement { files: vec![own, file("src/b.py", 0, 1)], ..judged(&[1]) };
     let after = DriveJudgement { files: vec![file("src/b.py", 0, 1)], ..judged(&[]) };
     let deleted = |name: &str, removed| DriveFile { mode: None, ..file(name, 0, removed) };
-    let codes = |head: &DriveJudgement, change: DriveFile| -> Vec<Code> {
-        let refusals = referee::refuse_judgement(head, &after, &agent_change(&[change]));
+    let moved = |to: &str| DriveFile { path: path(to), ..head.files[0].clone() };
+    let rewritten = DriveFile { blob: blob("9"), ..moved("src/2.py") };
+    let codes = |head: &DriveJudgement, change: &[DriveFile]| -> Vec<Code> {
+        let refusals = referee::refuse_judgement(head, &after, &agent_change(change));
         refusals.into_iter().map(|refusal| refusal.code).collect()
     };
-    assert_eq!(codes(&head, deleted("src/1.py", 3)), [Code::DriveChangeReverted]);
-    assert_eq!(codes(&head, file("src/1.py", 0, 3)), []);
-    assert_eq!(codes(&head, deleted("src/b.py", 9)), [Code::DriveChangeReverted]);
-    // A file that the change leaves alone, and one that is moved.
-    assert_eq!(codes(&head, deleted("src/c.py", 3)), []);
-    assert_eq!(codes(&head, deleted("src/1.py", 0)), []);
-    let mut leftover = head;
+    assert_eq!(codes(&head, &[deleted("src/1.py", 3)]), [Code::DriveChangeReverted]);
+    assert_eq!(codes(&head, &[file("src/1.py", 0, 3)]), []);
+    assert_eq!(codes(&head, &[deleted("src/b.py", 9)]), [Code::DriveChangeReverted]);
+    // A file that has no lines, as a picture; one that the change leaves alone; and one that is moved, as it is or changed.
+    assert_eq!(codes(&head, &[deleted("src/1.py", 0)]), [Code::DriveChangeReverted]);
+    assert_eq!(codes(&head, &[deleted("src/c.py", 3)]), []);
+    assert_eq!(codes(&head, &[deleted("src/1.py", 0), moved("src/2.py")]), []);
+    assert_eq!(codes(&head, &[deleted("src/1.py", 0), rewritten]), [Code::DriveChangeReverted]);
+    let mut leftover = head.clone();
     leftover.tasks[0].rule_id = "merge-leftover/editor-file".to_owned();
-    assert_eq!(codes(&leftover, deleted("src/1.py", 3)), []);
+    assert_eq!(codes(&leftover, &[deleted("src/1.py", 3)]), []);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn refuse_deletions<'a>(
     let gone = own.files.iter().filter(|file| file.mode.is_none());
     let own_files = gone.filter(|file| {
         let mut heads = bootstrap.files.iter().filter(|head| head.path == file.path && head.mode.is_some());
-        heads.any(|head| own.files.iter().all(|moved| moved.mode.is_none() || moved.blob != head.blob))
+        heads.any(|head| own.files.iter().all(|moved| moved.blob.is_none() || moved.blob != head.blob))
     });
     let unasked = own_files.filter(|file| {
         let mut tasks = bootstrap.tasks.iter().filter(|task| task.file == file.path);
