@@ -44,6 +44,9 @@ pub(crate) struct CheckRun {
     /// RFC 3339 in UTC; times compare as texts.
     #[serde(default)]
     pub(super) started_at: Option<String>,
+    /// RFC 3339 in UTC; times compare as texts.
+    #[serde(default)]
+    pub(super) completed_at: Option<String>,
 }
 
 impl CheckRun {

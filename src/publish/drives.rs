@@ -131,7 +131,7 @@ impl GitHub {
             let newest = self.newest_check(FIND_WAIT, head_checks)?;
             let waiting = newest.filter(|run| {
                 run.conclusion.as_deref() == Some(ACTION_REQUIRED)
-                    && matches!(run.started_at.as_deref(), Some(started) if started <= until)
+                    && matches!(run.completed_at.as_deref(), Some(since) if since <= until)
             });
             Ok(waiting.and_then(|run| run.external_id))
         })
