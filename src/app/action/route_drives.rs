@@ -22,8 +22,8 @@ const DRIVE_IN_PROGRESS: &str = "A drive of this pull request is in progress. `/
 pub(super) const DRIVE_STOPPED: &str = "The drive of this pull request is cancelled.\n";
 const BEGAN_SINCE: &str = "Nothing is started for this command: a drive of this head has begun since it was written. While that one \
                            is in progress, `/qa stop` cancels it.\n";
-const NOTHING_WAITS: &str =
-    "No drive of this head waited for a person when this was written. `/qa fix` starts one.\n";
+const NOTHING_WAITS: &str = "No drive of this head waits for a person, or it began to wait after this was written. `/qa fix` \
+                             starts one.\n";
 const NOT_THE_SESSION: &str = "The session that the check run of the drive names is not there any more, or is another. `/qa fix` \
                                starts another drive.\n";
 const TOLD: &str = "The drive of this head goes on. Its workflow run shows how far it is.\n";
