@@ -58,12 +58,11 @@ impl Speller<'_> {
     }
 
     fn names_environment(&self, node: Node<'_>) -> bool {
-        match shape(node) {
-            Shape::Name => {
-                self.names.get(self.text_of(node)).is_some_and(|known| known.value.reads_environment)
-            }
-            _ => parts(node).into_iter().any(|part| self.names_environment(part)),
+        if matches!(shape(node), Shape::Name) {
+            let known = self.names.get(self.text_of(node));
+            return known.is_some_and(|known| known.value.reads_environment);
         }
+        parts(node).into_iter().any(|part| self.names_environment(part))
     }
 }
 
