@@ -49,7 +49,7 @@ pub(in crate::app) struct DriveArgs {
     /// Program of the agent, with arguments that are separated by spaces. It runs in the sandbox, gets the envelope of its turn as
     /// standard input and in the file that QA_SKILL_ENVELOPE names, and changes the files of its working directory. The agent
     /// `builtin:fix` applies the safe edits that findings carry; beside a program it goes first. `builtin:model` asks the model that
-    /// the policy names under [drive] for edits
+    /// the policy names under `drive` for edits
     #[arg(long = "agent", value_name = "COMMAND", required_unless_present = "status")]
     agents: Vec<String>,
     /// A file or directory that the agent may read and execute, such as its installation; repeatable
