@@ -209,12 +209,11 @@ fn masked_line(text: &str, limit: usize) -> String {
 }
 
 fn schema(offered: usize) -> Value {
-    let text = |description: &str| json!({"type": "string", "description": description});
     let mut properties = json!({
-        "action": text("What the agent does next."),
-        "expected": text("What the gate should say afterwards."),
+        "action": text_member("What the agent does next."),
+        "expected": text_member("What the gate should say afterwards."),
         "finished": {"type": "boolean", "description": "Whether the goal is reached and nothing is left to do."},
-        "reasoning": text("Why this comes next."),
+        "reasoning": text_member("Why this comes next."),
     });
     let mut required = vec!["action", "expected", "finished", "reasoning"];
     if offered > 0 {
@@ -224,6 +223,10 @@ fn schema(offered: usize) -> Value {
         required.push("tasks");
     }
     json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties})
+}
+
+fn text_member(description: &str) -> Value {
+    json!({"type": "string", "description": description})
 }
 
 #[derive(Deserialize)]

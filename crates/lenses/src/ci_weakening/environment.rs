@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use qa_reading::shell::{Command, Script, Word};
-use qa_reading::workflow::Member;
+use qa_reading::workflow::{Member, Value};
 
 use crate::pattern::Pattern;
 
@@ -32,12 +32,9 @@ impl Environment {
         self.expressions.values_mut().for_each(|expression| *expression = None);
     }
 
-    /// Forgets the variables if one of them names a file that a shell runs first, or if a command line as shell may set them.
-    pub(super) fn forget_unless_plain(&mut self, shell: Option<&str>) {
-        let is_plain = shell.is_none_or(|shell| {
-            shell.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -{}".contains(&byte))
-                && !["rcfile", "init"].iter().any(|option| shell.contains(option))
-        });
+    /// Forgets the variables if one of them names a file that a shell runs first, or if the command line of the shell may set them.
+    pub(super) fn forget_unless_plain(&mut self, shell: Option<Value<'_>>) {
+        let is_plain = shell.is_none_or(|shell| shell.constant().is_some_and(|line| is_plain(&line)));
         if !is_plain || ["BASH_ENV", "ENV"].iter().any(|name| self.expressions.contains_key(*name)) {
             self.expressions.clear();
         }
@@ -83,6 +80,12 @@ impl Environment {
         }
         Some(held.clone().unwrap_or_else(|| format!("env.{name}")))
     }
+}
+
+/// Returns whether the command line of a shell has nothing but its name and options that run no other file.
+fn is_plain(shell: &str) -> bool {
+    shell.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" -{}".contains(&byte))
+        && !["rcfile", "init"].iter().any(|option| shell.contains(option))
 }
 
 /// Returns the expression that is all of a variable's value.

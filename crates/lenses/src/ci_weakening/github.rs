@@ -131,9 +131,7 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
     let template = run.template();
     let mut around = outer.around.clone();
     around.shell = shell_of(run.interpreter);
-    around
-        .environment
-        .forget_unless_plain(run.shell.map(|shell| shell.constant().unwrap_or_default()).as_deref());
+    around.environment.forget_unless_plain(run.shell);
     around.expansions = template.expressions.iter().map(|embedded| embedded.span).collect();
     let mut steps = commands::steps(template.text(), &around);
     let shell =
