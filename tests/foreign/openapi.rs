@@ -103,6 +103,7 @@ fn what_a_night_reads_and_tells_is_as_github_describes_it() {
         created_at: LATER.to_owned(),
         head_sha: origin.head.to_string(),
         head_repository_id: 7,
+        run_id: 11,
     });
 
     step.name = "schedule";

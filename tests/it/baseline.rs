@@ -202,6 +202,7 @@ fn a_step_takes_the_run_of_the_push_and_of_nothing_else() {
         created_at: LATER.to_owned(),
         head_sha: tip.clone(),
         head_repository_id: 7,
+        run_id: 11,
     };
     world.github.state().artifacts.push(stored);
     let pushed = Run {

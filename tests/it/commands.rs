@@ -103,6 +103,7 @@ impl Desk {
             created_at: LATER.to_owned(),
             head_sha: judged.head(),
             head_repository_id: 7,
+            run_id: RUN,
         });
         state.comments.push(Comment {
             id: COMMENT,

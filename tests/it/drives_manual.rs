@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::drives_on_github::{MEND, MENDED, NUMBER, POLICY, Stage, change, edited_session, packed};
-use crate::support::fake_github::{Artifact, Fault, Route};
+use crate::support::fake_github::{AFTER_COMMENTS, Artifact, Fault, Route};
 use crate::support::{Outcome, Response, qa_skill, sha256};
 use qa_contracts::v1::{DriveEndReason, DriveSession, DriveStart, PersonWord};
 use qa_core::drive::{Step, judge_turn, next_step, record_turn};
@@ -113,6 +113,58 @@ fn a_person_stops_a_drive_that_waits() {
     assert_eq!((stage.waits(), stage.results()), (vec!["neutral".to_owned()], vec![]));
     let archive = stage.world.github.state().artifacts.last().unwrap().zip.clone();
     assert_eq!(edited_session(&archive).end.unwrap().message, "wes stopped the drive");
+}
+
+#[test]
+fn a_word_is_for_what_waited_when_it_was_written() {
+    let stage = Stage::new(POLICY, MEND);
+    stage.comment("/qa fix");
+    stage.drive_on().expect(3);
+    let began_to_wait = |time: Option<&str>| {
+        stage.world.github.state().checks[0].completed_at = time.map(str::to_owned);
+    };
+    began_to_wait(Some(AFTER_COMMENTS));
+    for word in ["/qa approve", "/qa edit Keep it small"] {
+        assert!(stage.comment(word).contains("it began to wait after this was written"));
+    }
+    assert_eq!(stage.world.github.state().runs.len(), 1);
+    began_to_wait(None);
+    assert!(stage.comment("/qa approve").contains("goes on"));
+}
+
+#[test]
+fn a_session_that_is_handed_back_does_not_wait_again() {
+    let stage = Stage::new(POLICY, MEND);
+    stage.comment("/qa fix");
+    stage.drive_on().expect(3);
+    let waiting = stage.world.github.state().artifacts[0].zip.clone();
+    stage.comment("/qa approve");
+    stage.store_archive("qa-skill-drive", &waiting);
+    let inputs = stage.world.github.state().dispatched.last().unwrap().clone();
+    let own =
+        inputs.as_object().unwrap().iter().map(|(name, value)| (name.as_str(), value.as_str().unwrap()));
+    let outcome = stage.propose_with(&own.chain([MANUAL]).collect::<Vec<_>>());
+    let outcome = outcome.expect_code(3, "DRIVE_NOT_PROPOSED");
+    assert!(outcome.text().contains("neither took the turn"), "{}", outcome.text());
+    assert_eq!((stage.waits(), stage.results()), (vec!["action_required".to_owned()], vec![]));
+}
+
+#[test]
+fn a_drive_that_runs_again_is_proposed_from_its_newest_session() {
+    let stage = Stage::new(POLICY, "exit 0");
+    stage.start_by_hand("drive #7 at");
+    stage.drive(&[]).expect(1);
+    let uploaded = || stage.world.hub.0.lock().unwrap().blobs.clone();
+    stage.store_archive("qa-skill-drive", &uploaded()["qa-skill-drive"]);
+    stage.propose().expect_code(3, "DRIVE_NOT_PROPOSED");
+
+    let agent = stage.checkout.join("agent.sh");
+    fs::write(agent, format!("#!/bin/bash\n{MEND}\n")).unwrap();
+    fs::remove_dir_all(stage.checkout.join(".qa-skill")).ok();
+    stage.drive(&[]).expect(0);
+    stage.store_archive("qa-skill-drive-2", &uploaded()["qa-skill-drive-2"]);
+    stage.propose().expect(0);
+    assert_eq!(stage.text(&stage.results()[0].1, "src/app.py"), MENDED);
 }
 
 #[test]

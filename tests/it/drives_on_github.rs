@@ -131,20 +131,23 @@ impl Stage {
     /// Lists what the job with the agent uploaded as the artifact of its workflow run.
     pub(crate) fn store(&self) {
         let archive = self.world.hub.0.lock().unwrap().blobs.remove("qa-skill-drive").unwrap();
-        self.store_archive(&archive);
+        self.store_archive("qa-skill-drive", &archive);
     }
 
-    fn store_archive(&self, archive: &[u8]) {
-        let id = self.run_id() - 10;
-        self.world.github.state().artifacts.push(Artifact {
+    pub(crate) fn store_archive(&self, name: &str, archive: &[u8]) {
+        let run_id = self.run_id();
+        let mut state = self.world.github.state();
+        let id = 1 + state.artifacts.len() as u64;
+        state.artifacts.push(Artifact {
             id,
-            name: "qa-skill-drive".to_owned(),
+            name: name.to_owned(),
             zip: archive.to_vec(),
             expired: false,
             digest: Some(format!("sha256:{}", sha256(archive))),
             created_at: LATER.to_owned(),
             head_sha: self.world.origin.base.to_string(),
             head_repository_id: 7,
+            run_id,
         });
     }
 
@@ -353,7 +356,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
     let archive = stage.world.hub.0.lock().unwrap().blobs.remove("qa-skill-drive").unwrap();
     let refused = |archive: &[u8], code: &str, reason: &str| {
         stage.world.github.state().artifacts.clear();
-        stage.store_archive(archive);
+        stage.store_archive("qa-skill-drive", archive);
         let outcome = stage.propose();
         assert!(
             outcome.text().contains(code) && outcome.text().contains(reason),
@@ -409,7 +412,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
         refused(&forged, "DRIVE_NOT_PROPOSED", reason);
     }
     stage.world.github.state().artifacts.clear();
-    stage.store_archive(&archive);
+    stage.store_archive("qa-skill-drive", &archive);
     for (agent, reason) in [("builtin:fix", "another agent"), ("./agent.sh\nbuiltin:fix", "another agent")] {
         let outcome = stage.propose_with(&[("agent", agent)]).expect_code(3, "DRIVE_NOT_PROPOSED");
         assert!(outcome.text().contains(reason), "{agent}: {}", outcome.text());
@@ -433,7 +436,7 @@ fn what_the_job_with_the_agent_left_is_not_believed() {
     stage.world.github.state().pulls.insert(NUMBER, stage.world.origin.head.to_string());
     repo.reference("refs/pull/7/head", stage.world.origin.head);
     stage.world.github.state().artifacts.clear();
-    stage.store_archive(&archive);
+    stage.store_archive("qa-skill-drive", &archive);
     // A branch of that name with something else is not overwritten.
     let session = edited_session(&archive);
     let name = format!("refs/heads/qa/fix-7-{}", &session.turns[0].commit.as_ref().unwrap().as_str()[..12]);

@@ -149,6 +149,7 @@ fn a_download_leads_to_another_host_where_no_token_belongs() {
         created_at: LATER.to_owned(),
         head_sha: "a1".repeat(20),
         head_repository_id: 7,
+        run_id: 14,
     });
     let (_, _, list) = ask(&server, "GET", "/actions/artifacts?name=run", &Value::Null);
     assert_eq!((&list["total_count"], &list["artifacts"][0]["id"]), (&json!(1), &json!(4)));

@@ -168,6 +168,7 @@ impl PullRequest {
             created_at: LATER.to_owned(),
             head_sha: head.clone(),
             head_repository_id: 7,
+            run_id: self.turns + 10,
         });
         state.runs.push(Run {
             id: self.turns + 10,

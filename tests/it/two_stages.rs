@@ -209,6 +209,7 @@ fn artifact(scene: &Scene, zip: Vec<u8>) -> Artifact {
         created_at: LATER.to_owned(),
         head_sha: scene.head(),
         head_repository_id: FORK,
+        run_id: RUN,
     }
 }
 

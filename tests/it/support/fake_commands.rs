@@ -223,7 +223,7 @@ impl Call<'_> {
     pub(super) fn list_run_artifacts(&self, run: u64) -> Response {
         let name = self.request.query("name");
         let mut found: Vec<&Artifact> = self.state.artifacts.iter().collect();
-        found.retain(|artifact| artifact.run_id() == run);
+        found.retain(|artifact| artifact.run_id == run);
         found.retain(|artifact| *name.as_ref().unwrap_or(&artifact.name) == artifact.name);
         let shown: Vec<_> = found.iter().map(|artifact| self.names.artifact(artifact)).collect();
         self.page(&shown, |page| json!({ "total_count": shown.len(), "artifacts": page }))

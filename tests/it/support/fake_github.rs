@@ -117,6 +117,8 @@ pub(crate) struct Check {
     pub(crate) annotations: Vec<Value>,
     /// Start time; now if absent.
     pub(crate) started_at: Option<String>,
+    /// Time of its conclusion; long ago if absent.
+    pub(crate) completed_at: Option<String>,
     /// Slug of its app; `None` for the token's app.
     pub(crate) app: Option<String>,
 }
@@ -163,13 +165,8 @@ pub(crate) struct Artifact {
     pub(crate) head_sha: String,
     /// 7 is the repository itself.
     pub(crate) head_repository_id: u64,
-}
-
-impl Artifact {
     /// Id of the workflow run that stored it.
-    pub(crate) fn run_id(&self) -> u64 {
-        10 + self.id
-    }
+    pub(crate) run_id: u64,
 }
 
 /// State of the fake, for tests to arrange and inspect.

@@ -54,7 +54,8 @@ impl Names {
             "external_id": check.external_id, "url": url,
             "html_url": format!("https://example.com/{}/runs/{}", self.repository, check.id),
             "details_url": check.details_url, "status": check.status, "conclusion": check.conclusion,
-            "started_at": check.started_at.as_deref().unwrap_or(super::fake_github::LATER), "completed_at": check.conclusion.as_ref().map(|_| TIME),
+            "started_at": check.started_at.as_deref().unwrap_or(super::fake_github::LATER),
+            "completed_at": check.conclusion.as_ref().map(|_| check.completed_at.as_deref().unwrap_or(TIME)),
             "output": {
                 "title": check.title, "summary": check.summary, "text": check.text,
                 "annotations_count": check.annotations.len(), "annotations_url": format!("{url}/annotations"),
@@ -202,7 +203,7 @@ impl Names {
             "expires_at": super::fake_github::LATER,
             "digest": artifact.digest,
             "workflow_run": {
-                "id": artifact.run_id(), "repository_id": 7, "head_repository_id": artifact.head_repository_id,
+                "id": artifact.run_id, "repository_id": 7, "head_repository_id": artifact.head_repository_id,
                 "head_branch": "topic", "head_sha": artifact.head_sha,
             },
         })

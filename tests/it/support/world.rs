@@ -97,6 +97,7 @@ impl World {
             created_at: days_ago(kept.days_ago),
             head_sha: self.origin.head.to_string(),
             head_repository_id: if kept.of_a_fork { 8 } else { 7 },
+            run_id: 10 + id,
         });
         self.github.state().artifacts = listed.collect();
     }
