@@ -19,8 +19,9 @@ COPY skill skill
 COPY docs docs
 COPY tests/corpus tests/corpus
 # Paths of the build machine stay out of the binary, so that the same source gives the same bytes.
+# Relocations are packed: they are a fiftieth of the image otherwise.
 RUN target="$(uname -m)-unknown-linux-musl" \
-    && CARGO_PROFILE_RELEASE_DEBUG=none RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=${CARGO_HOME:-/root/.cargo}=cargo" \
+    && CARGO_PROFILE_RELEASE_DEBUG=none RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=${CARGO_HOME:-/root/.cargo}=cargo -C link-arg=-Wl,-z,pack-relative-relocs" \
     cargo build --release --locked --bin qa-skill --target "$target" \
     && install -D -m 0755 "target/$target/release/qa-skill" /image/qa-skill \
     && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
