@@ -33,7 +33,7 @@ fn parse(line: &str) -> Result<DispatchResult, String> {
     let value = strict_json::parse(line.as_bytes()).map_err(|error| error.to_string())?;
     let schema = schema::find(SCHEMA).ok_or("no schema")?;
     match schema.faults(&value).into_iter().next() {
-        Some(fault) => Err(format!("{}: {}", fault.pointer, fault.message)),
+        Some(fault) => Err(format!("#{}: {}", fault.pointer, fault.message)),
         None => serde_json::from_value(value).map_err(|error| error.to_string()),
     }
 }
