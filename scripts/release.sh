@@ -167,12 +167,30 @@ package() {
     cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT "$directory/"
 }
 
-# Packs what `package` laid out on the machines of all systems. The same files give the same bytes.
+# Prints the manual page: what the program prints as help of each command.
+manual() {
+    awk -v version="$1" '
+        function escaped(text) { gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text); return "\\&" text }
+        BEGIN {
+            print ".TH QA\\-SKILL 1 \"\" \"qa\\-skill " version "\"\n.SH NAME"
+            print "qa\\-skill \\- deterministic pull\\-request gate whose verdict can be replayed byte for byte"
+            print ".SH DESCRIPTION"
+        }
+        /^```/ { inside = !inside; print inside ? ".nf" : ".fi"; next }
+        inside { print escaped($0) }
+        !inside && /^## / { print ".SH \"" escaped(toupper(substr($0, 4))) "\"" }
+    ' docs/reference/command-line.md
+}
+
+# Packs what `package` laid out on the machines of all systems, with the manual page of a version. The same files give the same
+# bytes.
 pack() {
     local target directory
     for target in "${targets[@]}"; do
         directory=built/archive-$target
         [ -d "$directory/qa-skill-$target/completions" ] || fail "nothing was built for $target"
+        mkdir -p "$directory/qa-skill-$target/man"
+        manual "$1" > "$directory/qa-skill-$target/man/qa-skill.1"
         # Artifacts of a workflow keep no modes.
         find "$directory" -type d -exec chmod 0755 {} + -o -type f -exec chmod 0644 {} +
         chmod 0755 "$directory/qa-skill-$target"/qa-skill*
@@ -201,7 +219,8 @@ join() {
         echo "digest$kind=$found" >> "$GITHUB_OUTPUT"
     done
     rm built/digest*
-    pack
+    pack "$version"
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) scripts/packages.py "$version" "$(release_url "$version")" built
     (cd built && sha256sum -- * > SHA256SUMS)
 }
 
@@ -217,15 +236,18 @@ pull() {
             fail "$image cannot be pulled without credentials. A package is private when it is made: set it to public in \
 its settings ($GITHUB_SERVER_URL/$GITHUB_REPOSITORY, Packages) and re-run the failed jobs. No tag is made yet"
         answer=$(docker run --rm "$image" --version)
-        [ "$answer" = "qa-skill $version" ] || fail "$image says that it is $answer"
+        [[ $answer == "qa-skill $version (sources "* ]] || fail "$image says that it is $answer"
     done
 }
+
+# Prints where a release has its files.
+release_url() { echo "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/releases/download/v$1"; }
 
 # Writes what the setup action downloads at this version: the address, and the digest of each archive.
 write_setup_release() {
     local target name found
     [ -f built/SHA256SUMS ] || fail "there is no built/SHA256SUMS"
-    echo "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/releases/download/v$1" > setup/release.txt
+    release_url "$1" > setup/release.txt
     for target in "${targets[@]}"; do
         name=qa-skill-$target.tar.gz
         found=$(awk -v name="$name" '$2 == name { print $1 }' built/SHA256SUMS)

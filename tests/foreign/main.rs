@@ -10,6 +10,7 @@ mod documents;
 mod hiding;
 mod imported;
 mod openapi;
+mod packages;
 mod providers;
 mod sarif;
 #[path = "../it/support/mod.rs"]

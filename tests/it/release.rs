@@ -33,7 +33,9 @@ impl Checkout {
         let checkout = Self { home: temp() };
         std::fs::create_dir_all(checkout.path("scripts")).unwrap();
         let ours = Path::new(env!("CARGO_MANIFEST_DIR"));
-        std::fs::copy(ours.join("scripts/release.sh"), checkout.path("scripts/release.sh")).unwrap();
+        for script in ["packages.py", "release.sh"] {
+            std::fs::copy(ours.join("scripts").join(script), checkout.path("scripts").join(script)).unwrap();
+        }
         // As on main, also where these tests run at the tag of a release.
         let dockerfile = std::fs::read_to_string(ours.join("Dockerfile")).unwrap();
         let unpinned =
@@ -45,6 +47,8 @@ impl Checkout {
         for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
             checkout.write(file, "text\n");
         }
+        checkout
+            .write("docs/reference/command-line.md", "# Page\n\n```text\n-h \\ x\n```\n\n## qa-skill run\n");
         checkout.write("setup/setup.sh", "");
         checkout.write("Cargo.toml", "[package]\nversion = \"1.2.3\"\n");
         checkout.write(
@@ -283,11 +287,11 @@ fn image_that_cannot_be_pulled_without_credentials_is_refused() {
     let checkout = Checkout::new();
     checkout.stand_in("docker", "exit 1");
     checkout.refuses(&["pull", "1.2.3", &digest('c')], "set it to public");
-    checkout.stand_in("docker", "[ \"$1\" = pull ] || echo qa-skill 1.2.2");
-    checkout.refuses(&["pull", "1.2.3", &digest('c')], "says that it is qa-skill 1.2.2");
+    checkout.stand_in("docker", "[ \"$1\" = pull ] || echo 'qa-skill 1.2.2 (sources 0a)'");
+    checkout.refuses(&["pull", "1.2.3", &digest('c')], "says that it is qa-skill 1.2.2 (sources 0a)");
     checkout.stand_in(
         "docker",
-        "[ -z \"$(ls -A \"$DOCKER_CONFIG\")\" ] && { [ \"$1\" = pull ] || echo qa-skill 1.2.3; }",
+        "[ -z \"$(ls -A \"$DOCKER_CONFIG\")\" ] && { [ \"$1\" = pull ] || echo 'qa-skill 1.2.3 (sources 0a)'; }",
     );
     checkout.step(&["pull", "1.2.3", &digest('c')]);
 }
@@ -396,6 +400,13 @@ fn images_of_both_architectures_are_joined_and_every_file_has_a_checksum() {
         "SHA256SUMS",
         "full-image-packages-aarch64.txt",
         "full-image-packages-x86_64.txt",
+        "npm-qa-skill-1.2.3.tgz",
+        "npm-qa-skill-darwin-arm64-1.2.3.tgz",
+        "npm-qa-skill-darwin-x64-1.2.3.tgz",
+        "npm-qa-skill-linux-arm64-1.2.3.tgz",
+        "npm-qa-skill-linux-x64-1.2.3.tgz",
+        "npm-qa-skill-win32-arm64-1.2.3.tgz",
+        "npm-qa-skill-win32-x64-1.2.3.tgz",
         "qa-skill-aarch64-apple-darwin.tar.gz",
         "qa-skill-aarch64-pc-windows-msvc.tar.gz",
         "qa-skill-aarch64-unknown-linux-musl",
@@ -404,6 +415,13 @@ fn images_of_both_architectures_are_joined_and_every_file_has_a_checksum() {
         "qa-skill-x86_64-pc-windows-msvc.tar.gz",
         "qa-skill-x86_64-unknown-linux-musl",
         "qa-skill-x86_64-unknown-linux-musl.tar.gz",
+        "qa-skill.rb",
+        "qa_skill-1.2.3-py3-none-macosx_10_12_x86_64.whl",
+        "qa_skill-1.2.3-py3-none-macosx_11_0_arm64.whl",
+        "qa_skill-1.2.3-py3-none-manylinux2014_aarch64.musllinux_1_1_aarch64.whl",
+        "qa_skill-1.2.3-py3-none-manylinux2014_x86_64.musllinux_1_1_x86_64.whl",
+        "qa_skill-1.2.3-py3-none-win_amd64.whl",
+        "qa_skill-1.2.3-py3-none-win_arm64.whl",
     ];
     assert_eq!(files.lines().collect::<Vec<_>>(), expected);
     let checked = checkout.bash("cd built && sha256sum --check --strict SHA256SUMS");
@@ -427,8 +445,10 @@ fn archives_have_the_program_with_its_completions_and_the_same_bytes_again() {
         checkout.bash(&format!("LC_ALL=C tar -tzf built/{folder}.tar.gz | grep -v /$ | sed 's|{folder}/||'"));
     let completions = ["bash", "elvish", "fish", "powershell", "zsh"]
         .map(|shell| format!("completions/qa-skill.{shell}\n"));
-    let expected =
-        format!("CHANGELOG.md\nLICENSE-APACHE\nLICENSE-MIT\nREADME.md\n{}qa-skill", completions.concat());
+    let expected = format!(
+        "CHANGELOG.md\nLICENSE-APACHE\nLICENSE-MIT\nREADME.md\n{}man/qa-skill.1\nqa-skill",
+        completions.concat()
+    );
     assert_eq!(names, expected);
     let run = format!(
         "mkdir unpacked && tar -xzf built/{folder}.tar.gz -C unpacked && unpacked/{folder}/qa-skill completions zsh"
