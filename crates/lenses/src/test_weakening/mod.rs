@@ -31,7 +31,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "12",
+    version: "13",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

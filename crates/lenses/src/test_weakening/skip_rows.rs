@@ -74,6 +74,8 @@ const fn row(
 }
 
 static ROWS: &[Row] = &[
+    // Behind a condition on what a run asks for. In other languages such a test counts as emptied.
+    row(&["c", "c#", "c++", "go", "java", "kotlin", "php", "python", "rust"], &[Run], "return", Always),
     row(JS, &[Marked], "xit|xdescribe|xtest|xcontext|xspecify|xsuite|xscenario|xfeature.**", Always),
     row(
         JS,

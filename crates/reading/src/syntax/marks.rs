@@ -16,6 +16,8 @@ use crate::nodes::Tabled;
 
 /// Subtests deeper than this are not looked at.
 const MAX_NESTED: usize = 8;
+/// Path of what ends a test without a call.
+const RETURN: &str = "return";
 /// Functions that run before the tests of a group.
 const SETUPS: &[&str] = &[
     "setUp",
@@ -144,10 +146,7 @@ impl<'t> Reader<'t> {
     pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
         let branch = statement.field("consequence").or_else(|| statement.field("body"));
         let alternative = statement.field("alternative");
-        let is_asked_for = statement.field("condition").is_some_and(|condition| {
-            squashed(self.text_of(condition)) == "testing.Short()"
-                || self.speller.reads_environment(condition)
-        });
+        let is_asked_for = statement.field("condition").is_some_and(|condition| self.is_asked_for(condition));
         let dead = self.dead_branches(statement);
         if self.constant(statement).is_some() {
             let taken = branch.into_iter().chain(alternative).filter(|branch| !dead.contains(branch));
@@ -165,6 +164,39 @@ impl<'t> Reader<'t> {
             let own = self.marks_of_branch(branch).into_iter();
             marks.extend(own.map(|mark| Mark { kind: MarkKind::AskedFor, ..mark }));
         }
+    }
+
+    /// Returns the marks of conditions that end the body of a test early where a run does not ask for it.
+    pub(super) fn ends_unless_asked(&self, body: Node<'_>) -> Vec<Mark> {
+        let ends = statements(body).into_iter().filter_map(|statement| {
+            let inner = statement.named_child(0).filter(|_| statement.word() == "expression_statement");
+            let statement = inner.filter(|inner| inner.word() == "if_expression").unwrap_or(statement);
+            let (condition, branch) = match statement.word() {
+                "if" | "if_expression" | "if_modifier" | "if_statement" | "unless" | "unless_modifier" => {
+                    let branch = statement.field("consequence").or_else(|| statement.field("body"))?;
+                    let is_whole = statement.field("alternative").is_none();
+                    (statement.field("condition").filter(|_| is_whole)?, branch)
+                }
+                "let_declaration" => (statement.field("value")?, statement.field("alternative")?),
+                _ => return None,
+            };
+            let last = if self.is_return(branch) { branch } else { *statements(branch).last()? };
+            let place = (self.is_return(last) && self.is_asked_for(condition)).then(|| span(last))?;
+            let spelled = Spelled { form: Form::Run, path: RETURN.to_owned(), arguments: None, span: place };
+            Some(Mark::new(MarkKind::AskedFor, place, vec![spelled]))
+        });
+        ends.collect()
+    }
+
+    /// Returns whether a condition is about what a run asks for.
+    fn is_asked_for(&self, condition: Node<'_>) -> bool {
+        squashed(self.text_of(condition)) == "testing.Short()" || self.speller.reads_environment(condition)
+    }
+
+    /// Returns whether a statement leaves the body of a test.
+    pub(super) fn is_return(&self, statement: Node<'_>) -> bool {
+        let word = self.text_of(statement).split(|sign: char| !sign.is_alphanumeric()).next();
+        word == Some("return") || word == Some("next") && self.language == Language::Ruby
     }
 
     /// Returns the marks of a branch, or of what an `else` has for one.

@@ -487,6 +487,7 @@ impl<'t> Reader<'t> {
             body_marks.into_iter().map(|mark| if is_run(&mark) { mark } else { mark.without_assignments() }),
         );
         own.extend(body.map(|body| self.nested_marks(body, 0)).unwrap_or_default());
+        own.extend(body.map(|body| self.ends_unless_asked(body)).unwrap_or_default());
         own.extend_from_slice(around);
         let cut = body.and_then(|body| self.cut(body));
         let is_called = |name: &str| self.is_named_elsewhere(name);
@@ -504,10 +505,7 @@ impl<'t> Reader<'t> {
     fn cut(&self, body: Node<'_>) -> Option<Span> {
         let statements = statements(body);
         let at = statements.iter().position(|node| {
-            let word = self.text_of(*node).split(|sign: char| !sign.is_alphanumeric()).next();
-            matches!(node.word(), "raise_statement" | "throw_statement")
-                || word == Some("return")
-                || word == Some("next") && self.language == Language::Ruby
+            matches!(node.word(), "raise_statement" | "throw_statement") || self.is_return(*node)
         })?;
         (at + 1 < statements.len()).then(|| span(statements[at]))
     }
