@@ -65,8 +65,12 @@ const INPUTS: &[Input] = &[
     ),
     input("comment", "`true`: keep one comment on the pull request up to date; empty: no comment"),
     input(
+        "suggestions",
+        "`true`: suggest safe edits of findings at their lines on the pull request; empty: no suggestion",
+    ),
+    input(
         "comment-author",
-        "The token's account, as author of comments and issues and as app of check runs; empty: `github-actions[bot]`",
+        "The token's account, as author of comments, suggestions and issues and as app of check runs; empty: `github-actions[bot]`",
     ),
     input("upload-artifact", "`false`: do not upload the run; empty: upload it"),
     input(
@@ -210,6 +214,7 @@ pub(crate) struct Inputs {
     pub(crate) surfaces: Surfaces,
     pub(crate) check_name: Option<String>,
     pub(crate) comment: bool,
+    pub(crate) suggestions: bool,
     pub(crate) comment_author: Option<String>,
     pub(crate) upload_artifact: bool,
     pub(crate) artifact_name: Option<String>,
@@ -294,6 +299,7 @@ impl Inputs {
             // Names are shown outside of the runner, which masks only its own secrets.
             check_name: parser.text("check-name").map(secrets::masked),
             comment: parser.flag("comment", false)?,
+            suggestions: parser.flag("suggestions", false)?,
             comment_author: parser.text("comment-author"),
             upload_artifact: parser.flag("upload-artifact", true)?,
             artifact_name: parser.text("artifact-name").map(secrets::masked),

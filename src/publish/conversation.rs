@@ -71,7 +71,7 @@ pub(crate) enum Posted {
 
 /// A comment or an issue, as the API lists it.
 #[derive(Debug, Deserialize)]
-struct Entry {
+pub(super) struct Entry {
     /// Id of a comment.
     id: u64,
     /// Number of an issue.
@@ -111,7 +111,7 @@ struct User {
 }
 
 impl Ownership<'_> {
-    fn owns(&self, entry: &Entry) -> bool {
+    pub(super) fn owns(&self, entry: &Entry) -> bool {
         let Some(user) = &entry.user else { return false };
         let text = entry.body.as_deref().unwrap_or_default();
         let Some(rest) = text.strip_prefix(self.marker) else { return false };
@@ -120,7 +120,7 @@ impl Ownership<'_> {
             && (rest.is_empty() || rest.starts_with(['\n', '\r']))
     }
 
-    fn sign(&self, body: &str) -> String {
+    pub(super) fn sign(&self, body: &str) -> String {
         limits::markdown(&format!("{}\n{body}", self.marker))
     }
 }

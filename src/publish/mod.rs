@@ -16,6 +16,7 @@ mod error;
 mod finished_run;
 mod lease;
 mod limits;
+mod review;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub(crate) use conversation::{DriftIssue, Ownership, StickyComment};
 pub(crate) use drives::{DriveCheck, NewPull};
 pub(crate) use error::PublishError;
 pub(crate) use lease::{Claim, HeadChecks, Lease, WantedCheck};
+pub(crate) use review::{Review, Reviewed};
 
 use client::Client;
 use qa_run::http::Http;

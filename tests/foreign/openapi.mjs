@@ -5,6 +5,8 @@ const called = [
     "/check-runs/{check_run_id}/annotations",
     "/commits/{ref}/check-runs",
     "/pulls/{pull_number}",
+    "/pulls/{pull_number}/comments",
+    "/pulls/{pull_number}/reviews",
     "/issues",
     "/issues/{issue_number}",
     "/issues/{issue_number}/comments",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::gates_story;
-use crate::support::fake_github::{BOT, Check, Comment};
+use crate::support::fake_github::{BOT, Check, Comment, Route};
 use crate::support::origin::Origin;
 use crate::support::step::{Step, TOKEN, clean, faulty};
 use crate::support::world::{Kept, World};
@@ -156,6 +156,14 @@ fn every_input_changes_what_a_step_does() {
         let closed: Vec<bool> = state.checks[..2].iter().map(|check| check.conclusion.is_some()).collect();
         let expected = vec![taken == 0, taken == 1];
         assert_eq!((&renewed, &closed), (&expected, &expected), "`{author}`");
+    }
+
+    of(&["suggestions"]);
+    for (value, asked) in [("", 0), ("true", 1)] {
+        let files = clean().with("a.js", "export const a = 1;\ndebugger;\n");
+        let ran = Ran::with(&files, &[("suggestions", value)]);
+        let calls = ran.world.github.state().calls.clone();
+        assert_eq!(calls.iter().filter(|call| **call == Route::GetPull).count(), asked, "`{value}`");
     }
 
     of(&["objects"]);

@@ -108,6 +108,7 @@ mod setup;
 mod shards;
 mod skill_input;
 mod stage;
+mod suggestions;
 mod support;
 #[cfg(target_os = "linux")]
 mod torture;

@@ -128,10 +128,19 @@ pub fn markdown_code(text: &str) -> String {
     if shown.is_empty() {
         return shown;
     }
-    let longest = shown.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let longest = longest_backticks(&shown);
     let fence = "`".repeat(longest + 1);
     let pad = if longest > 0 || shown.starts_with(' ') || shown.ends_with(' ') { " " } else { "" };
     format!("{fence}{pad}{shown}{pad}{fence}")
+}
+
+/// Returns the fence of a code block that no line of a text ends.
+pub fn markdown_fence(text: &str) -> String {
+    "`".repeat(longest_backticks(text).max(2) + 1)
+}
+
+fn longest_backticks(text: &str) -> usize {
+    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// Like [`markdown_code`], for a cell of a table: a pipe becomes `\|`, and one behind a backslash, on which renderers

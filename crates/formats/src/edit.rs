@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::Files;
 use crate::contract::Report;
-use qa_contracts::v1::{EditSafety, Finding, Replacement};
+use qa_contracts::v1::{ChangedFile, EditSafety, Finding, Replacement};
 use qa_core::escape::{visible, visible_cut};
 use qa_core::packet::Packet;
 
@@ -46,15 +46,20 @@ pub(crate) fn lines_at_head(
     files: &Files<'_>,
     replacement: &Replacement,
 ) -> Option<BTreeMap<u64, String>> {
-    let file = files.at_head(&replacement.file)?;
+    let mut lines = recorded_lines(report, files.at_head(&replacement.file)?)?;
+    let wanted = replacement.start_line..=replacement.end_line;
+    lines.retain(|line, _| wanted.contains(line));
+    Some(lines)
+}
+
+/// Returns the recorded lines of a file at head by number: those of its hunks with their context, secrets masked.
+pub(crate) fn recorded_lines(report: &Report<'_>, file: &ChangedFile) -> Option<BTreeMap<u64, String>> {
     let text = report.texts.get(&file.path)?;
     let included = vec![true; file.hunks.len()];
     let packet = Packet { file, text, included: &included };
-    let wanted = replacement.start_line..=replacement.end_line;
     let hunks = packet.hunks();
     let lines = hunks.flat_map(|hunk| hunk.before().chain(hunk.added()).chain(hunk.after()));
-    let wanted = lines.filter(|line| wanted.contains(&line.number));
-    Some(wanted.map(|line| (line.number, line.text.to_owned())).collect())
+    Some(lines.map(|line| (line.number, line.text.to_owned())).collect())
 }
 
 fn signed(head: &BTreeMap<u64, String>, replacement: &Replacement) -> Option<Vec<String>> {

@@ -24,6 +24,7 @@ pub mod rubric_draft;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sarif;
+pub mod suggestion;
 mod terminal;
 #[cfg(test)]
 mod tests;

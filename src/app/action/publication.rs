@@ -13,8 +13,8 @@ use crate::app::exit::{Exit, Failure};
 use crate::config::{ActionEnvironment, Inputs, Surfaces, now};
 use crate::publish::artifact::moment;
 use crate::publish::{
-    Claim, GitHub, HeadChecks, Lease, Ownership, PublishError, SarifUpload, StickyComment, Target,
-    WantedCheck,
+    Claim, GitHub, HeadChecks, Lease, Ownership, PublishError, Review, Reviewed, SarifUpload, StickyComment,
+    Target, WantedCheck,
 };
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, ExecutionKey};
@@ -24,7 +24,8 @@ use qa_core::escape::markdown;
 use qa_core::event::Change;
 use qa_formats::check_run::{CheckConclusion, CheckReport};
 use qa_formats::contract::Report;
-use qa_formats::sarif;
+use qa_formats::suggestion::{MOST, Suggestions, suggestions};
+use qa_formats::{counted, sarif};
 use qa_run::ports::{Cancellation, Close, Ending, NoVerdict, Objects};
 
 /// The name of the check run, unlike the name of any job.
@@ -120,6 +121,11 @@ impl Destination {
             }));
         })
     }
+}
+
+/// Returns a count with its noun and verb.
+fn have(count: usize, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
 fn warn_unless_closed(closed: Result<(), PublishError>) {
@@ -384,11 +390,12 @@ impl<'a> Publication<'a> {
         }
     }
 
-    /// Publishes the comment and the code scanning results that inputs ask for. Their errors are warnings.
+    /// Publishes the comment, the suggestions and the code scanning results that inputs ask for. Their errors are warnings.
     fn beside_the_check(&self, report: &Report<'_>, objects: &dyn Objects) -> Result<(), Failure> {
         let inputs = &self.environment.inputs;
         let comment = self.change.pull_request.filter(|_| inputs.comment);
-        if comment.is_none() && !inputs.upload_sarif {
+        let suggested = self.change.pull_request.filter(|_| inputs.suggestions);
+        if comment.is_none() && suggested.is_none() && !inputs.upload_sarif {
             return Ok(());
         }
         let key = &report.result.execution_key;
@@ -396,7 +403,7 @@ impl<'a> Publication<'a> {
             annotate(
                 "warning",
                 "qa-skill",
-                "no token is set, so no comment and no code scanning results are published",
+                "no token is set, so no comment, no suggestion and no code scanning results are published",
             );
             return Ok(());
         };
@@ -404,11 +411,14 @@ impl<'a> Publication<'a> {
         let mut results = Vec::new();
         if let Some(number) = comment {
             let marker = format!("<!-- qa-skill: {} -->", check_name(inputs, self.change.stage));
-            let author = inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR);
+            let author = self.author();
             let body = String::from_utf8_lossy(&console::render("markdown", report)).into_owned();
             let ownership = Ownership { marker: &marker, author_login: author };
             results
                 .push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
+        }
+        if let Some(number) = suggested {
+            results.push(self.suggest_edits(&github, number, report, objects));
         }
         if inputs.upload_sarif {
             results.push(self.upload_sarif(&github, report, objects));
@@ -418,6 +428,53 @@ impl<'a> Publication<'a> {
                 return Err(error.into());
             }
             self.annotate_unpublished(&error);
+        }
+        Ok(())
+    }
+
+    /// Returns the token's account.
+    fn author(&self) -> &str {
+        self.environment.inputs.comment_author.as_deref().unwrap_or(COMMENT_AUTHOR)
+    }
+
+    /// Suggests safe edits of findings on the pull request, and says how many are not suggested.
+    fn suggest_edits(
+        &self,
+        github: &GitHub,
+        number: u64,
+        report: &Report<'_>,
+        objects: &dyn Objects,
+    ) -> Result<(), PublishError> {
+        let Suggestions { all, left_out } =
+            suggestions(report, &|file| fingerprints::head_text(file, objects));
+        let rest = match left_out {
+            0 => String::new(),
+            count => format!(
+                " {} not suggested: each has to be at lines of the diff that can be shown, and {MOST} are posted at most. `qa-skill fix` has all.",
+                have(count, "safe edit")
+            ),
+        };
+        let body = format!("qa-skill suggests these edits. One click accepts each of them.{rest}");
+        let review = Review {
+            number,
+            head: &report.change_set.head_sha,
+            author_login: self.author(),
+            body: &body,
+            suggestions: &all,
+        };
+        let text = match all.is_empty() {
+            true => rest,
+            false => match github.suggest(&review)? {
+                Reviewed::Posted(count) => {
+                    format!("{} new on the pull request.{rest}", have(count, "suggestion"))
+                }
+                Reviewed::HeadMoved => {
+                    "no edit is suggested: the pull request has another head than the judged one".to_owned()
+                }
+            },
+        };
+        if !text.is_empty() {
+            annotate("notice", "qa-skill", text.trim_start());
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 #[path = "fake_commands.rs"]
 mod commands;
+#[path = "fake_reviews.rs"]
+mod reviews;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -12,6 +14,7 @@ use base64::Engine;
 use serde_json::{Value, json};
 
 pub(crate) use self::commands::{OpenedPull, Permission, Pull, Run};
+pub(crate) use self::reviews::{Review, ReviewComment};
 use super::github_shapes::Names;
 use super::hold::Holder;
 use super::server::{Request, Response, Server, Spoilt};
@@ -51,6 +54,8 @@ pub(crate) enum Route {
     CreateComment,
     UpdateComment,
     DeleteComment,
+    ListReviewComments,
+    CreateReview,
     ListIssues,
     CreateIssue,
     UpdateIssue,
@@ -62,7 +67,8 @@ pub(crate) enum Route {
 }
 
 /// Routes that change state.
-const WRITES: [Route; 15] = [
+const WRITES: [Route; 16] = [
+    Route::CreateReview,
     Route::RemoveLabel,
     Route::Dispatch,
     Route::OpenPull,
@@ -175,6 +181,10 @@ pub(crate) struct State {
     pub(crate) checks: Vec<Check>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) issues: Vec<Issue>,
+    pub(crate) reviews: Vec<Review>,
+    pub(crate) review_comments: Vec<ReviewComment>,
+    /// First and last line at head of each hunk of a pull request's diff, by path.
+    pub(crate) diffs: BTreeMap<String, Vec<(u64, u64)>>,
     /// The head of each open pull request.
     pub(crate) pulls: BTreeMap<u64, String>,
     /// The open pull requests of lists.
@@ -367,6 +377,8 @@ impl FakeGitHub {
             ("GET", ["pulls", number]) => (Route::GetPull, &[number]),
             ("GET", ["pulls"]) => (Route::ListPulls, &[]),
             ("POST", ["pulls"]) => (Route::OpenPull, &[]),
+            ("GET", ["pulls", number, "comments"]) => (Route::ListReviewComments, &[number]),
+            ("POST", ["pulls", number, "reviews"]) => (Route::CreateReview, &[number]),
             ("GET", ["branches", name]) => (Route::GetBranch, &[name]),
             ("POST", ["actions", "workflows", file, "dispatches"]) => (Route::Dispatch, &[file]),
             ("GET", ["actions", "runs", id]) => (Route::GetRun, &[id]),
@@ -439,6 +451,8 @@ impl FakeGitHub {
             Route::CreateComment => call.create_comment(number),
             Route::UpdateComment => call.update_comment(number),
             Route::DeleteComment => call.delete_comment(number),
+            Route::ListReviewComments => call.list_review_comments(number),
+            Route::CreateReview => call.create_review(number),
             Route::ListIssues => call.list_issues(),
             Route::CreateIssue => call.create_issue(),
             Route::UpdateIssue => call.update_issue(number),

@@ -89,6 +89,29 @@ impl Names {
         })
     }
 
+    pub(crate) fn review(&self, review: &super::fake_github::Review) -> Value {
+        let pull = format!("{}/pulls/{}", self.repo_url(), review.number);
+        json!({
+            "id": review.id, "node_id": format!("PRR_{}", review.id), "user": self.user(super::fake_github::BOT),
+            "body": review.body, "state": "COMMENTED", "html_url": format!("{pull}#{}", review.id),
+            "pull_request_url": pull, "_links": { "html": { "href": pull }, "pull_request": { "href": pull } },
+            "commit_id": review.commit_id, "author_association": "NONE", "submitted_at": TIME,
+        })
+    }
+
+    pub(crate) fn review_comment(&self, comment: &super::fake_github::ReviewComment) -> Value {
+        let pull = format!("{}/pulls/{}", self.repo_url(), comment.number);
+        let own = format!("{}/pulls/comments/{}", self.repo_url(), comment.id);
+        json!({
+            "url": own, "id": comment.id, "node_id": format!("PRRC_{}", comment.id),
+            "pull_request_review_id": comment.review, "diff_hunk": "@@ -1 +1 @@", "path": comment.path,
+            "commit_id": "0".repeat(40), "original_commit_id": "0".repeat(40), "user": self.user(&comment.author),
+            "body": comment.body, "created_at": TIME, "updated_at": TIME, "html_url": format!("{pull}#{}", comment.id),
+            "pull_request_url": pull, "author_association": "NONE", "line": comment.lines.1, "side": "RIGHT",
+            "_links": { "self": { "href": own }, "html": { "href": pull }, "pull_request": { "href": pull } },
+        })
+    }
+
     pub(crate) fn label(&self, name: &str) -> Value {
         json!({
             "id": 1, "node_id": "L_1", "name": name, "description": null,

@@ -8,7 +8,7 @@ mod tests;
 
 pub use guard::is_harmless;
 pub use outcome::{Judged, failed_edits};
-pub use patch::patch;
+pub use patch::{line_change, patch};
 
 use std::collections::BTreeMap;
 use std::ops::Range;

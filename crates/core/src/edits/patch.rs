@@ -16,6 +16,29 @@ struct Block {
     text: Vec<u8>,
 }
 
+/// Consecutive lines of a text, and what takes their place.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LineChange {
+    /// Lines from 0; empty where lines are added before `lines.start`, and none goes.
+    pub lines: Range<usize>,
+    pub text: Vec<u8>,
+}
+
+/// Returns replacements as one change of lines, with the unchanged lines between them; `None` for no replacement.
+pub fn line_change(text: &[u8], replacements: &[&Replacement]) -> Result<Option<LineChange>, EditError> {
+    let lines = Lines::new(text);
+    let blocks = blocks(&lines, &locate(text, replacements)?);
+    let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(None) };
+    let changed = first.lines.start..last.lines.end;
+    let (mut from, mut joined) = (changed.start, Vec::new());
+    for block in &blocks {
+        joined.extend_from_slice(lines.bytes(from..block.lines.start));
+        joined.extend_from_slice(&block.text);
+        from = block.lines.end;
+    }
+    Ok(Some(LineChange { lines: changed, text: joined }))
+}
+
 /// Returns the patch of one file, with names quoted as git quotes them.
 pub fn patch(path: &RepoPath, text: &[u8], replacements: &[&Replacement]) -> Result<Vec<u8>, EditError> {
     let lines = Lines::new(text);

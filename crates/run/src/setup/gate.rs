@@ -277,7 +277,8 @@ impl Gate<'_, '_> {
             }
         }
         let mut useful = vec!["checks"];
-        useful.extend(self.is_on("comment").then_some("pull-requests"));
+        let writes_to_pull = self.is_on("comment") || self.is_on("suggestions");
+        useful.extend(writes_to_pull.then_some("pull-requests"));
         useful.extend(self.is_on("upload-sarif").then_some("security-events"));
         useful.extend(self.is_on("open-issue").then_some("issues"));
         let all = (permissions.all == Some(Access::Write)).then_some("every scope");
