@@ -82,6 +82,8 @@ enum Command {
     Init(super::init::InitArgs),
     /// Show how often each rule would have blocked the changes merged last
     Calibrate(CalibrateArgs),
+    /// Compare this version with an older one over the changes merged last, before a workflow names it
+    Upgrade(super::upgrade::UpgradeArgs),
     /// Check the policy in force and show the origin of each setting
     PolicyCheck(PolicyCheckArgs),
     /// Send one small request to each model of the policy, and show the requests
@@ -363,6 +365,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::DriftCheck(_)
         | Command::Init(_)
         | Command::Record(_)
+        | Command::Upgrade(_)
         | Command::Verify(_) => LONG_DEADLINE,
         #[cfg(target_os = "linux")]
         Command::Drive(_) => LONG_DEADLINE,
@@ -451,6 +454,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Explain(arguments) => explain::print(&arguments),
         Command::Fix(arguments) => super::fix::fix(&arguments, cancellation),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
+        Command::Upgrade(arguments) => super::upgrade::upgrade(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Init(arguments) => super::init::init(&arguments, cancellation),
         Command::PolicyCheck(arguments) => {
             let file = arguments.file;
@@ -582,7 +586,7 @@ mod tests {
         {
             assert_eq!(minutes(&format!("qa-skill {command}")), 20, "{command}");
         }
-        for command in ["drift-check", "calibrate", "init", "verify ."] {
+        for command in ["drift-check", "calibrate", "init", "upgrade --from .", "verify ."] {
             assert_eq!(minutes(&format!("qa-skill {command}")), 240, "{command}");
         }
     }

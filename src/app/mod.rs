@@ -54,6 +54,7 @@ mod shard;
 mod skill_input;
 mod store_run;
 mod uncommitted_args;
+mod upgrade;
 mod upload;
 mod verify;
 mod verify_command;

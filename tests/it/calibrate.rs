@@ -13,7 +13,7 @@ reports = [{ path = \"reports/ruff.json\", tool = \"ruff\" }]
 
 /// Five changes on `topic`, of which the third merges a branch. The second leaves a conflict behind; so does a commit of
 /// the branch, which nobody merged alone.
-fn merged() -> (Repo, Vec<String>) {
+pub(crate) fn merged() -> (Repo, Vec<String>) {
     let repo = Repo::new();
     let start = Files::from_texts(&[("a.py", "a = 1\n"), ("b.py", "b = 1\n")]);
     let commit = |files: &Files, parents: &[git2::Oid]| repo.commit(repo.tree(files), parents);
@@ -53,12 +53,17 @@ fn each_merged_change_costs_what_a_run_of_it_says() {
         strict["blocked"],
         json!([{
             "commit": commits[3], "subject": "A commit", "blocking": 1,
+            "rules": ["merge-leftover/conflict-marker"],
             "findings": [{
                 "ruleId": "merge-leftover/conflict-marker", "file": "b.py", "line": 1,
                 "summary": strict["blocked"][0]["findings"][0]["summary"],
             }],
         }])
     );
+    assert!(strict["engine"].as_str().unwrap().contains(" (sources "), "{strict}");
+    let lenses: Vec<Value> = strict["lenses"].as_array().unwrap().clone();
+    let mine = lenses.iter().find(|lens| lens["lensId"] == "merge-leftover").unwrap();
+    assert!(mine["lensVersion"].as_str().unwrap().parse::<u64>().is_ok(), "{mine}");
     let rule = &strict["rules"][0];
     assert_eq!(
         json!([rule["ruleId"], rule["blockedChanges"], rule["blockedAlone"], rule["advisedChanges"]]),

@@ -118,6 +118,7 @@ mod turns_reviews;
 mod two_stages;
 mod uncommitted;
 mod unread;
+mod upgrade;
 mod verdict;
 mod ways_out;
 mod workflow;

@@ -200,6 +200,7 @@ fn more_jobs_are_more_threads_and_quiet_is_no_progress() {
         (&wide, 10_000, format!("run --base main --head topic --refresh --out {out}")),
         (&wide, 10_000, "plan --base main --head topic".to_owned()),
         (&wide, 5_000, "calibrate --head topic".to_owned()),
+        (&wide, 5_000, format!("upgrade --head topic --from {}", env!("CARGO_BIN_EXE_qa-skill"))),
         (&wide, 5_000, format!("init --dry-run --head topic --uses acme/qa-skill@{}", "1".repeat(40))),
         (
             &held,

@@ -211,6 +211,10 @@ codes! {
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         StagedJudged = "STAGED_JUDGED", Notice, "what is staged was judged, which is no commit: nothing was stored, and the verdict proves nothing about a commit";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";
+        UpgradeProgramFailed = "UPGRADE_PROGRAM_FAILED", UserRecoverable, "the program that --from names does not run to its end; name a released version, which has the command `calibrate`, and see what it says by itself";
+        UpgradeProgramNewer = "UPGRADE_PROGRAM_NEWER", UserRecoverable, "--from names a later version than this one; run the later one, and let --from name this one";
+        UpgradeProgramTimedOut = "UPGRADE_PROGRAM_TIMED_OUT", Transient, "the program that --from names was killed at its time limit; raise --timeout, or judge fewer changes with --last";
+        UpgradeProgramUnknown = "UPGRADE_PROGRAM_UNKNOWN", UserRecoverable, "the program that --from names is not qa-skill, or speaks another form of `calibration`; name a version that prints what `qa-skill schema calibration` says";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
         WorktreeJudged = "WORKTREE_JUDGED", Notice, "the files of the working tree were judged, which are no commit: nothing was stored, and the verdict proves nothing about a commit";
         WorkflowInvalidTransition = "WORKFLOW_INVALID_TRANSITION", UserRecoverable, "the workflow cannot go from the one phase to the other; tell it what happened in between, such as `--event push` before a verdict";

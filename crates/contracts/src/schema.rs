@@ -110,6 +110,7 @@ schemas! {
     StatementSchema = "statement.v1", "../../schemas/v1/statement.v1.schema.json";
     StoryBindingsSchema = "story-bindings.v1", "../../schemas/v1/story-bindings.v1.schema.json";
     TraceSchema = "trace.v1", "../../schemas/v1/trace.v1.schema.json";
+    UpgradeSchema = "upgrade.v1", "../../schemas/v1/upgrade.v1.schema.json";
     WaiversSchema = "waivers.v1", "../../schemas/v1/waivers.v1.schema.json";
     WorkflowStateSchema = "workflow-state.v1", "../../schemas/v1/workflow-state.v1.schema.json";
 }
@@ -187,6 +188,7 @@ mod tests {
             "statement.v1" => Statement,
             "story-bindings.v1" => StoryBindings,
             "trace.v1" => Trace,
+            "upgrade.v1" => Upgrade,
             "waivers.v1" => WaiverFile,
             "workflow-state.v1" => WorkflowState,
         }

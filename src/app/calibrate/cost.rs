@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::git::Merged;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{
-    BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, Preset, RuleCost, UnjudgedChange,
+    BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, LensVersion, Preset, Registry,
+    RuleCost, UnjudgedChange,
 };
 use qa_run::derive::Outcome;
+use qa_run::keys::BUILD;
 
 /// Number of blocking findings that are listed for a change.
 const FINDINGS_SHOWN: usize = 20;
@@ -56,7 +58,13 @@ pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
 }
 
 /// Returns the cost of a policy over changes, which are sorted newest first.
-pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<ChangeCost>) -> Calibration {
+pub(super) fn sum(
+    registry: &Registry,
+    policy: String,
+    preset: Preset,
+    merged: &[Merged],
+    costs: Vec<ChangeCost>,
+) -> Calibration {
     let mut rules: BTreeMap<String, RuleCost> = BTreeMap::new();
     let (mut blocked, mut without_verdict) = (Vec::new(), Vec::new());
     for (change, cost) in merged.iter().zip(costs) {
@@ -76,6 +84,7 @@ pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<
             Conclusion::Fail => blocked.push(BlockedChange {
                 commit,
                 subject,
+                rules: cost.blockers.into_iter().collect(),
                 findings: cost.findings,
                 blocking: cost.blocking,
             }),
@@ -93,8 +102,13 @@ pub(super) fn sum(policy: String, preset: Preset, merged: &[Merged], costs: Vec<
             .then_with(|| right.advisory_findings.cmp(&left.advisory_findings))
             .then_with(|| left.rule_id.cmp(&right.rule_id))
     });
+    let lenses = registry.lenses.iter();
+    let lenses = lenses
+        .map(|lens| LensVersion { lens_id: lens.lens_id.clone(), lens_version: lens.lens_version.clone() });
     Calibration {
         schema_version: Default::default(),
+        engine: BUILD.to_owned(),
+        lenses: lenses.collect(),
         policy,
         preset,
         head_sha: merged[0].resolved.head.clone(),

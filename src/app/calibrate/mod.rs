@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::{Args, ValueEnum};
+use serde::Serialize;
 
 use super::console;
 use super::exit::Failure;
@@ -58,9 +59,27 @@ pub(crate) struct CalibrateArgs {
 
 /// Format of the printed result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     Terminal,
     Json,
+}
+
+impl Format {
+    /// Prints a document as canonical JSON, or as the text that `render` makes of it.
+    pub(crate) fn print<T: Serialize>(
+        self,
+        document: &T,
+        render: impl Fn(&T) -> String,
+    ) -> Result<(), Failure> {
+        let mut bytes = match self {
+            Self::Terminal => render(document).into_bytes(),
+            Self::Json => canonical::to_vec(document).expect("counts have a canonical form"),
+        };
+        if self == Self::Json {
+            bytes.push(b'\n');
+        }
+        console::write_stdout(&bytes)
+    }
 }
 
 /// Judges the merged changes and prints the cost of the policy.
@@ -69,15 +88,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) 
     let calibration = back_test(&arguments.back_test(), cancellation, &progress);
     progress.clear();
     let calibration = calibration?;
-    let document = match arguments.format {
-        Format::Terminal => report::render_text(&calibration).into_bytes(),
-        Format::Json => {
-            let mut bytes = canonical::to_vec(&calibration).expect("counts have a canonical form");
-            bytes.push(b'\n');
-            bytes
-        }
-    };
-    console::write_stdout(&document)
+    arguments.format.print(&calibration, report::render_text)
 }
 
 /// Merged changes to judge, and the policy to judge them by.
@@ -143,7 +154,7 @@ pub(crate) fn back_test(
     in_force.policy.max_concurrency = 1;
     let bench = Bench { request: &request, in_force: &in_force, registry: &registry, cancellation };
     let costs = bench.judge_all(&merged, workers.min(merged.len()), progress)?;
-    Ok(cost::sum(source, preset, &merged, costs))
+    Ok(cost::sum(&registry, source, preset, &merged, costs))
 }
 
 /// Changes that threads take from, and the costs of those that are done.

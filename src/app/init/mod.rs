@@ -9,7 +9,7 @@ mod report;
 mod texts;
 
 use std::io::{BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -140,6 +140,11 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         files::write_file(&root, path, text)?;
     }
     console::write_stdout(report::next_steps(texts.len(), &inventory).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Returns the commit of the action in the workflow that `init` wrote; `None` without such a workflow.
+pub(crate) fn written_pin(root: &Path) -> Result<Option<ActionPin>, Failure> {
+    Ok(files::read_checkout(root, false)?.written_pin())
 }
 
 /// Returns whether the files may be written. On a terminal the person is asked.

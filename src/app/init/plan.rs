@@ -135,6 +135,12 @@ impl Checkout {
         files.filter_map(|file| workflow_use(file.text.as_deref()?).action).next()
     }
 
+    /// Returns the commit of the action in the gate's workflow, if `init` wrote it.
+    pub(super) fn written_pin(&self) -> Option<ActionPin> {
+        let text = self.workflow(WorkflowKind::Gate.path())?.text.as_deref()?;
+        workflow_use(text).action.filter(|_| texts::is_our_workflow(text))
+    }
+
     fn workflow(&self, path: &str) -> Option<&WorkingFile> {
         self.workflows.iter().find(|file| file.path == path)
     }

@@ -53,12 +53,15 @@ mod tests {
         let blocked = BlockedChange {
             commit: commit.clone(),
             subject: String::new(),
+            rules: Vec::new(),
             findings: Vec::new(),
             blocking: 1,
         };
         let without = UnjudgedChange { commit: commit.clone(), subject: String::new(), codes: Vec::new() };
         Calibration {
             schema_version: Default::default(),
+            engine: String::new(),
+            lenses: Vec::new(),
             policy: String::new(),
             preset,
             head_sha: commit,

@@ -19,6 +19,10 @@ schema_tag! {
 pub struct Calibration {
     /// The schema's name.
     pub schema_version: CalibrationTag,
+    /// The version that judged, as `qa-skill --version` prints it.
+    pub engine: String,
+    /// Its lenses, by id.
+    pub lenses: Vec<LensVersion>,
     /// The policy: a path and where it was read.
     pub policy: String,
     /// Preset that the rules start from.
@@ -34,6 +38,17 @@ pub struct Calibration {
     pub blocked: Vec<BlockedChange>,
     /// The changes that have no verdict, newest first.
     pub without_verdict: Vec<UnjudgedChange>,
+}
+
+/// A lens with its version; a change of results changes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LensVersion {
+    /// Id of the lens.
+    pub lens_id: String,
+    /// The version.
+    pub lens_version: String,
 }
 
 /// Cost of a rule over the judged changes.
@@ -66,6 +81,8 @@ pub struct BlockedChange {
     pub commit: CommitId,
     /// The first line of its message, escaped and cut.
     pub subject: String,
+    /// All rules that block it, by id; empty where a required lens failed.
+    pub rules: Vec<String>,
     /// Blocking findings, in the order of findings; at most 20.
     pub findings: Vec<BlockingFinding>,
     /// Number of all blocking findings.

@@ -36,6 +36,7 @@ mod sensitivity;
 mod statement;
 mod story_bindings;
 mod trace;
+mod upgrade;
 mod vocabulary;
 mod workflow_state;
 
@@ -75,5 +76,6 @@ pub use sensitivity::*;
 pub use statement::*;
 pub use story_bindings::*;
 pub use trace::*;
+pub use upgrade::*;
 pub use vocabulary::*;
 pub use workflow_state::*;

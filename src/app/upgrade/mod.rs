@@ -1,0 +1,72 @@
+//! `qa-skill upgrade`: shows what this version says differently from an older one about the changes merged last.
+
+mod compare;
+mod older;
+mod report;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::calibrate::{BackTest, Format, MOST_CHANGES, back_test};
+use super::exit::Failure;
+use super::init::written_pin;
+use super::progress::TerminalProgress;
+use crate::git::OpenRepository;
+use older::Older;
+use qa_run::ports::Cancellation;
+
+#[derive(Args)]
+pub(crate) struct UpgradeArgs {
+    /// Program of the older version, such as the one that the workflow uses now
+    #[arg(long, value_name = "PROGRAM")]
+    from: PathBuf,
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// The newest change: a branch, tag or commit
+    #[arg(long, default_value = "HEAD", value_name = "REV")]
+    head: String,
+    /// Number of changes, each a first-parent commit against its parent
+    #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
+    last: u64,
+    /// Number of worker threads; the result does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    jobs: Option<u64>,
+    /// Time limit of the older version
+    #[arg(long, default_value_t = 3600, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=10_800))]
+    timeout: u64,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+    /// Hide the progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Judges the merged changes with both versions and prints the difference.
+pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> Result<(), Failure> {
+    let pinned = written_pin(&OpenRepository::discover(&arguments.repo)?.root)?;
+    let test = BackTest {
+        repository: &arguments.repo,
+        head: &arguments.head,
+        last: arguments.last,
+        file: None,
+        preset: None,
+        jobs: arguments.jobs,
+    };
+    let progress = TerminalProgress::new(arguments.quiet);
+    let own = back_test(&test, cancellation, &progress);
+    progress.clear();
+    let own = own?;
+    let older = Older {
+        program: &arguments.from,
+        repository: &arguments.repo,
+        jobs: arguments.jobs,
+        time: Duration::from_secs(arguments.timeout),
+    };
+    let from = older.calibration(&own, cancellation)?;
+    let upgrade = compare::compare(&from, own, pinned.map(|pin| pin.to_string()));
+    arguments.format.print(&upgrade, report::render_text)
+}
