@@ -107,6 +107,7 @@ impl Scene {
             let fence = before.rsplit('\n').next().unwrap();
             assert!(fence.len() >= 3 && fence.bytes().all(|byte| byte == b'`'), "{}", comment.body);
             let (proposed, rest) = proposed.split_once(&format!("{fence}\n")).unwrap();
+            assert!(!proposed.contains(fence), "{}", comment.body);
             assert_eq!(rest, "", "{}", comment.body);
             proposed.to_owned()
         };
