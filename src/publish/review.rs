@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::GitHub;
 use super::client::Operation;
 use super::conversation::{Entry, Ownership};
-use super::error::{Permission, PublishError};
+use super::error::{AttemptError, Permission, PublishError};
 use qa_contracts::ids::CommitId;
 use qa_formats::suggestion::Suggestion;
 use qa_run::http::Method;
@@ -29,8 +29,8 @@ pub(crate) struct Review<'a> {
 /// Outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reviewed {
-    /// Number of new suggestions; 0 where all exist, and nothing was posted.
-    Posted(usize),
+    /// Numbers of new suggestions, and of those at places that GitHub's diff does not have.
+    Posted { new: usize, refused: usize },
     /// The pull request has another head, so nothing was posted.
     HeadMoved,
 }
@@ -47,7 +47,8 @@ struct Head {
 
 impl GitHub {
     /// Posts the suggestions that the pull request does not have in one review. Each attempt lists the existing ones first, also
-    /// resolved ones and those that later pushes made outdated.
+    /// resolved ones and those that later pushes made outdated. GitHub takes all of a review or nothing, so after a refusal each of
+    /// them is a review of its own.
     pub(crate) fn suggest(&self, review: &Review<'_>) -> Result<Reviewed, PublishError> {
         let pull = format!("/pulls/{}", review.number);
         self.client.with_retries(SUGGEST, || {
@@ -62,15 +63,45 @@ impl GitHub {
                 !existing.iter().any(|entry| ownership.owns(entry))
             });
             let comments: Vec<Value> = new.map(|suggestion| comment(review, suggestion)).collect();
-            if !comments.is_empty() {
-                let new = json!({
-                    "commit_id": review.head, "event": "COMMENT", "body": review.body, "comments": comments,
-                });
-                self.client.send(SUGGEST, Method::Post, &format!("{pull}/reviews"), Some(&new))?;
+            match self.post_review(review, &comments) {
+                Err(refusal) if is_refused(&refusal) && comments.len() > 1 => {
+                    let new = self.post_each(review, &comments)?;
+                    let refused = comments.len() - new;
+                    if new == 0 { Err(refusal) } else { Ok(Reviewed::Posted { new, refused }) }
+                }
+                posted => posted.map(|()| Reviewed::Posted { new: comments.len(), refused: 0 }),
             }
-            Ok(Reviewed::Posted(comments.len()))
         })
     }
+
+    /// Posts each comment as a review of its own. Returns how many GitHub took.
+    fn post_each(&self, review: &Review<'_>, comments: &[Value]) -> Result<usize, AttemptError> {
+        let mut taken = 0;
+        for comment in comments {
+            match self.post_review(review, std::slice::from_ref(comment)) {
+                Ok(()) => taken += 1,
+                Err(error) if is_refused(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(taken)
+    }
+
+    fn post_review(&self, review: &Review<'_>, comments: &[Value]) -> Result<(), AttemptError> {
+        if comments.is_empty() {
+            return Ok(());
+        }
+        let new = json!({
+            "commit_id": review.head, "event": "COMMENT", "body": review.body, "comments": comments,
+        });
+        let reviews = format!("/pulls/{}/reviews", review.number);
+        self.client.send(SUGGEST, Method::Post, &reviews, Some(&new)).map(drop)
+    }
+}
+
+/// Returns whether GitHub found a fault in what it was sent.
+fn is_refused(error: &AttemptError) -> bool {
+    matches!(error, AttemptError::Final(PublishError::Refused { status: 422, .. }))
 }
 
 fn ownership<'a>(review: &Review<'a>, suggestion: &'a Suggestion) -> Ownership<'a> {

@@ -215,6 +215,17 @@ fn no_fault_of_a_review_changes_the_verdict_or_posts_twice() {
     // GitHub refuses the whole review for one line that is not in its diff.
     let scene = Scene::new(&topic());
     scene.github.state().diffs.insert("a.js".to_owned(), vec![(1, 1)]);
+    let text = scene.run().text();
+    assert!(
+        text.contains("3 suggestions are new on the pull request. 1 other is refused by GitHub."),
+        "{text}"
+    );
+    assert_eq!((scene.suggested().len(), scene.github.state().reviews.len()), (3, 3));
+    // Another run posts none of them twice, and says what it could not post.
+    assert!(scene.run().text().contains("title=PUBLISH_REFUSED::failed to suggest edits"));
+    assert_eq!(scene.suggested().len(), 3);
+    let scene = Scene::new(&topic());
+    scene.github.state().diffs.clear();
     refused(&scene, "PUBLISH_REFUSED");
     let scene = Scene::new(&topic());
     scene.github.deny(Route::CreateReview);

@@ -49,11 +49,11 @@ pub fn suggestions(report: &Report<'_>, head_text: &dyn Fn(&ChangedFile) -> Opti
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for finding in findings(report) {
         let Some(edit) = safe_edit(finding) else { continue };
-        let changed = changed_lines(report, &files, edit, head_text);
-        let open = changed.filter(|(path, changed)| {
-            suggestions.all.len() < MOST && !suggestions.all.iter().any(|other| changed.overlaps(path, other))
-        });
-        let Some((path, changed)) = open else {
+        let is_full = suggestions.all.len() == MOST;
+        let changed = if is_full { None } else { changed_lines(report, &files, edit, head_text) };
+        let free = changed
+            .filter(|(path, changed)| !suggestions.all.iter().any(|other| changed.overlaps(path, other)));
+        let Some((path, changed)) = free else {
             suggestions.left_out += 1;
             continue;
         };
@@ -104,8 +104,9 @@ fn changed_lines(
     let file = files.at_head(&edit.replacements.first()?.file)?;
     let replacements: Vec<&Replacement> = edit.replacements.iter().collect();
     let is_elsewhere = replacements.iter().any(|replacement| replacement.file != file.path);
-    // Lines of a merge are not those of head.
-    if is_elsewhere || report.change_set.landing == Landing::Merge {
+    // Lines of a merge are not those of head, and hunks against several merge bases not those of GitHub's diff.
+    let change = report.change_set;
+    if is_elsewhere || change.landing == Landing::Merge || !change.other_merge_bases.is_empty() {
         return None;
     }
     let path = std::str::from_utf8(file.path.as_bytes()).ok()?;
@@ -120,6 +121,10 @@ fn whole_lines(
     replacements: &[&Replacement],
     recorded: &BTreeMap<u64, String>,
 ) -> Option<ChangedLines> {
+    // Accepting a suggestion may rewrite the ends of all lines of a file.
+    if text.contains('\r') {
+        return None;
+    }
     let change = line_change(text.as_bytes(), replacements).ok()??;
     let mut new = String::from_utf8(change.text).ok()?;
     let all: Vec<&str> = text.split_inclusive('\n').collect();
@@ -144,8 +149,7 @@ fn whole_lines(
     })
 }
 
-/// Returns whether the run recorded a line, counted from 0, with nothing masked and without a carriage return, which reviews
-/// do not keep.
+/// Returns whether the run recorded a line, counted from 0, with nothing masked.
 fn is_recorded(all: &[&str], line: usize, recorded: &BTreeMap<u64, String>) -> bool {
     let Some(text) = all.get(line) else { return false };
     recorded.get(&(line as u64 + 1)).is_some_and(|recorded| recorded == text.trim_end_matches('\n'))
@@ -231,7 +235,8 @@ mod tests {
             assert_eq!(suggested(TEXT, recorded, &replacements), expected, "{replacements:?} {recorded:?}");
         }
         let ends = replacement((1, 1), (1, 2), "a", "b");
-        assert_eq!(suggested("a\r\nb\r\n", &all, &[ends]), None);
+        assert_eq!(suggested("a\r\nb\r\n", &all, std::slice::from_ref(&ends)), None);
+        assert_eq!(suggested("a\nb\r\n", &all, &[ends]), None);
     }
 
     #[test]

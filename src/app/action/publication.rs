@@ -417,11 +417,12 @@ impl<'a> Publication<'a> {
             results
                 .push(github.sticky_comment(&StickyComment { number, ownership, body: &body }).map(|_| ()));
         }
-        if let Some(number) = suggested {
-            results.push(self.suggest_edits(&github, number, report, objects));
-        }
         if inputs.upload_sarif {
             results.push(self.upload_sarif(&github, report, objects));
+        }
+        // Last: they write the most, and may use up what GitHub lets a token write in a minute.
+        if let Some(number) = suggested {
+            results.push(self.suggest_edits(&github, number, report, objects));
         }
         for error in results.into_iter().filter_map(Result::err) {
             if error.ends_run() {
@@ -450,7 +451,7 @@ impl<'a> Publication<'a> {
         let rest = match left_out {
             0 => String::new(),
             count => format!(
-                " {} not suggested: each has to be at lines of the diff that can be shown, and {MOST} are posted at most. `qa-skill fix` has all.",
+                " {} not suggested: each has to be at lines of the diff that can be shown and that no other one changes, and {MOST} are posted at most. `qa-skill fix` has all.",
                 have(count, "safe edit")
             ),
         };
@@ -465,8 +466,12 @@ impl<'a> Publication<'a> {
         let text = match all.is_empty() {
             true => rest,
             false => match github.suggest(&review)? {
-                Reviewed::Posted(count) => {
-                    format!("{} new on the pull request.{rest}", have(count, "suggestion"))
+                Reviewed::Posted { new, refused } => {
+                    let refused = match refused {
+                        0 => String::new(),
+                        count => format!(" {} refused by GitHub.", have(count, "other")),
+                    };
+                    format!("{} new on the pull request.{refused}{rest}", have(new, "suggestion"))
                 }
                 Reviewed::HeadMoved => {
                     "no edit is suggested: the pull request has another head than the judged one".to_owned()
