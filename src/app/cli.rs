@@ -77,6 +77,9 @@ enum Command {
     /// Show the edits that mend findings, or write the safe ones to the working tree and judge it again
     #[command(after_help = super::fix::EXAMPLES)]
     Fix(super::fix::FixArgs),
+    /// Judge the working tree at an event of a coding agent, and answer in the agent's own format
+    #[command(after_help = super::hook::NOTES)]
+    Hook(super::hook::HookArgs),
     /// Set the gate up: measure presets on the history, and write the workflows and the policy after asking
     #[command(after_help = super::init::EXAMPLES)]
     Init(super::init::InitArgs),
@@ -85,7 +88,7 @@ enum Command {
     /// Compare this version with an older one over the changes merged last, before a workflow names it
     Upgrade(super::upgrade::UpgradeArgs),
     /// Check the policy in force and show the origin of each setting
-    PolicyCheck(PolicyCheckArgs),
+    PolicyCheck(policy_check::PolicyCheckArgs),
     /// Send one small request to each model of the policy, and show the requests
     Doctor(super::doctor::DoctorArgs),
     /// Show the ledger of a pull request: its judged heads with verdicts, findings and deferred plans
@@ -245,15 +248,6 @@ struct AggregateArgs {
     parts: Vec<PathBuf>,
 }
 
-#[derive(Args)]
-struct PolicyCheckArgs {
-    #[command(flatten)]
-    base: BaseArgs,
-    /// An uncommitted policy file, instead of the policy of the base
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "repo"])]
-    file: Option<PathBuf>,
-}
-
 impl BaseArgs {
     pub(super) fn into_request(self, head: String) -> Request {
         Request {
@@ -343,6 +337,7 @@ pub fn main_with(
         return conclude(&cancellation, false, || super::action::step(&cancellation));
     }
     let json = console::wants_json(&arguments);
+    let usage = super::hook::usage_exit(&arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -350,7 +345,7 @@ pub fn main_with(
                 console::print_failure(&failure);
                 return failure.exit.into();
             }
-            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Pass.into() };
+            return if error.use_stderr() { usage.into() } else { Exit::Pass.into() };
         }
     };
     cancellation.set_deadline(Some(deadline(&cli.command)));
@@ -381,6 +376,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::Doctor(_)
         | Command::Explain(_)
         | Command::Fix(_)
+        | Command::Hook(_)
         | Command::Observe(_)
         | Command::Plan(_)
         | Command::PolicyCheck(_)
@@ -453,15 +449,11 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         }
         Command::Explain(arguments) => explain::print(&arguments),
         Command::Fix(arguments) => super::fix::fix(&arguments, cancellation),
+        Command::Hook(arguments) => super::hook::hook(&arguments, cancellation),
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Upgrade(arguments) => super::upgrade::upgrade(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Init(arguments) => super::init::init(&arguments, cancellation),
-        Command::PolicyCheck(arguments) => {
-            let file = arguments.file;
-            let request = arguments.base.into_request("HEAD".to_owned());
-            let document = policy_check::policy_check(&request, file.as_deref())?;
-            console::write_stdout(&document).map(|()| Exit::Pass)
-        }
+        Command::PolicyCheck(arguments) => policy_check::print(arguments),
         Command::Route(arguments) => super::route_command::route(&arguments),
         Command::Record(arguments) => super::record_command::record(&arguments),
         Command::Observe(arguments) => super::observe_command::observe(&arguments),

@@ -29,6 +29,7 @@ mod explain;
 mod feature_update;
 mod finished;
 mod fix;
+mod hook;
 mod init;
 mod input_document;
 mod inputs;

@@ -1,8 +1,12 @@
 //! `qa-skill policy-check`: checks the policy in force and shows the origin of each setting.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::exit::Failure;
+use clap::Args;
+
+use super::cli::BaseArgs;
+use super::console::write_stdout;
+use super::exit::{Exit, Failure};
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Rubric, Scope, SettingOrigin};
@@ -14,8 +18,23 @@ const OLD_AFTER: usize = 400;
 /// Number of first-parent commits that are searched for the rubric's.
 const MAX_SEARCHED: usize = 20_000;
 
+#[derive(Args)]
+pub(super) struct PolicyCheckArgs {
+    #[command(flatten)]
+    base: BaseArgs,
+    /// An uncommitted policy file, instead of the policy of the base
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "repo"])]
+    file: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn print(arguments: PolicyCheckArgs) -> Result<Exit, Failure> {
+    let request = arguments.base.into_request("HEAD".to_owned());
+    write_stdout(&policy_check(&request, arguments.file.as_deref())?).map(|()| Exit::Pass)
+}
+
 /// Checks the policy of the base, or of an uncommitted file.
-pub(crate) fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
+fn policy_check(request: &Request, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let registry = qa_lenses::registry();
     let mut age = None;
     let (policy, source) = match file {

@@ -121,6 +121,11 @@ impl OpenRepository {
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()
     }
+
+    /// Returns the commit of the default branch, which is the base where none is configured.
+    pub(crate) fn default_base(&self) -> Result<CommitId, GitError> {
+        commit_id(fallback(self)?.commit.id())
+    }
 }
 
 /// The commit that is checked out.

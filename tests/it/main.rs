@@ -67,6 +67,7 @@ mod gates_run;
 mod gates_story;
 mod gates_tools;
 mod git;
+mod hook;
 mod hostile;
 mod init;
 mod injections;

@@ -12,6 +12,7 @@ mod excerpt;
 mod gaps;
 mod github;
 mod gitlab;
+pub mod hook;
 pub mod html;
 mod json;
 mod junit;
