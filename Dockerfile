@@ -11,7 +11,7 @@ RUN target="$(uname -m)-unknown-linux-musl" \
     && (rustup target list --installed | grep -qx "$target" || rustup target add "$target")
 WORKDIR /build
 # Not rust-toolchain.toml: the tag above is the compiler, and the file would have others fetched.
-COPY Cargo.toml Cargo.lock ./
+COPY Cargo.toml Cargo.lock SKILL.md ./
 COPY crates crates
 COPY src src
 COPY schemas schemas

@@ -105,6 +105,9 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_help = super::sandbox_command::EXAMPLES)]
     Sandbox(super::sandbox_command::SandboxArgs),
+    /// Print the skill for coding agents, or install it and their hooks where they look for them
+    #[command(after_help = super::skill_command::EXAMPLES)]
+    Skill(super::skill_command::SkillArgs),
     /// Print a published schema, the registry or the manifest
     Schema {
         /// Name of the document; without one, all names are listed
@@ -383,6 +386,7 @@ fn deadline(command: &Command) -> Duration {
         | Command::Route(_)
         | Command::Run(_)
         | Command::Schema { .. }
+        | Command::Skill(_)
         | Command::Upload(_)
         | Command::Workflow(_) => DEFAULT_DEADLINE,
     }
@@ -463,6 +467,7 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Rehearse(arguments) => super::rehearse::rehearse(&arguments, cancellation),
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => super::sandbox_command::sandbox(&arguments, cancellation),
+        Command::Skill(arguments) => super::skill_command::skill(&arguments),
         Command::Schema { name } => {
             console::write_stdout(&schema_command::document(name.as_deref())?).map(|()| Exit::Pass)
         }

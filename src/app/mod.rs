@@ -52,6 +52,7 @@ mod safe_edits;
 mod sandbox_command;
 mod schema_command;
 mod shard;
+mod skill_command;
 mod skill_input;
 mod store_run;
 mod uncommitted_args;

@@ -31,6 +31,11 @@ pub(crate) fn git_configuration_files() -> Vec<PathBuf> {
     files
 }
 
+/// Returns the account's home directory.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty())
+}
+
 /// Returns the directory with the account's ignore rules and attributes.
 pub(crate) fn git_account_directory() -> Option<PathBuf> {
     let base = match variable("XDG_CONFIG_HOME") {

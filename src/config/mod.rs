@@ -13,7 +13,7 @@ use terminal_size::terminal_size_of;
 
 pub(crate) use action::{ActionEnvironment, Context, in_actions};
 pub(crate) use artifacts::{ArtifactEnvironment, now};
-pub(crate) use git::{git_account_directory, git_configuration_files, index_file};
+pub(crate) use git::{git_account_directory, git_configuration_files, home, index_file};
 pub(crate) use inputs::{
     ActionCommand, DrivePause, DriveWord, Inputs, ObjectSource, SettingsError, Surfaces,
 };

@@ -107,6 +107,7 @@ mod scopes;
 #[cfg(target_os = "linux")]
 mod setup;
 mod shards;
+mod skill;
 mod skill_input;
 mod stage;
 mod suggestions;

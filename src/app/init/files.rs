@@ -43,7 +43,7 @@ fn is_workflow(path: &str) -> bool {
 }
 
 /// Fails if a file cannot be written at a path, before any is.
-pub(super) fn check_target(root: &Path, path: &str) -> Result<(), Failure> {
+pub(in crate::app) fn check_target(root: &Path, path: &str) -> Result<(), Failure> {
     let full = root.join(path);
     refuse_links(&full).map_err(|error| failure("write", path, &error))?;
     if full.is_dir() {
@@ -53,7 +53,7 @@ pub(super) fn check_target(root: &Path, path: &str) -> Result<(), Failure> {
 }
 
 /// Reads a file, or returns `None` if it does not exist.
-fn read_file(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
+pub(in crate::app) fn read_file(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
     let full = root.join(path);
     refuse_links(&full).map_err(|error| read_failure(path, &error))?;
     let metadata = match std::fs::symlink_metadata(&full) {
@@ -74,7 +74,7 @@ fn read_file(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
 }
 
 /// Writes a file whole: a temporary file beside it takes its place. Links are refused.
-pub(super) fn write_file(root: &Path, path: &str, text: &str) -> Result<(), Failure> {
+pub(in crate::app) fn write_file(root: &Path, path: &str, text: &str) -> Result<(), Failure> {
     let full = root.join(path);
     let written = refuse_links(&full).and_then(|()| {
         let directory = full.parent().unwrap_or(root);
@@ -110,6 +110,6 @@ fn read_failure(path: &str, error: &std::io::Error) -> Failure {
 
 fn failure(verb: &str, path: &str, error: &std::io::Error) -> Failure {
     let message = format!("failed to {verb} {}: {error}", sanitize_cut(path, 300));
-    let hint = "init writes regular files below the checkout and follows no link; check what is at that path, and its rights";
+    let hint = "only regular files below the checkout are written, and no link is followed; check what is at that path, and its rights";
     Failure { hint: hint.to_owned(), ..Failure::with_code(Code::ArtifactWriteFailed, message) }
 }

@@ -1,11 +1,11 @@
 //! `qa-skill init`: looks at a repository, measures presets on its history, and writes workflows and policy after asking.
 
-mod files;
-mod plan;
+pub(in crate::app) mod files;
+pub(in crate::app) mod plan;
 #[cfg(test)]
 mod plan_tests;
 mod preset;
-mod report;
+pub(in crate::app) mod report;
 mod texts;
 
 use std::io::{BufRead, IsTerminal};
@@ -131,7 +131,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     if texts.is_empty() {
         return console::write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
     }
-    if !is_confirmed(arguments, texts.len())? {
+    if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
     texts.iter().try_for_each(|(path, _)| files::check_target(&root, path))?;
@@ -148,11 +148,11 @@ pub(crate) fn written_pin(root: &Path) -> Result<Option<ActionPin>, Failure> {
 }
 
 /// Returns whether the files may be written. On a terminal the person is asked.
-fn is_confirmed(arguments: &InitArgs, count: usize) -> Result<bool, Failure> {
-    if arguments.yes {
+pub(in crate::app) fn is_confirmed(yes: bool, dry_run: bool, count: usize) -> Result<bool, Failure> {
+    if yes {
         return Ok(true);
     }
-    if arguments.dry_run {
+    if dry_run {
         return Ok(false);
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

@@ -11,10 +11,10 @@ use qa_run::setup::{ActionPin, CODEOWNERS, WorkflowUse, workflow_use};
 
 /// A file of the checkout, by its path from the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WorkingFile {
-    pub(super) path: String,
+pub(in crate::app) struct WorkingFile {
+    pub(in crate::app) path: String,
     /// None for one that is not UTF-8 or too large.
-    pub(super) text: Option<String>,
+    pub(in crate::app) text: Option<String>,
 }
 
 /// Files of the checkout that the plan depends on, committed or not.
@@ -43,7 +43,7 @@ pub(super) struct Wishes<'a> {
 
 /// Outcome of a file in the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(in crate::app) enum Step {
     Create {
         text: String,
     },
@@ -60,16 +60,16 @@ pub(super) enum Step {
 
 /// A file with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PlannedFile {
-    pub(super) path: String,
-    pub(super) step: Step,
+pub(in crate::app) struct PlannedFile {
+    pub(in crate::app) path: String,
+    pub(in crate::app) step: Step,
     /// Consequence that the changed lines do not show.
-    pub(super) note: Option<String>,
+    pub(in crate::app) note: Option<String>,
 }
 
 impl PlannedFile {
     /// Returns the text to write.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::app) fn text(&self) -> Option<&str> {
         match &self.step {
             Step::Create { text } | Step::Update { text, .. } => Some(text),
             Step::Unchanged | Step::Leave { .. } => None,

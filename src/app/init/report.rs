@@ -221,7 +221,13 @@ pub(super) fn planned(plan: &Plan, measured: &Measured) -> String {
     }
     let _ = writeln!(text, "  rule: {}", preset::RULE);
     text.push_str("\nFiles\n");
-    for file in &plan.files {
+    text + &files(&plan.files)
+}
+
+/// Renders files with what becomes of each.
+pub(in crate::app) fn files(files: &[PlannedFile]) -> String {
+    let mut text = String::new();
+    for file in files {
         planned_file(&mut text, file);
     }
     text

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::install::{CLAUDE_CODE, CODEX, COPILOT, CURSOR, GEMINI, Places};
 use super::{HookEventError, RawEvent};
 
 /// Format of an agent's hooks, by its maker's documentation.
@@ -22,6 +23,8 @@ pub struct HookFormat {
     pub(super) feedback: fn(&str) -> Value,
     /// Shows the person a text; null where the agent documents no member for it.
     pub(super) notice: fn(&str) -> Value,
+    /// Files of skills and hooks.
+    pub(super) places: &'static Places,
 }
 
 /// Every agent. `docs/recipes/agents.md` names the pages that these formats are taken from.
@@ -35,6 +38,7 @@ pub static ALL: &[HookFormat] = &[
         block: decision_block,
         feedback: decision_block,
         notice: system_message,
+        places: &CLAUDE_CODE,
     },
     HookFormat {
         id: "codex",
@@ -45,6 +49,7 @@ pub static ALL: &[HookFormat] = &[
         block: decision_block,
         feedback: decision_block,
         notice: system_message,
+        places: &CODEX,
     },
     HookFormat {
         id: "gemini",
@@ -56,6 +61,7 @@ pub static ALL: &[HookFormat] = &[
         // A denial would hide the result of the tool.
         feedback: |text| json!({ "hookSpecificOutput": { "hookEventName": "AfterTool", "additionalContext": text } }),
         notice: system_message,
+        places: &GEMINI,
     },
     HookFormat {
         id: "cursor",
@@ -66,6 +72,7 @@ pub static ALL: &[HookFormat] = &[
         block: |text| json!({ "followup_message": text }),
         feedback: |text| json!({ "additional_context": text }),
         notice: |_| Value::Null,
+        places: &CURSOR,
     },
     // Events that are configured by these names, and not by those in camel case, have a name in them.
     HookFormat {
@@ -77,6 +84,7 @@ pub static ALL: &[HookFormat] = &[
         block: decision_block,
         feedback: |text| json!({ "additionalContext": text }),
         notice: |_| Value::Null,
+        places: &COPILOT,
     },
 ];
 

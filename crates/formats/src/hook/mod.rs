@@ -1,9 +1,11 @@
 //! Hooks of coding agents: parses their events, and answers in the format of each agent. Pure.
 
 mod agents;
+mod install;
 mod text;
 
 pub use agents::{ALL, HookFormat};
+pub use install::{AgentFiles, HookEntry};
 pub use text::{HookReport, NotJudged};
 
 use serde::Deserialize;

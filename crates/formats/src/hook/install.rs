@@ -1,0 +1,163 @@
+//! Files in which agents look for skills and hooks, and the entries that set a hook up.
+
+use serde_json::{Value, json};
+
+use super::HookFormat;
+
+/// Name of the program that agents start.
+const PROGRAM: &str = "qa-skill hook --agent";
+
+/// Files of an agent, from the root of a repository or from the account's home directory.
+pub struct AgentFiles {
+    pub skill: &'static str,
+    pub settings: &'static str,
+    /// Settings without any hook.
+    pub new_settings: &'static str,
+}
+
+/// Directory of a skill and the file with hooks.
+pub(super) struct Places {
+    pub(super) repository: AgentFiles,
+    pub(super) account: AgentFiles,
+    /// Tools that edit files, as a pattern of the agent.
+    pub(super) editors: &'static str,
+    /// Variable with the root of the repository, which the agent sets for hooks.
+    pub(super) root_variable: Option<&'static str>,
+    /// Entry of a list of hooks: a command, for some tools or for all.
+    pub(super) entry: fn(&str, Option<&str>) -> Value,
+}
+
+/// An entry of a settings file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookEntry {
+    pub event: &'static str,
+    pub value: Value,
+}
+
+impl HookFormat {
+    /// Returns the files of a repository, or of the account.
+    pub fn files(&self, account: bool) -> &'static AgentFiles {
+        let places = self.places;
+        if account { &places.account } else { &places.repository }
+    }
+
+    /// Returns what every command of this agent's hooks begins with.
+    pub fn command(&self) -> String {
+        format!("{PROGRAM} {}", self.id)
+    }
+
+    /// Returns the entries that set the hooks up.
+    pub fn entries(&self) -> [HookEntry; 2] {
+        let mut command = self.command();
+        if let Some(variable) = self.places.root_variable {
+            command.push_str(&format!(" --repo \"${{{variable}:-.}}\""));
+        }
+        let entry = self.places.entry;
+        [
+            HookEntry { event: self.stop[0], value: entry(&command, None) },
+            HookEntry { event: self.edit, value: entry(&command, Some(self.places.editors)) },
+        ]
+    }
+}
+
+const NO_VERSION: &str = "{}\n";
+const VERSION_1: &str = "{\n  \"version\": 1\n}\n";
+
+pub(super) static CLAUDE_CODE: Places = Places {
+    repository: AgentFiles {
+        skill: ".claude/skills/qa-skill/SKILL.md",
+        settings: ".claude/settings.json",
+        new_settings: NO_VERSION,
+    },
+    account: AgentFiles {
+        skill: ".claude/skills/qa-skill/SKILL.md",
+        settings: ".claude/settings.json",
+        new_settings: NO_VERSION,
+    },
+    editors: "Edit|MultiEdit|Write|NotebookEdit",
+    root_variable: Some("CLAUDE_PROJECT_DIR"),
+    entry: |command, tools| grouped(tools, json!({ "type": "command", "command": command, "timeout": 600 })),
+};
+
+pub(super) static CODEX: Places = Places {
+    repository: AgentFiles {
+        skill: ".agents/skills/qa-skill/SKILL.md",
+        settings: ".codex/hooks.json",
+        new_settings: NO_VERSION,
+    },
+    account: AgentFiles {
+        skill: ".agents/skills/qa-skill/SKILL.md",
+        settings: ".codex/hooks.json",
+        new_settings: NO_VERSION,
+    },
+    editors: "apply_patch",
+    root_variable: None,
+    entry: |command, tools| grouped(tools, json!({ "type": "command", "command": command, "timeout": 600 })),
+};
+
+pub(super) static GEMINI: Places = Places {
+    repository: AgentFiles {
+        skill: ".gemini/skills/qa-skill/SKILL.md",
+        settings: ".gemini/settings.json",
+        new_settings: NO_VERSION,
+    },
+    account: AgentFiles {
+        skill: ".gemini/skills/qa-skill/SKILL.md",
+        settings: ".gemini/settings.json",
+        new_settings: NO_VERSION,
+    },
+    editors: "write_file|replace",
+    root_variable: Some("GEMINI_PROJECT_DIR"),
+    // Milliseconds.
+    entry: |command, tools| {
+        grouped(
+            tools,
+            json!({ "type": "command", "command": command, "name": "qa-skill", "timeout": 600_000 }),
+        )
+    },
+};
+
+pub(super) static CURSOR: Places = Places {
+    repository: AgentFiles {
+        skill: ".cursor/skills/qa-skill/SKILL.md",
+        settings: ".cursor/hooks.json",
+        new_settings: VERSION_1,
+    },
+    account: AgentFiles {
+        skill: ".cursor/skills/qa-skill/SKILL.md",
+        settings: ".cursor/hooks.json",
+        new_settings: VERSION_1,
+    },
+    editors: "Write",
+    root_variable: None,
+    entry: |command, tools| with_matcher(tools, json!({ "command": command, "timeout": 600 })),
+};
+
+pub(super) static COPILOT: Places = Places {
+    repository: AgentFiles {
+        skill: ".github/skills/qa-skill/SKILL.md",
+        settings: ".github/hooks/qa-skill.json",
+        new_settings: VERSION_1,
+    },
+    account: AgentFiles {
+        skill: ".copilot/skills/qa-skill/SKILL.md",
+        settings: ".copilot/hooks/qa-skill.json",
+        new_settings: VERSION_1,
+    },
+    editors: "create|edit|str_replace_editor|apply_patch|Write|Edit",
+    root_variable: None,
+    entry: |command, tools| {
+        with_matcher(tools, json!({ "type": "command", "bash": command, "timeoutSec": 600 }))
+    },
+};
+
+fn grouped(tools: Option<&str>, command: Value) -> Value {
+    with_matcher(tools, json!({ "hooks": [command] }))
+}
+
+fn with_matcher(tools: Option<&str>, mut entry: Value) -> Value {
+    if let Some(tools) = tools {
+        entry["matcher"] = tools.into();
+    }
+    entry
+}

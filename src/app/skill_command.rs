@@ -1,0 +1,175 @@
+//! `qa-skill skill`: prints the skill for coding agents, or writes it and their hooks where they look for them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::console::write_stdout;
+use super::exit::{Exit, Failure};
+use super::init::files::{check_target, read_file, write_file};
+use super::init::plan::{PlannedFile, Step};
+use super::init::{is_confirmed, report};
+use crate::git::OpenRepository;
+use qa_contracts::codes::Code;
+use qa_core::canonical;
+use qa_core::masking::sanitize_cut;
+use qa_formats::counted;
+use qa_formats::hook::{ALL, HookFormat};
+use qa_run::setup::with_hook;
+
+/// Examples in the help.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  qa-skill skill                                        print the skill
+  qa-skill skill --agent claude-code --hooks            show the files of the repository, and ask
+  qa-skill skill --agent codex --agent gemini --yes     write the skill for two agents without asking
+  qa-skill skill --agent cursor --hooks --user          for all repositories of the account";
+
+const SKILL: &str = include_str!("../../SKILL.md");
+/// Beginning of the last line of an installed skill; the digest of the text above follows.
+const MARKER: &str =
+    "<!-- Written by qa-skill skill, which replaces this file while it is not edited. sha256: ";
+const MARKER_END: &str = " -->\n";
+
+#[derive(Args)]
+pub(super) struct SkillArgs {
+    /// Install for this agent; repeatable. Without one, the skill is printed
+    #[arg(long = "agent", value_name = "NAME", value_parser = PossibleValuesParser::new(ALL.iter().map(|format| format.id)))]
+    agents: Vec<String>,
+    /// Add the hooks to the agent's settings, so that it is told what blocks; other members of the file stay
+    #[arg(long, requires = "agents")]
+    hooks: bool,
+    /// The repository, or any directory inside its checkout
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    repo: PathBuf,
+    /// Install in the account's home directory instead of the repository
+    #[arg(long, conflicts_with = "repo")]
+    user: bool,
+    /// Write the files without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Print the plan and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace a skill of the same name that this command did not write, or that was edited
+    #[arg(long)]
+    force: bool,
+}
+
+/// Prints the skill, or shows the plan, asks, and writes the files.
+pub(super) fn skill(arguments: &SkillArgs) -> Result<Exit, Failure> {
+    if arguments.agents.is_empty() {
+        return write_stdout(SKILL.as_bytes()).map(|()| Exit::Pass);
+    }
+    let root = root(arguments)?;
+    let mut files: Vec<PlannedFile> = Vec::new();
+    for id in &arguments.agents {
+        let format = HookFormat::find(id).expect("the command line allows known agents only");
+        let paths = format.files(arguments.user);
+        files.push(plan_skill(&root, paths.skill, arguments.force)?);
+        if arguments.hooks {
+            files.push(plan_settings(&root, format, arguments.user)?);
+        }
+    }
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    files.dedup();
+    let shown = sanitize_cut(&root.display().to_string(), 300);
+    write_stdout(format!("Files below {shown}\n{}", report::files(&files)).as_bytes())?;
+    let texts: Vec<(&str, &str)> =
+        files.iter().filter_map(|file| Some((file.path.as_str(), file.text()?))).collect();
+    if texts.is_empty() {
+        return write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
+    }
+    if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
+        return write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
+    }
+    texts.iter().try_for_each(|(path, _)| check_target(&root, path))?;
+    texts.iter().try_for_each(|(path, text)| write_file(&root, path, text))?;
+    write_stdout(format!("\nWrote {}.\n", counted(texts.len(), "file")).as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Returns the directory that paths begin at.
+fn root(arguments: &SkillArgs) -> Result<PathBuf, Failure> {
+    if arguments.user {
+        let hint = "set HOME, or leave out --user";
+        let home = crate::config::home().filter(|home| home.is_absolute() && home.is_dir());
+        return home.ok_or_else(|| Failure::usage("there is no home directory to install to", hint));
+    }
+    let root = OpenRepository::discover(&arguments.repo)?.root;
+    if std::fs::symlink_metadata(root.join(".git")).is_err() {
+        let message = "a bare repository has no checkout to write files to";
+        return Err(Failure::usage(message, "run it in a clone, or pass --user"));
+    }
+    Ok(root)
+}
+
+/// Returns the text of an installed skill.
+fn installed() -> String {
+    format!("{SKILL}\n{MARKER}{}{MARKER_END}", canonical::sha256(SKILL.as_bytes()))
+}
+
+/// Returns whether any version of this command wrote a text, and nobody edited it since.
+fn is_ours(text: &str) -> bool {
+    let parts = text.strip_suffix(MARKER_END).and_then(|text| text.rsplit_once(MARKER));
+    let Some((skill, digest)) = parts else { return false };
+    skill.strip_suffix('\n').is_some_and(|skill| canonical::sha256(skill.as_bytes()).as_str() == digest)
+}
+
+fn plan_skill(root: &std::path::Path, path: &str, force: bool) -> Result<PlannedFile, Failure> {
+    let text = installed();
+    let step = match read_file(root, path)? {
+        None => Step::Create { text },
+        Some(file) => match file.text {
+            Some(old) if old == text => Step::Unchanged,
+            Some(old) if force || is_ours(&old) => Step::Update { old, text },
+            Some(_) | None => {
+                let message = format!("{path} is there, and was edited or not written by this command");
+                return Err(Failure::with_code(Code::InitFileNotOurs, message));
+            }
+        },
+    };
+    Ok(PlannedFile { path: path.to_owned(), step, note: None })
+}
+
+fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Result<PlannedFile, Failure> {
+    let files = format.files(user);
+    let path = files.settings;
+    let refused = |reason: &str| {
+        let message = format!("failed to add hooks to {path}: {}", sanitize_cut(reason, 200));
+        let hint = "correct the file, or add the hooks by hand as docs/recipes/agents.md shows";
+        Failure { hint: hint.to_owned(), ..Failure::with_code(Code::InitFileNotOurs, message) }
+    };
+    let now = read_file(root, path)?;
+    let old = match &now {
+        None => files.new_settings.to_owned(),
+        Some(file) => file.text.clone().ok_or_else(|| refused("it is not UTF-8, or has more than 1 MiB"))?,
+    };
+    let mut text = old.clone();
+    for entry in format.entries() {
+        let edited = with_hook(&text, entry.event, &entry.value, &format.command());
+        text = edited.map_err(|error| refused(&error.to_string()))?.unwrap_or(text);
+    }
+    let step = match now {
+        None => Step::Create { text },
+        Some(_) if text == old => Step::Unchanged,
+        Some(_) => Step::Update { old, text },
+    };
+    Ok(PlannedFile { path: path.to_owned(), step, note: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_skill_that_nobody_edited_is_ours() {
+        let earlier = format!("old\n\n{MARKER}{}{MARKER_END}", canonical::sha256(b"old\n"));
+        assert!(is_ours(&installed()) && is_ours(&earlier));
+        for text in
+            [SKILL, "", &earlier.replace("old", "new"), &format!("{earlier}x"), &earlier.replace(" -->", "")]
+        {
+            assert!(!is_ours(text), "{text:.80}");
+        }
+    }
+}
