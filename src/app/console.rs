@@ -256,19 +256,23 @@ pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
     values.chain(joined).any(|value| value == "json")
 }
 
-/// Prints a failure in place of the result, for programs. Errors are ignored: the failure is on standard error as well.
-pub(crate) fn print_failure_as_json(failure: &Failure) {
-    if HAS_DOCUMENT.load(Ordering::Relaxed) {
-        return;
-    }
-    let error = CommandError {
+/// Returns a failure as programs read it.
+pub(crate) fn command_error(failure: &Failure) -> CommandError {
+    CommandError {
         schema_version: Default::default(),
         code: failure.code,
         exit_code: failure.exit as u8,
         message: failure.message.clone(),
         hint: failure.hint.clone(),
-    };
-    let mut bytes = canonical::to_vec(&error).expect("texts have a canonical form");
+    }
+}
+
+/// Prints a failure in place of the result, for programs. Errors are ignored: the failure is on standard error as well.
+pub(crate) fn print_failure_as_json(failure: &Failure) {
+    if HAS_DOCUMENT.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut bytes = canonical::to_vec(&command_error(failure)).expect("texts have a canonical form");
     bytes.push(b'\n');
     let _nobody_reads = write_stdout(&bytes);
 }

@@ -38,7 +38,7 @@ pub(super) fn print(arguments: &ExplainArgs) -> Result<Exit, Failure> {
 }
 
 /// Explains a rule, a lens or a code by its id, or a finding by the first six or more digits of its id.
-fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<String, Failure> {
+pub(super) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<String, Failure> {
     if let Some(text) = rule_page(subject).or_else(|| code_page(subject)) {
         return Ok(text);
     }

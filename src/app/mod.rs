@@ -35,6 +35,8 @@ mod input_document;
 mod inputs;
 mod judged_run;
 mod log;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod observe_command;
 mod observer;
 mod option_values;

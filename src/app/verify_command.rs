@@ -21,7 +21,7 @@ use qa_core::drive::{conclusion, current_commit};
 use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
 use qa_core::verdict::merge_bases;
-use qa_run::ports::Cancellation;
+use qa_run::ports::{Cancellation, Progress};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
@@ -115,21 +115,10 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
     if DriveDirectory::is_one(&arguments.directory) {
         return verify_session(arguments, cancellation);
     }
-    check_is_run(&arguments.directory)?;
     let progress = TerminalProgress::new(false);
-    let source = Source::at(arguments.repo.as_deref())?;
-    let verified = verify::verify(&arguments.directory, source, cancellation, &progress);
+    let verified = verified_run(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();
-    let verified = match verified {
-        Ok(verified) => verified,
-        Err(failure) => {
-            cancellation.check()?;
-            return Err(name_other_engine(failure, &arguments.directory));
-        }
-    };
-    if let Some(difference) = &verified.difference {
-        return Err(not_reproduced(&verified, difference)?);
-    }
+    let verified = verified?;
     check_expectations(arguments, &verified)?;
     let mut text = statement(&verified);
     if let Some(ledger) = &arguments.ledger {
@@ -139,6 +128,28 @@ pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Res
         text.push_str(&format!("{:<15}{}\n", "attestation", check_attestation(attestation, &verified)?));
     }
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Verifies a run directory; a run that is derived with a difference is a failure.
+pub(super) fn verified_run(
+    directory: &Path,
+    repository: Option<&Path>,
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Verified, Failure> {
+    check_is_run(directory)?;
+    let source = Source::at(repository)?;
+    let verified = match verify::verify(directory, source, cancellation, progress) {
+        Ok(verified) => verified,
+        Err(failure) => {
+            cancellation.check()?;
+            return Err(name_other_engine(failure, directory));
+        }
+    };
+    match &verified.difference {
+        Some(difference) => Err(not_reproduced(&verified, difference)?),
+        None => Ok(verified),
+    }
 }
 
 /// Verifies the directory of a drive and prints its statement.
@@ -233,7 +244,7 @@ fn overrides(verified: &Verified) -> Vec<String> {
     [mode, preset, lenses, stage].into_iter().flatten().collect()
 }
 
-fn statement(verified: &Verified) -> String {
+pub(super) fn statement(verified: &Verified) -> String {
     let input = &verified.input;
     let source = if verified.repository.is_some() { "the repository" } else { "the recording" };
     let file = if verified.has_policy_file { POLICY_PATH } else { "no policy file, defaults" };

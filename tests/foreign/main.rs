@@ -9,6 +9,7 @@ mod artifact_client;
 mod documents;
 mod hiding;
 mod imported;
+mod mcp;
 mod openapi;
 mod packages;
 mod providers;

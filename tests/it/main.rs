@@ -76,6 +76,8 @@ mod landing;
 mod life;
 mod limits;
 mod lookups;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod members;
 mod models;
 mod observe;

@@ -1,0 +1,50 @@
+//! Tests of options and time limits of commands.
+
+use super::*;
+
+fn minutes(line: &str) -> u64 {
+    let Ok(cli) = Cli::try_parse_from(line.split(' ')) else { panic!("`{line}` is wrong") };
+    deadline(&cli.command).as_secs() / 60
+}
+
+/// Returns the options and arguments of every command, hidden ones too, as `command --option`.
+fn options() -> Vec<String> {
+    let command = <Cli as clap::CommandFactory>::command();
+    let named = command.get_subcommands().flat_map(|command| {
+        command.get_arguments().map(move |argument| {
+            let value = argument.get_value_names().and_then(|names| names.first());
+            match argument.get_long() {
+                Some(long) => format!("{} --{long}", command.get_name()),
+                None => format!("{} {}", command.get_name(), value.map_or("", |name| name.as_str())),
+            }
+        })
+    });
+    let mut options: Vec<String> = named.collect();
+    options.sort();
+    options
+}
+
+/// The tests of the table are looked for in `tests/it/proofs.rs`.
+#[test]
+#[cfg(target_os = "linux")]
+fn every_option_is_in_the_table_of_their_tests() {
+    let table = include_str!("../../tests/proofs/options.txt");
+    let names = table.lines().filter(|line| !line.is_empty() && !line.starts_with([' ', '#']));
+    assert_eq!(names.collect::<Vec<_>>(), options());
+}
+
+#[test]
+fn every_command_has_a_time_limit() {
+    for command in ["run", "plan", "policy-check", "doctor", "consistency-check", "workflow", "upload ."] {
+        assert_eq!(minutes(&format!("qa-skill {command}")), 20, "{command}");
+    }
+    for command in ["drift-check", "calibrate", "init", "upgrade --from .", "verify ."] {
+        assert_eq!(minutes(&format!("qa-skill {command}")), 240, "{command}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_sandboxed_command_adds_its_own_time_to_the_default() {
+    assert_eq!(minutes("qa-skill sandbox --timeout 7200 -- true"), 140);
+}
