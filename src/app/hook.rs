@@ -22,7 +22,9 @@ use qa_contracts::v1::{Conclusion, FinalVerdict, Finding};
 use qa_core::masking::masked_name;
 use qa_core::phases::RunEvent;
 use qa_core::plan::PlanKind;
-use qa_formats::hook::{ALL, HookEvent, HookFormat, HookReport, MAX_EVENT_BYTES, Moment, NotJudged};
+use qa_formats::hook::{
+    ALL, HookEvent, HookFormat, HookOutcome, HookReport, MAX_EVENT_BYTES, Moment, NotJudged,
+};
 use qa_run::ports::{Cancellation, CloseStep};
 
 /// Notes in the help.
@@ -49,7 +51,7 @@ pub(super) struct HookArgs {
 /// Returns the exit code of a wrong command line: to agents, 2 means that a hook keeps them at work, and a hook that is set up
 /// wrong would do so for ever.
 pub(super) fn usage_exit(arguments: &[OsString]) -> Exit {
-    match arguments.get(1).is_some_and(|command| command == "hook") {
+    match arguments.iter().any(|argument| argument == "hook") {
         true => Exit::CouldNotComplete,
         false => Exit::Usage,
     }
@@ -69,7 +71,10 @@ pub(super) fn hook(arguments: &HookArgs, cancellation: &Arc<Cancellation>) -> Re
     let finished = judge(arguments, &event, cancellation)?;
     let report = report(&finished, &event);
     if let CloseStep::Taken = cancellation.take_close_step() {
-        return Ok(Exit::CouldNotComplete);
+        // The watchdog answers, and ends the process.
+        loop {
+            std::thread::park();
+        }
     }
     cancellation.journal.finish(finished.outcome.verdict.conclusion)?;
     answer(format, &event.moment, &report).map(|()| Exit::Pass)
@@ -118,12 +123,12 @@ fn judge(
 
 fn report<'a>(finished: &'a Finished, event: &HookEvent) -> HookReport<'a> {
     let verdict = &finished.outcome.verdict;
-    let is_unchanged = finished.inputs.change_set.files.is_empty();
-    if is_unchanged {
-        write_stderr("qa-skill: nothing differs from the base, so nothing was judged\n");
+    if verdict.conclusion == Conclusion::Pass {
+        return HookReport { outcome: HookOutcome::Passed, ..HookReport::default() };
     }
-    if is_unchanged || verdict.conclusion == Conclusion::Pass {
-        return HookReport { passed: true, ..HookReport::default() };
+    let is_empty = finished.inputs.change_set.files.is_empty();
+    if is_empty && codes_of_rules(verdict) == [Code::NothingToJudge] {
+        return HookReport { outcome: HookOutcome::Unchanged, ..HookReport::default() };
     }
     let blocking = verdict.blocking_findings.iter();
     let (findings, codes): (Vec<&Finding>, Vec<Code>) = match &event.moment {
@@ -136,7 +141,7 @@ fn report<'a>(finished: &'a Finished, event: &HookEvent) -> HookReport<'a> {
         Moment::Edit { .. } => (blocking.collect(), codes_of_rules(verdict)),
         Moment::Stop { .. } => (blocking.collect(), verdict.error_codes.clone()),
     };
-    HookReport { passed: false, findings, codes, failure: None }
+    HookReport { outcome: HookOutcome::NotPassed, findings, codes, failure: None }
 }
 
 /// Returns the codes of a run by the rules alone: that gates and reviews are missing is by request.
@@ -155,9 +160,13 @@ fn codes_of_rules(verdict: &FinalVerdict) -> Vec<Code> {
 )]
 fn below(root: &Path, event: &HookEvent, file: &str) -> Option<RepoPath> {
     let path = plain(&Path::new(&event.directory).join(file)).ok()?;
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let path = real(path.parent()?).join(path.file_name()?);
-    let inside = path.strip_prefix(real(root)).ok()?;
+    // An edit through a link is one of the file behind it. A file that is gone has the name it had.
+    let path = match std::fs::canonicalize(&path) {
+        Ok(real) => real,
+        Err(_) => std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?),
+    };
+    let root = std::fs::canonicalize(root).ok()?;
+    let inside = path.strip_prefix(root).ok()?;
     let path = RepoPath::from_bytes(inside.as_os_str().as_encoded_bytes()).ok()?;
     Some(masked_name(&path).unwrap_or(path))
 }

@@ -85,7 +85,7 @@ fn what_blocks_keeps_each_agent_at_work_once() {
         let arguments = [agent, "--base", "HEAD"];
         let first = hook(&checkout, &arguments, &stop(name, &checkout.path(), false)).expect(0);
         let text = told(&first);
-        assert!(text.starts_with("qa-skill: FAIL: 1 finding blocks.\n"), "{agent}: {text}");
+        assert!(text.starts_with("qa-skill: FAIL: 1 finding blocks. "), "{agent}: {text}");
         assert!(text.contains("1. merge-leftover/conflict-marker at \"a.py:1:1\"\n   summary: \""), "{text}");
         assert!(text.contains("\n   fix: \""), "{text}");
         assert_eq!(first.stderr, "", "{agent}");
@@ -117,15 +117,17 @@ fn what_blocks_keeps_each_agent_at_work_once() {
 #[test]
 fn an_edit_shows_what_blocks_in_its_file_and_nothing_else() {
     let checkout = checkout();
-    checkout.run("cp $CONFLICT a.py; cp $CONFLICT src/b.py; echo c = 2 > src/c.py; ln -s . here");
+    checkout.run(
+        "cp $CONFLICT a.py; cp $CONFLICT src/b.py; echo c = 2 > src/c.py; ln -s . here; ln -s a.py link.py",
+    );
     let root = checkout.path();
     let absolute = root.join("a.py");
     for [agent, _, name] in AGENTS {
         let arguments = [agent, "--base", "HEAD"];
         let shown = |file: &str| hook(&checkout, &arguments, &edit(name, &root, file)).expect(0);
-        for file in ["a.py", absolute.to_str().unwrap(), "src/../a.py", "here/a.py"] {
+        for file in ["a.py", absolute.to_str().unwrap(), "src/../a.py", "here/a.py", "link.py"] {
             let text = told(&shown(file));
-            assert!(text.contains("the edit was made. FAIL: 1 finding blocks.\n"), "{agent} {file}: {text}");
+            assert!(text.contains("the edit was made. FAIL: 1 finding blocks. "), "{agent} {file}: {text}");
             assert!(text.contains("\"a.py:1:1\"") && !text.contains("b.py"), "{agent} {file}: {text}");
         }
         for file in ["src/c.py", "/etc/hosts", "../token", "nowhere.py", "."] {
@@ -146,8 +148,9 @@ fn commits_of_an_agent_are_judged_too() {
     let branch = hook(&checkout, &["claude-code"], &event).expect(0);
     assert_eq!(branch.json()["decision"], "block", "{}", branch.text());
     let last = hook(&checkout, &["claude-code", "--base", "HEAD"], &event).expect(0);
-    assert_eq!(last.json(), json!({}));
-    assert_eq!(last.stderr, "qa-skill: nothing differs from the base, so nothing was judged\n");
+    assert_eq!(last.json().get("decision"), None, "{}", last.text());
+    assert!(last.json()["systemMessage"].as_str().unwrap().contains("nothing was judged"), "{}", last.text());
+    assert_eq!(last.stderr.trim_end(), last.json()["systemMessage"]);
 }
 
 #[test]
@@ -228,6 +231,8 @@ fn an_event_that_cannot_be_read_judges_nothing_and_never_holds_an_agent() {
         let event = stop("Stop", &checkout.path(), false);
         assert_eq!(hook(&checkout, arguments, &event).expect(3).text(), "", "{arguments:?}");
     }
+    let behind = checkout.program(&["--color", "never", "hook", "--agent", "unknown"]);
+    assert_eq!(run(&behind, b"").expect(3).text(), "");
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub static ALL: &[HookFormat] = &[
         directory: "cwd",
         continued: by_flag,
         block: decision_block,
-        feedback: decision_block,
+        // A decision would take the place of what the tool printed.
+        feedback: |text| json!({ "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": text } }),
         notice: system_message,
         places: &CODEX,
     },
@@ -77,7 +78,8 @@ pub static ALL: &[HookFormat] = &[
     // Events that are configured by these names, and not by those in camel case, have a name in them.
     HookFormat {
         id: "copilot",
-        stop: &["Stop", "SubagentStop"],
+        // The end of a subagent has no `stop_hook_active`.
+        stop: &["Stop"],
         edit: "PostToolUse",
         directory: "cwd",
         continued: by_flag,
@@ -95,8 +97,8 @@ fn by_flag(event: &RawEvent) -> Result<bool, HookEventError> {
 
 /// A turn that the person aborted, or that failed, is not continued either.
 fn by_count(event: &RawEvent) -> Result<bool, HookEventError> {
-    let count = event.loop_count.ok_or(HookEventError::Missing("loop_count"))?;
-    Ok(count > 0 || event.status.as_deref() != Some("completed"))
+    let count = event.loop_count.as_u64().ok_or(HookEventError::Missing("loop_count"))?;
+    Ok(count > 0 || event.status != "completed")
 }
 
 fn decision_block(text: &str) -> Value {

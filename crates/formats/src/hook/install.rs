@@ -6,6 +6,9 @@ use super::HookFormat;
 
 /// Name of the program that agents start.
 const PROGRAM: &str = "qa-skill hook --agent";
+/// Time limit of a hook: longer than that of a run, 20 minutes by default, which answers when it ends. A hook that the agent kills
+/// says nothing.
+const SECONDS: u64 = 21 * 60;
 
 /// Files of an agent, from the root of a repository or from the account's home directory.
 pub struct AgentFiles {
@@ -76,7 +79,9 @@ pub(super) static CLAUDE_CODE: Places = Places {
     },
     editors: "Edit|MultiEdit|Write|NotebookEdit",
     root_variable: Some("CLAUDE_PROJECT_DIR"),
-    entry: |command, tools| grouped(tools, json!({ "type": "command", "command": command, "timeout": 600 })),
+    entry: |command, tools| {
+        grouped(tools, json!({ "type": "command", "command": command, "timeout": SECONDS }))
+    },
 };
 
 pub(super) static CODEX: Places = Places {
@@ -92,7 +97,9 @@ pub(super) static CODEX: Places = Places {
     },
     editors: "apply_patch",
     root_variable: None,
-    entry: |command, tools| grouped(tools, json!({ "type": "command", "command": command, "timeout": 600 })),
+    entry: |command, tools| {
+        grouped(tools, json!({ "type": "command", "command": command, "timeout": SECONDS }))
+    },
 };
 
 pub(super) static GEMINI: Places = Places {
@@ -112,7 +119,7 @@ pub(super) static GEMINI: Places = Places {
     entry: |command, tools| {
         grouped(
             tools,
-            json!({ "type": "command", "command": command, "name": "qa-skill", "timeout": 600_000 }),
+            json!({ "type": "command", "command": command, "name": "qa-skill", "timeout": SECONDS * 1_000 }),
         )
     },
 };
@@ -130,7 +137,7 @@ pub(super) static CURSOR: Places = Places {
     },
     editors: "Write",
     root_variable: None,
-    entry: |command, tools| with_matcher(tools, json!({ "command": command, "timeout": 600 })),
+    entry: |command, tools| with_matcher(tools, json!({ "command": command, "timeout": SECONDS })),
 };
 
 pub(super) static COPILOT: Places = Places {
@@ -147,7 +154,7 @@ pub(super) static COPILOT: Places = Places {
     editors: "create|edit|str_replace_editor|apply_patch|Write|Edit",
     root_variable: None,
     entry: |command, tools| {
-        with_matcher(tools, json!({ "type": "command", "bash": command, "timeoutSec": 600 }))
+        with_matcher(tools, json!({ "type": "command", "bash": command, "timeoutSec": SECONDS }))
     },
 };
 

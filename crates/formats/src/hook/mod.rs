@@ -6,10 +6,12 @@ mod text;
 
 pub use agents::{ALL, HookFormat};
 pub use install::{AgentFiles, HookEntry};
-pub use text::{HookReport, NotJudged};
+pub use text::{HookOutcome, HookReport, NotJudged};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use text::UNCHANGED;
 
 use qa_core::escape::visible_cut;
 
@@ -21,6 +23,8 @@ const MAX_EDITED: usize = 500;
 const FILE_MEMBERS: [&str; 4] = ["file_path", "filePath", "path", "notebook_path"];
 /// Members of a tool's input that may be a patch.
 const PATCH_MEMBERS: [&str; 3] = ["command", "input", "patch"];
+/// First line of a patch of Codex.
+const PATCH_START: &str = "*** Begin Patch";
 /// Beginnings of the lines that name files in a patch of Codex.
 const PATCH_LINES: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Move to: ", "*** Delete File: "];
 
@@ -70,10 +74,11 @@ pub enum HookEventError {
 struct RawEvent {
     hook_event_name: Option<String>,
     cwd: Option<String>,
-    workspace_roots: Vec<String>,
     stop_hook_active: Option<bool>,
-    loop_count: Option<u64>,
-    status: Option<String>,
+    // Of one agent each: another may have members of these names.
+    workspace_roots: Value,
+    loop_count: Value,
+    status: Value,
     tool_input: Value,
 }
 
@@ -99,8 +104,8 @@ impl HookFormat {
             let known = self.stop.iter().chain([&self.edit]).copied().collect::<Vec<_>>().join(", ");
             return Err(HookEventError::Unknown { name: visible_cut(name, 80), known });
         };
-        let directory = raw.workspace_roots.into_iter().next().or(raw.cwd);
-        let directory = directory.filter(|path| path.starts_with('/'));
+        let root = raw.workspace_roots.get(0).and_then(Value::as_str).map(str::to_owned);
+        let directory = root.or(raw.cwd).filter(|path| path.starts_with('/'));
         Ok(HookEvent { directory: directory.ok_or(HookEventError::Missing(self.directory))?, moment })
     }
 
@@ -109,7 +114,10 @@ impl HookFormat {
         let (document, note) = match moment {
             Moment::Edit { .. } if report.is_empty() => (Value::Null, None),
             Moment::Edit { .. } => ((self.feedback)(&text::feedback(report)), None),
-            Moment::Stop { .. } if report.passed => (Value::Null, None),
+            Moment::Stop { .. } if report.outcome == HookOutcome::Passed => (Value::Null, None),
+            Moment::Stop { .. } if report.outcome == HookOutcome::Unchanged => {
+                ((self.notice)(UNCHANGED), Some(format!("{UNCHANGED}\n")))
+            }
             Moment::Stop { continued: false } => ((self.block)(&text::reason(report)), None),
             Moment::Stop { continued: true } => {
                 let text = text::notice(report);
@@ -121,11 +129,16 @@ impl HookFormat {
     }
 }
 
-/// Returns the files that a tool's input names.
+/// Returns the files that a tool's input names; none for one with a command, which may have changed any.
 fn edited_files(input: &Value) -> Vec<String> {
     let member = |name: &&str| input.get(name).and_then(Value::as_str);
-    let mut files: Vec<String> = FILE_MEMBERS.iter().filter_map(member).map(str::to_owned).collect();
-    let patches = PATCH_MEMBERS.iter().filter_map(member).chain(input.as_str());
+    let mut patches = PATCH_MEMBERS.iter().filter_map(member).chain(input.as_str()).peekable();
+    let has_patch = patches.peek().is_some();
+    let mut files: Vec<String> = Vec::new();
+    if !has_patch {
+        files.extend(FILE_MEMBERS.iter().filter_map(member).map(str::to_owned));
+    }
+    let patches = patches.filter(|text| text.trim_start().starts_with(PATCH_START));
     for line in patches.flat_map(str::lines) {
         files.extend(PATCH_LINES.iter().find_map(|start| line.strip_prefix(start)).map(str::to_owned));
     }
@@ -176,6 +189,17 @@ mod tests {
                 "codex",
                 json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}}),
                 edit(&["a b.py", "/r/c"]),
+            ),
+            // What a shell runs may have changed any file, whatever its text names.
+            (
+                "codex",
+                json!({"hook_event_name": "PostToolUse", "tool_input": {"command": format!("cat <<E\n{patch}\nE\ncp x y"), "path": "z"}}),
+                edit(&[]),
+            ),
+            (
+                "claude-code",
+                json!({"hook_event_name": "Stop", "stop_hook_active": false, "status": {}, "workspace_roots": null}),
+                stop(false),
             ),
             ("gemini", json!({"hook_event_name": "AfterAgent", "stop_hook_active": false}), stop(false)),
             (
@@ -230,6 +254,7 @@ mod tests {
             // Without it, an agent could be kept at work for ever.
             ("claude-code", r#"{"hook_event_name":"Stop","cwd":"/r"}"#, "no `stop_hook_active`"),
             ("cursor", r#"{"hook_event_name":"stop","cwd":"/r","status":"completed"}"#, "no `loop_count`"),
+            ("copilot", r#"{"hook_event_name":"SubagentStop","cwd":"/r"}"#, "is not judged"),
             (
                 "claude-code",
                 r#"{"hook_event_name":"Stop","cwd":"/r","stop_hook_active":"false"}"#,
@@ -261,7 +286,7 @@ mod tests {
         let report = HookReport { findings, ..HookReport::default() };
         let members = [
             ("claude-code", ["/reason", "/systemMessage", "/reason"]),
-            ("codex", ["/reason", "/systemMessage", "/reason"]),
+            ("codex", ["/reason", "/systemMessage", "/hookSpecificOutput/additionalContext"]),
             ("gemini", ["/reason", "/systemMessage", "/hookSpecificOutput/additionalContext"]),
             ("cursor", ["/followup_message", "", "/additional_context"]),
             ("copilot", ["/reason", "", "/additionalContext"]),
@@ -285,8 +310,14 @@ mod tests {
             }
             assert_eq!(answers[1].get("decision"), None, "{id}");
             // Nothing that is clean says anything.
-            let clean = HookReport { passed: true, ..HookReport::default() };
+            let clean = HookReport { outcome: HookOutcome::Passed, ..HookReport::default() };
             assert_eq!(self::answers(id, &clean), [json!({}), json!({}), json!({})], "{id}");
+            // An empty change keeps nobody at work, and is not called clean either.
+            let unchanged = HookReport { outcome: HookOutcome::Unchanged, ..HookReport::default() };
+            let stop = Moment::Stop { continued: false };
+            let answer = format(id).answer(&stop, &unchanged);
+            assert!(answer.note.unwrap().contains("nothing was judged"), "{id}");
+            assert!(!answer.document.contains("\"decision\""), "{id}: {}", answer.document);
         }
     }
 
