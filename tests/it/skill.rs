@@ -35,17 +35,11 @@ fn published() -> String {
 
 /// Returns every command that a settings file has for an event.
 fn commands(settings: &Value) -> Vec<String> {
-    match settings {
-        Value::Object(members) => members
-            .iter()
-            .flat_map(|(name, value)| match (name.as_str(), value.as_str()) {
-                ("command" | "bash", Some(text)) => vec![text.to_owned()],
-                _ => commands(value),
-            })
-            .collect(),
-        Value::Array(items) => items.iter().flat_map(commands).collect(),
-        _ => Vec::new(),
-    }
+    let text = |name: &str| settings.get(name).and_then(Value::as_str).map(str::to_owned);
+    let members = settings.as_object().into_iter().flat_map(|members| members.values());
+    let items = settings.as_array().into_iter().flatten();
+    let below = members.chain(items).flat_map(commands);
+    text("command").into_iter().chain(text("bash")).chain(below).collect()
 }
 
 #[test]

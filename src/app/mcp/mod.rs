@@ -143,9 +143,8 @@ impl Gate {
 }
 
 fn tool(spec: &ToolSpec) -> Tool {
-    let schema = match (spec.schema)() {
-        Value::Object(schema) => schema,
-        _ => Map::new(),
+    let Value::Object(schema) = (spec.schema)() else {
+        unreachable!("every schema of the table is an object")
     };
     let mut tool = Tool::new(spec.name, spec.description, Arc::new(schema));
     tool.annotations = Some(ToolAnnotations::new().read_only(true));
