@@ -4,8 +4,9 @@
 //! it would make is computed for Git LFS, and refused for any other.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
-use std::path::Path;
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use git2::{AttrCheckFlags, AttrValue, Delta, DiffOptions, Index, IndexEntry, Oid, Repository};
 
@@ -61,6 +62,7 @@ impl<'a> WorktreeFiles<'a> {
 
     /// Stages every file in memory and writes the tree.
     pub(super) fn write_tree(mut self) -> Result<Oid, GitError> {
+        self.check_directories()?;
         let Changes { removed, written } = self.changes()?;
         for path in &removed {
             self.index.remove(&to_path(path), 0).map_err(|error| unreadable(&error))?;
@@ -102,6 +104,7 @@ impl<'a> WorktreeFiles<'a> {
                     changes.written.insert(path.to_vec());
                 }
                 Delta::Deleted => {
+                    check_gone(path, &self.root.join(to_path(path)))?;
                     changes.written.remove(path);
                     changes.removed.insert(path.to_vec());
                 }
@@ -119,6 +122,40 @@ impl<'a> WorktreeFiles<'a> {
             }
         }
         Ok(changes)
+    }
+
+    /// Fails if a directory that is not ignored cannot be read: libgit2 takes its files for files that are not there.
+    fn check_directories(&self) -> Result<(), GitError> {
+        let mut left = vec![PathBuf::new()];
+        while let Some(directory) = left.pop() {
+            let full = self.root.join(&directory);
+            let found: Result<Vec<DirEntry>, io::Error> = fs::read_dir(&full).and_then(Iterator::collect);
+            let found = match found {
+                Ok(found) => found,
+                Err(error) if is_missing(&error) => continue,
+                Err(error) => {
+                    return Err(GitError::NotCommittable {
+                        problem: format!(
+                            "the directory {} cannot be read: {error}",
+                            shown(directory.as_os_str().as_encoded_bytes())
+                        ),
+                        hint: "give this user the right to read it, or judge what is staged with --staged",
+                    });
+                }
+            };
+            for entry in found {
+                let inner = directory.join(entry.file_name());
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                // Git looks at no file of another repository.
+                if is_directory && entry.file_name() != ".git" && !has_repository(&entry.path()) {
+                    let is_ignored = self.repository.is_path_ignored(&inner);
+                    if !is_ignored.map_err(|error| unreadable(&error))? {
+                        left.push(inner);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Fails if a path has ignore rules or attributes and is a link, which libgit2 follows and git does not.
@@ -171,10 +208,7 @@ impl<'a> WorktreeFiles<'a> {
     fn stage(&mut self, path: &[u8]) -> Result<(), GitError> {
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let full = self.root.join(to_path(path));
-        let found = fs::symlink_metadata(&full).map_err(|error| GitError::NotCommittable {
-            problem: format!("{} cannot be read: {error}", shown(path)),
-            hint: "run again if files changed meanwhile; see what `git status` says there as the same user",
-        })?;
+        let found = fs::symlink_metadata(&full).map_err(|error| not_looked_at(path, &error))?;
         if found.is_dir() {
             return self.stage_repository(path, &full);
         }
@@ -306,6 +340,25 @@ struct Changes {
     removed: BTreeSet<Vec<u8>>,
     /// Paths whose files are written; those of repositories may end with a slash.
     written: BTreeSet<Vec<u8>>,
+}
+
+/// Fails unless there is no file any more.
+fn check_gone(path: &[u8], full: &Path) -> Result<(), GitError> {
+    match fs::symlink_metadata(full) {
+        Err(error) if !is_missing(&error) => Err(not_looked_at(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn not_looked_at(path: &[u8], error: &io::Error) -> GitError {
+    GitError::NotCommittable {
+        problem: format!("{} cannot be read: {error}", shown(path)),
+        hint: "run again if files changed meanwhile; see what `git status` says there as the same user",
+    }
 }
 
 /// Returns whether a path is a pipe, a device or a socket.

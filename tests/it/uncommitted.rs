@@ -1,6 +1,7 @@
 //! Tests that staged content and working trees are judged as commits of them would be, and that nothing of them is kept.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -358,6 +359,33 @@ fn what_git_would_not_commit_as_it_stands_is_refused_with_a_way_out() {
     checkout.run("git init -q --bare .git/bare");
     let bare = bare.run().expect_code(3, "NOT_COMMITTABLE");
     assert!(bare.stderr.contains("a bare repository has no index"), "{}", bare.stderr);
+}
+
+#[test]
+fn files_in_a_directory_that_cannot_be_read_are_not_taken_for_none() {
+    for (change, named) in [
+        ("mkdir -p new/deep && cp a.py new/deep/b.py && chmod 000 new/deep", "new/deep"),
+        ("mkdir old && cp a.py old && git add old && echo 'x = 2' > old/a.py && chmod 000 old", "old"),
+    ] {
+        let checkout = Checkout::new("");
+        checkout.run(change);
+        checkout.run("echo 'y = 1' > other.py");
+        let mut program = checkout.program(&["run", "--worktree"]);
+        if std::fs::metadata(checkout.path()).unwrap().uid() == 0 {
+            // Root reads everything, unless it may not.
+            program = program.under(["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]);
+        }
+        let refused = program.run().expect_code(3, "NOT_COMMITTABLE");
+        assert!(
+            refused.stderr.contains(&format!("the directory {named} cannot be read")),
+            "{}",
+            refused.stderr
+        );
+        // What is ignored is no part of a commit.
+        checkout.run(&format!("git rm -rqf --cached old || true; echo {named}/ >> .git/info/exclude"));
+        program.run().expect(0);
+        checkout.run(&format!("chmod 755 {named}"));
+    }
 }
 
 #[test]
