@@ -220,7 +220,7 @@ join() {
     done
     rm built/digest*
     pack "$version"
-    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) scripts/packages.py "$version" "$(release_url "$version")" built
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) packaging/packages.py "$version" "$(release_url "$version")" built
     (cd built && sha256sum -- * > SHA256SUMS)
 }
 

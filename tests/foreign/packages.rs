@@ -43,7 +43,7 @@ impl Built {
     }
 
     fn make(&self) -> Outcome {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/packages.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/packages.py");
         let url = "https://github.example/Acme/qa-skill/releases/download/v1.2.3";
         self.run(script.to_str().unwrap(), &["1.2.3", url, "."])
     }

@@ -33,8 +33,9 @@ impl Checkout {
         let checkout = Self { home: temp() };
         std::fs::create_dir_all(checkout.path("scripts")).unwrap();
         let ours = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for script in ["packages.py", "release.sh"] {
-            std::fs::copy(ours.join("scripts").join(script), checkout.path("scripts").join(script)).unwrap();
+        std::fs::create_dir_all(checkout.path("packaging")).unwrap();
+        for script in ["packaging/packages.py", "scripts/release.sh"] {
+            std::fs::copy(ours.join(script), checkout.path(script)).unwrap();
         }
         // As on main, also where these tests run at the tag of a release.
         let dockerfile = std::fs::read_to_string(ours.join("Dockerfile")).unwrap();

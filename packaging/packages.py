@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes packages for npm, pip and Homebrew of the archives of a release.
 
-`scripts/packages.py VERSION URL DIRECTORY` takes DIRECTORY/qa-skill-TARGET.tar.gz for each system and leaves beside them an
+`packaging/packages.py VERSION URL DIRECTORY` takes DIRECTORY/qa-skill-TARGET.tar.gz for each system and leaves beside them an
 archive for npm with the launcher and one for each system, a wheel for each system, and a formula for Homebrew that
 downloads the archives from URL. The same archives give the same bytes. docs/releasing.md says how they are published.
 """
