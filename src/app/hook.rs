@@ -13,7 +13,7 @@ use super::check::check_opened;
 use super::console::{write_stderr, write_stdout};
 use super::exit::{Exit, Failure};
 use super::finished::Finished;
-use super::inputs::{Request, open_in, submit_goal};
+use super::inputs::{Request, default_base, open_in, submit_goal};
 use super::progress::TerminalProgress;
 use crate::git::{OpenRepository, Uncommitted};
 use qa_contracts::codes::Code;
@@ -113,9 +113,8 @@ fn judge(
     submit_goal(&cancellation.journal, &request.overrides)?;
     let repository = OpenRepository::discover(directory)?;
     cancellation.journal.take(RunEvent::Ready)?;
-    // Before the first commit, the base is empty.
-    if request.base.is_none() && repository.commit_named("HEAD")?.is_some() {
-        request.base = Some(repository.default_base()?.as_str().to_owned());
+    if request.base.is_none() {
+        request.base = default_base(&repository)?;
     }
     let opened = open_in(&request, repository)?;
     check_opened(&request, opened, cancellation, &TerminalProgress::new(true), &|_| Ok(()), None)

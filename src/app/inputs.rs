@@ -149,6 +149,15 @@ pub(crate) fn open_run(request: &Request, journal: &Journal) -> Result<Opened, F
     open_in(request, repository)
 }
 
+/// Returns the base of work that is not committed together with the commits of its branch; `None` before the first commit, where the
+/// base is empty.
+pub(crate) fn default_base(repository: &OpenRepository) -> Result<Option<String>, Failure> {
+    if repository.commit_named("HEAD")?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(repository.default_base()?.as_str().to_owned()))
+}
+
 /// Takes the events of a request that is complete.
 pub(crate) fn submit_goal(journal: &Journal, overrides: &Overrides) -> Result<(), ForbiddenMove> {
     for _ in overrides.names() {

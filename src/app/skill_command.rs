@@ -84,7 +84,7 @@ pub(super) fn skill(arguments: &SkillArgs) -> Result<Exit, Failure> {
     if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
         return write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
-    texts.iter().try_for_each(|(path, _)| check_target(&root, path))?;
+    files.iter().try_for_each(|file| check_target(&root, file))?;
     texts.iter().try_for_each(|(path, text)| write_file(&root, path, text))?;
     write_stdout(format!("\nWrote {}.\n", counted(texts.len(), "file")).as_bytes()).map(|()| Exit::Pass)
 }

@@ -105,10 +105,11 @@ fn the_tools_say_what_the_commands_say() {
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
-        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        // A run starts the commands of gates.
+        assert_eq!(tool["annotations"]["readOnlyHint"], tool["name"] != "run", "{tool}");
     }
 
-    let run = client.call("run", &json!({}));
+    let run = client.call("run", &json!({ "base": "HEAD" }));
     let expected =
         checkout.program(&["run", "--worktree", "--format=json", "--quiet"]).run().expect(1).json();
     assert_eq!(run["structuredContent"]["finalVerdict"], expected["finalVerdict"]);
@@ -131,6 +132,9 @@ fn commits_are_judged_without_a_trace_and_stored_runs_verified() {
     let checkout = Checkout::new("");
     checkout.run("git branch main; cp $CONFLICT a.py; git commit -qam x");
     let mut client = Client::start(&checkout, &["--repo", "src"]);
+    // What is committed does not leave the change.
+    let both = client.call("run", &json!({}));
+    assert_eq!(both["structuredContent"]["finalVerdict"]["conclusion"], "fail", "{both}");
     let run = client.call("run", &json!({ "content": "commits", "base": "main", "head": "topic" }));
     assert_eq!(run["structuredContent"]["finalVerdict"]["conclusion"], "fail", "{run}");
     assert!(!checkout.path().join(".qa-skill").exists());
@@ -143,6 +147,8 @@ fn commits_are_judged_without_a_trace_and_stored_runs_verified() {
         let arguments = json!({ "run": directory, "fromRepository": from_repository });
         let verified = client.call("verify", &arguments);
         assert_eq!(verified["structuredContent"]["conclusion"], "fail", "{verified}");
+        let source = if from_repository { "repository" } else { "recording" };
+        assert_eq!(verified["structuredContent"]["source"], source);
         assert_eq!(verified["structuredContent"]["executionKey"], run["structuredContent"]["executionKey"]);
     }
     let result = path.join("lens-results.json");
@@ -161,6 +167,7 @@ fn a_call_that_fails_says_its_code_and_the_server_goes_on() {
     let none = Value::Null;
     client.fails("run", &json!({ "base": "nowhere" }), &json!("BASE_REF_CONFIGURED_NOT_FOUND"));
     client.fails("run", &json!({ "content": "commits" }), &json!("BASE_REF_RESOLUTION_FAILED"));
+    client.fails("run", &json!({}), &json!("BASE_REF_RESOLUTION_FAILED"));
     client.fails("run", &json!({ "head": "HEAD" }), &none);
     client.fails("run", &json!({ "command": "rm -rf /" }), &none);
     client.fails("plan", &json!({ "content": "everything" }), &none);
@@ -175,10 +182,10 @@ fn a_call_that_fails_says_its_code_and_the_server_goes_on() {
     let unknown = client.ask("resources/read", &json!({ "uri": "file:///etc/passwd" }));
     assert!(unknown["error"].is_object(), "{unknown}");
     checkout.run("mkdir .qa-skill; echo 'preset = 1' > .qa-skill/policy.toml; git add .; git commit -qm policy; echo b > b");
-    client.fails("run", &json!({}), &json!("POLICY_INVALID"));
+    client.fails("run", &json!({ "base": "HEAD" }), &json!("POLICY_INVALID"));
     // A run that did not complete is a result, and no pass.
     checkout.run("git rm -rq --cached .qa-skill; rm -r .qa-skill b; git commit -qm none");
-    let empty = client.call("run", &json!({}));
+    let empty = client.call("run", &json!({ "base": "HEAD" }));
     assert_eq!(empty["structuredContent"]["finalVerdict"]["conclusion"], "could_not_complete", "{empty}");
     client.close();
     let outside = temp();

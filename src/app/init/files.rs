@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::super::exit::Failure;
-use super::plan::{Checkout, WorkingFile};
+use super::plan::{Checkout, PlannedFile, Step, WorkingFile};
 use super::texts::WorkflowKind;
 use crate::paths::{list_files, refuse_links};
 use qa_contracts::codes::Code;
@@ -42,14 +42,25 @@ fn is_workflow(path: &str) -> bool {
     ending.is_some_and(|ending| ending == "yml" || ending == "yaml")
 }
 
-/// Fails if a file cannot be written at a path, before any is.
-pub(in crate::app) fn check_target(root: &Path, path: &str) -> Result<(), Failure> {
+/// Fails if a planned file cannot be written, before any is, or is another by now: somebody may write while the plan waits for an
+/// answer.
+pub(in crate::app) fn check_target(root: &Path, file: &PlannedFile) -> Result<(), Failure> {
+    let path = file.path.as_str();
     let full = root.join(path);
     refuse_links(&full).map_err(|error| failure("write", path, &error))?;
     if full.is_dir() {
         return Err(failure("write", path, &std::io::ErrorKind::IsADirectory.into()));
     }
-    Ok(())
+    let old = match &file.step {
+        Step::Create { .. } => None,
+        Step::Update { old, .. } => Some(old),
+        Step::Unchanged | Step::Leave { .. } => return Ok(()),
+    };
+    let now = read_file(root, path)?;
+    if now.is_none() && old.is_none() || now.is_some_and(|now| now.text.as_ref() == old && old.is_some()) {
+        return Ok(());
+    }
+    Err(failure("write", path, &std::io::Error::other("it was written since the plan was made; run again")))
 }
 
 /// Reads a file, or returns `None` if it does not exist.
@@ -112,4 +123,25 @@ fn failure(verb: &str, path: &str, error: &std::io::Error) -> Failure {
     let message = format!("failed to {verb} {}: {error}", sanitize_cut(path, 300));
     let hint = "only regular files below the checkout are written, and no link is followed; check what is at that path, and its rights";
     Failure { hint: hint.to_owned(), ..Failure::with_code(Code::ArtifactWriteFailed, message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_somebody_wrote_meanwhile_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let (old, text) = ("{}\n".to_owned(), "{\"a\":1}\n".to_owned());
+        let planned = |step| PlannedFile { path: "a.json".to_owned(), step, note: None };
+        let created = planned(Step::Create { text: text.clone() });
+        let updated = planned(Step::Update { old: old.clone(), text });
+        assert!(check_target(root.path(), &created).is_ok() && check_target(root.path(), &updated).is_err());
+        std::fs::write(root.path().join("a.json"), &old).unwrap();
+        assert!(check_target(root.path(), &created).is_err() && check_target(root.path(), &updated).is_ok());
+        std::fs::write(root.path().join("a.json"), "{\"b\":2}\n").unwrap();
+        assert!(check_target(root.path(), &updated).is_err());
+        std::fs::write(root.path().join("a.json"), [0xff]).unwrap();
+        assert!(check_target(root.path(), &created).is_err() && check_target(root.path(), &updated).is_err());
+    }
 }

@@ -134,7 +134,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
-    texts.iter().try_for_each(|(path, _)| files::check_target(&root, path))?;
+    plan.files.iter().try_for_each(|file| files::check_target(&root, file))?;
     for (path, text) in &texts {
         cancellation.check()?;
         files::write_file(&root, path, text)?;

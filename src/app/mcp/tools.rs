@@ -11,7 +11,7 @@ use crate::app::check::check_opened;
 use crate::app::console;
 use crate::app::exit::Failure;
 use crate::app::explain::explain;
-use crate::app::inputs::{ModelUse, Request, open_run};
+use crate::app::inputs::{ModelUse, Request, default_base, open_run};
 use crate::app::plan_command::{Shown, plan};
 use crate::app::progress::TerminalProgress;
 use crate::app::verify_command::{statement, verified_run};
@@ -38,9 +38,12 @@ pub(super) struct ToolOutput {
     pub(super) structured: Value,
 }
 
+/// Name of the tool that judges.
+pub(super) const RUN: &str = "run";
+
 pub(super) static TOOLS: &[ToolSpec] = &[
     ToolSpec {
-        name: "run",
+        name: RUN,
         description: "Judges a git change by the policy of its base: by default the files of the working tree against HEAD. \
                       Returns a document skill-result.v1; finalVerdict.conclusion is pass, fail or could_not_complete, and \
                       finalVerdict.blockingFindings is what to mend. Asks no model and stores nothing",
@@ -99,7 +102,7 @@ fn change_schema() -> Value {
             },
             "base": {
                 "type": "string",
-                "description": "branch, tag or commit to compare with; by default HEAD, and for commits the default branch"
+                "description": "branch, tag or commit to compare with; by default the default branch. HEAD judges only what is not committed"
             },
             "head": { "type": "string", "description": "for commits: branch, tag or commit; HEAD by default" }
         },
@@ -135,7 +138,12 @@ impl ChangeArguments {
             let hint = "pass content \"commits\" with head, or leave head out";
             return Err(Failure::usage("only commits have a head", hint));
         }
-        let request = Request::of_base(repository, self.base.as_deref());
+        // As in hooks, so that what the agent commits does not leave the change.
+        let base = match self.base {
+            None if uncommitted.is_some() => default_base(&OpenRepository::discover(repository)?)?,
+            given => given,
+        };
+        let request = Request::of_base(repository, base.as_deref());
         Ok(Request {
             head: self.head.unwrap_or(request.head),
             uncommitted,
@@ -200,8 +208,10 @@ fn explain_subject(
     _: &Arc<Cancellation>,
 ) -> Result<ToolOutput, Failure> {
     let ExplainArguments { subject } = parse(arguments)?;
-    let root = OpenRepository::discover(repository).map(|repository| repository.root.join(".qa-skill")).ok();
-    let text = explain(&subject, root.as_deref())?;
+    // Rules and codes are explained without a repository as well.
+    let root =
+        OpenRepository::discover(repository).map_or(repository.to_owned(), |repository| repository.root);
+    let text = explain(&subject, Some(&root.join(".qa-skill")))?;
     Ok(ToolOutput { structured: json!({ "subject": subject, "text": text }), text })
 }
 
@@ -216,6 +226,7 @@ fn verify(
     let verified = verified_run(&root.join(run), source, cancellation, &TerminalProgress::new(true))?;
     let structured = json!({
         "conclusion": verified.conclusion,
+        "source": if from_repository { "repository" } else { "recording" },
         "degraded": verified.gaps.degraded,
         "baseSha": verified.input.base_sha,
         "headSha": verified.input.head_sha,

@@ -112,11 +112,13 @@ impl Older<'_> {
             let text = format!("{} is version {theirs}, and this is {ours}", self.shown());
             return Err(Failure::with_code(Code::UpgradeProgramNewer, text));
         }
-        let is_same =
-            (&older.head_sha, older.changes, older.preset) == (&own.head_sha, own.changes, own.preset);
+        let is_same = (&older.head_sha, older.changes, older.preset, &older.policy)
+            == (&own.head_sha, own.changes, own.preset, &own.policy);
         match is_same {
             true => Ok(older),
-            false => Err(self.unknown("it judged other changes than this version, or by another preset")),
+            false => {
+                Err(self.unknown("it judged other changes than this version, or by another policy or preset"))
+            }
         }
     }
 
