@@ -145,8 +145,8 @@ fn report<'a>(finished: &'a Finished, event: &HookEvent) -> HookReport<'a> {
 
 /// Returns the codes of a run by the rules alone: that gates and reviews are missing is by request.
 fn codes_of_rules(verdict: &FinalVerdict) -> Vec<Code> {
-    let is_rule = |id: &String| PlanKind::from_lens_id(id) == PlanKind::Lens;
-    let lacks_rule = verdict.missing_required_lens_ids.iter().any(is_rule);
+    let mut missing = verdict.missing_required_lens_ids.iter();
+    let lacks_rule = missing.any(|id| PlanKind::from_lens_id(id) == PlanKind::Lens);
     let mut codes = verdict.error_codes.clone();
     codes.retain(|code| *code != Code::LensRequiredMissing || lacks_rule);
     codes

@@ -9,7 +9,7 @@ use super::console::write_stdout;
 use super::exit::{Exit, Failure};
 use super::init::files::{check_target, read_file, write_file};
 use super::init::plan::{PlannedFile, Step};
-use super::init::{is_confirmed, report};
+use super::init::{ConfirmationArgs, is_confirmed, report};
 use crate::git::OpenRepository;
 use qa_contracts::codes::Code;
 use qa_core::canonical;
@@ -46,12 +46,8 @@ pub(super) struct SkillArgs {
     /// Install in the account's home directory instead of the repository
     #[arg(long, conflicts_with = "repo")]
     user: bool,
-    /// Write the files without asking
-    #[arg(long, short, conflicts_with = "dry_run")]
-    yes: bool,
-    /// Print the plan and write nothing
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationArgs,
     /// Replace a skill of the same name that this command did not write, or that was edited
     #[arg(long)]
     force: bool,
@@ -81,7 +77,7 @@ pub(super) fn skill(arguments: &SkillArgs) -> Result<Exit, Failure> {
     if texts.is_empty() {
         return write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
     }
-    if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
+    if !is_confirmed(&arguments.confirmation, texts.len())? {
         return write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
     files.iter().try_for_each(|file| check_target(&root, file))?;
@@ -135,20 +131,18 @@ fn plan_skill(root: &std::path::Path, path: &str, force: bool) -> Result<Planned
 fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Result<PlannedFile, Failure> {
     let files = format.files(user);
     let path = files.settings;
-    let refused = |reason: &str| {
-        let message = format!("failed to add hooks to {path}: {}", sanitize_cut(reason, 200));
-        let hint = "correct the file, or add the hooks by hand as docs/recipes/agents.md shows";
-        Failure { hint: hint.to_owned(), ..Failure::with_code(Code::InitFileNotOurs, message) }
-    };
     let now = read_file(root, path)?;
     let old = match &now {
         None => files.new_settings.to_owned(),
-        Some(file) => file.text.clone().ok_or_else(|| refused("it is not UTF-8, or has more than 1 MiB"))?,
+        Some(file) => {
+            let unreadable = "it is not UTF-8, or has more than 1 MiB";
+            file.text.clone().ok_or_else(|| settings_failure(path, unreadable))?
+        }
     };
     let mut text = old.clone();
     for entry in format.entries() {
         let edited = with_hook(&text, entry.event, &entry.value, &format.command());
-        text = edited.map_err(|error| refused(&error.to_string()))?.unwrap_or(text);
+        text = edited.map_err(|error| settings_failure(path, &error.to_string()))?.unwrap_or(text);
     }
     let step = match now {
         None => Step::Create { text },
@@ -156,6 +150,12 @@ fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Res
         Some(_) => Step::Update { old, text },
     };
     Ok(PlannedFile { path: path.to_owned(), step, note: None })
+}
+
+fn settings_failure(path: &str, reason: &str) -> Failure {
+    let message = format!("failed to add hooks to {path}: {}", sanitize_cut(reason, 200));
+    let hint = "correct the file, or add the hooks by hand as docs/recipes/agents.md shows";
+    Failure { hint: hint.to_owned(), ..Failure::with_code(Code::InitFileNotOurs, message) }
 }
 
 #[cfg(test)]

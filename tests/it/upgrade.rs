@@ -1,4 +1,4 @@
-//! What another version would have said about what was merged, told by the older program itself.
+//! Differences between two versions over merged changes, of which the older program tells its own part.
 
 use std::os::unix::fs::PermissionsExt;
 

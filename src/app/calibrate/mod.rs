@@ -29,17 +29,24 @@ use qa_run::ports::{Cancellation, Progress};
 /// Maximum of `--last`, which bounds the time.
 pub(crate) const MOST_CHANGES: u64 = 100_000;
 
+/// Merged changes that are judged again.
 #[derive(Args)]
-pub(crate) struct CalibrateArgs {
+pub(crate) struct MergedChangesArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
-    repo: PathBuf,
+    pub(crate) repo: PathBuf,
     /// The newest change: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
-    head: String,
+    pub(crate) head: String,
     /// Number of changes, each a first-parent commit against its parent
     #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
-    last: u64,
+    pub(crate) last: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct CalibrateArgs {
+    #[command(flatten)]
+    changes: MergedChangesArgs,
     /// An uncommitted policy file, instead of the policy and the waivers of the newest change
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -109,9 +116,9 @@ pub(crate) struct BackTest<'a> {
 impl CalibrateArgs {
     fn back_test(&self) -> BackTest<'_> {
         BackTest {
-            repository: &self.repo,
-            head: &self.head,
-            last: self.last,
+            repository: &self.changes.repo,
+            head: &self.changes.head,
+            last: self.changes.last,
             file: self.file.as_deref(),
             preset: self.preset,
             jobs: self.jobs,

@@ -47,6 +47,17 @@ const DEFAULT_BRANCHES: [(&str, &str); 6] = [
     ("HEAD", "HEAD"),
 ];
 
+/// Consent to write files.
+#[derive(Args)]
+pub(in crate::app) struct ConfirmationArgs {
+    /// Write the files without asking
+    #[arg(long, short, conflicts_with = "dry_run")]
+    yes: bool,
+    /// Print the plan and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
 #[derive(Args)]
 pub(crate) struct InitArgs {
     /// The repository, or any directory inside its checkout
@@ -72,12 +83,8 @@ pub(crate) struct InitArgs {
     /// Write no workflow that replays stored verdicts each night
     #[arg(long)]
     no_nightly: bool,
-    /// Write the files without asking
-    #[arg(long, short, conflicts_with = "dry_run")]
-    yes: bool,
-    /// Print the plan and write nothing
-    #[arg(long)]
-    dry_run: bool,
+    #[command(flatten)]
+    confirmation: ConfirmationArgs,
     /// Replace workflows of the same names that init did not write
     #[arg(long)]
     force: bool,
@@ -103,7 +110,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     let commit = repository.checked_out()?.head;
     let checkout = files::read_checkout(&root, !arguments.codeowners.is_empty())?;
     // Everything else may take minutes, which are spent for nothing if files are to be written at once and cannot be.
-    if arguments.yes && action.is_none() && checkout.action().is_none() {
+    if arguments.confirmation.yes && action.is_none() && checkout.action().is_none() {
         return Err(plan_failure(&PlanError::ActionUnknown));
     }
     let objects = GitObjects::new(&repository)?;
@@ -131,7 +138,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     if texts.is_empty() {
         return console::write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
     }
-    if !is_confirmed(arguments.yes, arguments.dry_run, texts.len())? {
+    if !is_confirmed(&arguments.confirmation, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
     }
     plan.files.iter().try_for_each(|file| files::check_target(&root, file))?;
@@ -148,11 +155,11 @@ pub(crate) fn written_pin(root: &Path) -> Result<Option<ActionPin>, Failure> {
 }
 
 /// Returns whether the files may be written. On a terminal the person is asked.
-pub(in crate::app) fn is_confirmed(yes: bool, dry_run: bool, count: usize) -> Result<bool, Failure> {
-    if yes {
+pub(in crate::app) fn is_confirmed(arguments: &ConfirmationArgs, count: usize) -> Result<bool, Failure> {
+    if arguments.yes {
         return Ok(true);
     }
-    if dry_run {
+    if arguments.dry_run {
         return Ok(false);
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

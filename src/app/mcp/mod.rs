@@ -124,14 +124,13 @@ impl Gate {
         cancellation.set_deadline(Some(DEFAULT_DEADLINE));
         let (repository, of_call) = (self.repository.clone(), Arc::clone(&cancellation));
         let (sender, mut receiver) = oneshot::channel();
-        let work = move || {
-            let call = || (spec.call)(&repository, Value::Object(arguments), &of_call);
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
-            let unexpected = || Failure::with_code(Code::InternalError, "qa-skill ended unexpectedly");
-            let outcome = outcome.unwrap_or_else(|_| Err(unexpected()));
+        let thread = std::thread::Builder::new().name("tool".to_owned()).spawn(move || {
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                (spec.call)(&repository, Value::Object(arguments), &of_call)
+            }));
+            let outcome = outcome.unwrap_or_else(|_| Err(internal("qa-skill ended unexpectedly")));
             let _client_is_gone = sender.send(outcome.map_err(|failure| failure.or_ending(&of_call)));
-        };
-        let thread = std::thread::Builder::new().name("tool".to_owned()).spawn(work);
+        });
         thread.map_err(|error| internal(&error.to_string()))?;
         let ending = tokio::select! {
             outcome = &mut receiver => return outcome.unwrap_or_else(|error| Err(internal(&error.to_string()))),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::calibrate::{BackTest, Format, MOST_CHANGES, back_test};
+use super::calibrate::{BackTest, Format, MergedChangesArgs, back_test};
 use super::exit::Failure;
 use super::init::written_pin;
 use super::progress::TerminalProgress;
@@ -22,15 +22,8 @@ pub(crate) struct UpgradeArgs {
     /// Program of the older version, such as the one that the workflow uses now
     #[arg(long, value_name = "PROGRAM")]
     from: PathBuf,
-    /// The repository, or any directory inside its checkout
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    repo: PathBuf,
-    /// The newest change: a branch, tag or commit
-    #[arg(long, default_value = "HEAD", value_name = "REV")]
-    head: String,
-    /// Number of changes, each a first-parent commit against its parent
-    #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
-    last: u64,
+    #[command(flatten)]
+    changes: MergedChangesArgs,
     /// Number of worker threads; the result does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     jobs: Option<u64>,
@@ -47,11 +40,11 @@ pub(crate) struct UpgradeArgs {
 
 /// Judges the merged changes with both versions and prints the difference.
 pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> Result<(), Failure> {
-    let pinned = written_pin(&OpenRepository::discover(&arguments.repo)?.root)?;
+    let pinned = written_pin(&OpenRepository::discover(&arguments.changes.repo)?.root)?;
     let test = BackTest {
-        repository: &arguments.repo,
-        head: &arguments.head,
-        last: arguments.last,
+        repository: &arguments.changes.repo,
+        head: &arguments.changes.head,
+        last: arguments.changes.last,
         file: None,
         preset: None,
         jobs: arguments.jobs,
@@ -62,7 +55,7 @@ pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> R
     let own = own?;
     let older = Older {
         program: &arguments.from,
-        repository: &arguments.repo,
+        repository: &arguments.changes.repo,
         jobs: arguments.jobs,
         time: Duration::from_secs(arguments.timeout),
     };

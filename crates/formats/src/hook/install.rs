@@ -66,53 +66,43 @@ impl HookFormat {
 const NO_VERSION: &str = "{}\n";
 const VERSION_1: &str = "{\n  \"version\": 1\n}\n";
 
+const CLAUDE_CODE_FILES: AgentFiles = AgentFiles {
+    skill: ".claude/skills/qa-skill/SKILL.md",
+    settings: ".claude/settings.json",
+    new_settings: NO_VERSION,
+};
+
 pub(super) static CLAUDE_CODE: Places = Places {
-    repository: AgentFiles {
-        skill: ".claude/skills/qa-skill/SKILL.md",
-        settings: ".claude/settings.json",
-        new_settings: NO_VERSION,
-    },
-    account: AgentFiles {
-        skill: ".claude/skills/qa-skill/SKILL.md",
-        settings: ".claude/settings.json",
-        new_settings: NO_VERSION,
-    },
+    repository: CLAUDE_CODE_FILES,
+    account: CLAUDE_CODE_FILES,
     editors: "Edit|MultiEdit|Write|NotebookEdit",
     root_variable: Some("CLAUDE_PROJECT_DIR"),
-    entry: |command, tools| {
-        grouped(tools, json!({ "type": "command", "command": command, "timeout": SECONDS }))
-    },
+    entry: timed_command,
+};
+
+const CODEX_FILES: AgentFiles = AgentFiles {
+    skill: ".agents/skills/qa-skill/SKILL.md",
+    settings: ".codex/hooks.json",
+    new_settings: NO_VERSION,
 };
 
 pub(super) static CODEX: Places = Places {
-    repository: AgentFiles {
-        skill: ".agents/skills/qa-skill/SKILL.md",
-        settings: ".codex/hooks.json",
-        new_settings: NO_VERSION,
-    },
-    account: AgentFiles {
-        skill: ".agents/skills/qa-skill/SKILL.md",
-        settings: ".codex/hooks.json",
-        new_settings: NO_VERSION,
-    },
+    repository: CODEX_FILES,
+    account: CODEX_FILES,
     editors: "apply_patch",
     root_variable: None,
-    entry: |command, tools| {
-        grouped(tools, json!({ "type": "command", "command": command, "timeout": SECONDS }))
-    },
+    entry: timed_command,
+};
+
+const GEMINI_FILES: AgentFiles = AgentFiles {
+    skill: ".gemini/skills/qa-skill/SKILL.md",
+    settings: ".gemini/settings.json",
+    new_settings: NO_VERSION,
 };
 
 pub(super) static GEMINI: Places = Places {
-    repository: AgentFiles {
-        skill: ".gemini/skills/qa-skill/SKILL.md",
-        settings: ".gemini/settings.json",
-        new_settings: NO_VERSION,
-    },
-    account: AgentFiles {
-        skill: ".gemini/skills/qa-skill/SKILL.md",
-        settings: ".gemini/settings.json",
-        new_settings: NO_VERSION,
-    },
+    repository: GEMINI_FILES,
+    account: GEMINI_FILES,
     editors: "write_file|replace",
     root_variable: Some("GEMINI_PROJECT_DIR"),
     // Milliseconds.
@@ -124,17 +114,15 @@ pub(super) static GEMINI: Places = Places {
     },
 };
 
+const CURSOR_FILES: AgentFiles = AgentFiles {
+    skill: ".cursor/skills/qa-skill/SKILL.md",
+    settings: ".cursor/hooks.json",
+    new_settings: VERSION_1,
+};
+
 pub(super) static CURSOR: Places = Places {
-    repository: AgentFiles {
-        skill: ".cursor/skills/qa-skill/SKILL.md",
-        settings: ".cursor/hooks.json",
-        new_settings: VERSION_1,
-    },
-    account: AgentFiles {
-        skill: ".cursor/skills/qa-skill/SKILL.md",
-        settings: ".cursor/hooks.json",
-        new_settings: VERSION_1,
-    },
+    repository: CURSOR_FILES,
+    account: CURSOR_FILES,
     editors: "Write",
     root_variable: None,
     entry: |command, tools| with_matcher(tools, json!({ "command": command, "timeout": SECONDS })),
@@ -157,6 +145,10 @@ pub(super) static COPILOT: Places = Places {
         with_matcher(tools, json!({ "type": "command", "bash": command, "timeoutSec": SECONDS }))
     },
 };
+
+fn timed_command(command: &str, tools: Option<&str>) -> Value {
+    grouped(tools, json!({ "type": "command", "command": command, "timeout": SECONDS }))
+}
 
 fn grouped(tools: Option<&str>, command: Value) -> Value {
     with_matcher(tools, json!({ "hooks": [command] }))

@@ -129,14 +129,18 @@ impl HookFormat {
     }
 }
 
+/// Returns the members of an object that are texts, of those with some names.
+fn texts<'v>(input: &'v Value, names: &'static [&'static str]) -> impl Iterator<Item = &'v str> {
+    names.iter().filter_map(|name| input.get(name).and_then(Value::as_str))
+}
+
 /// Returns the files that a tool's input names; none for one with a command, which may have changed any.
 fn edited_files(input: &Value) -> Vec<String> {
-    let member = |name: &&str| input.get(name).and_then(Value::as_str);
-    let mut patches = PATCH_MEMBERS.iter().filter_map(member).chain(input.as_str()).peekable();
+    let mut patches = texts(input, &PATCH_MEMBERS).chain(input.as_str()).peekable();
     let has_patch = patches.peek().is_some();
     let mut files: Vec<String> = Vec::new();
     if !has_patch {
-        files.extend(FILE_MEMBERS.iter().filter_map(member).map(str::to_owned));
+        files.extend(texts(input, &FILE_MEMBERS).map(str::to_owned));
     }
     let patches = patches.filter(|text| text.trim_start().starts_with(PATCH_START));
     for line in patches.flat_map(str::lines) {
