@@ -1,4 +1,4 @@
-//! What two versions of this program say differently about merged changes, compared before the newer one is in force.
+//! Differences between two versions of this program over merged changes, shown before the newer one is in force.
 
 use serde::{Deserialize, Serialize};
 
