@@ -135,6 +135,7 @@ pub(crate) fn report<'a>(
             reason: finished.opened.resolved.base_choice(),
             codes: &finished.opened.resolved.codes,
         }),
+        links: None,
         run_directory: directory,
         replayed: finished.stored.as_ref().is_some_and(|stored| stored.replayed),
         terminal: TerminalStyle { color: false, width: environment.width() },

@@ -230,6 +230,7 @@ pub(crate) fn artifacts(
         texts: &outcome.texts,
         screenshots: &outcome.screenshots,
         base: None,
+        links: None,
         run_directory: None,
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },

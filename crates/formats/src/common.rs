@@ -199,6 +199,12 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
+/// Begins a sentence with a capital letter.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
 /// Returns the status of a finding in a word or two.
 pub(crate) fn standing(finding: &Finding) -> &'static str {
     if finding.blocking {

@@ -38,9 +38,44 @@ pub struct BaseChoice<'a> {
     pub codes: &'a [Code],
 }
 
+/// Addresses on the forge, for what is published there.
+#[derive(Debug, Clone)]
+pub struct Links {
+    /// The files at head: `https://github.com/owner/name/blob/COMMIT`.
+    pub files: String,
+    /// The page of the rules; `None` where it is unknown.
+    pub rules: Option<String>,
+}
+
+impl Links {
+    /// Returns the address of lines of a file at head.
+    pub(crate) fn lines(&self, path: &RepoPath, first: u64, last: u64) -> String {
+        let path: String = path.as_bytes().iter().copied().map(address_byte).collect();
+        let end = if last > first { format!("-L{last}") } else { String::new() };
+        format!("{}/{path}#L{first}{end}", self.files)
+    }
+
+    /// Returns the address of a rule's lens on the page of the rules.
+    pub(crate) fn rule(&self, rule_id: &str) -> Option<String> {
+        let lens = rule_id.split('/').next().unwrap_or(rule_id);
+        let is_plain = lens.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        self.rules.as_ref().filter(|_| is_plain).map(|page| format!("{page}#{lens}"))
+    }
+}
+
+/// Returns a byte of a path as it stands in an address.
+fn address_byte(byte: u8) -> String {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    }
+}
+
 /// Everything a format may show. All text in it that comes from the repository is untrusted: a format escapes it for
 /// its own surface (`core::escape`). The same report gives the same bytes on every machine; only `base`,
-/// `run_directory`, `replayed` and `terminal` differ, and formats with a `file` do not use them.
+/// `links`, `run_directory`, `replayed` and `terminal` differ, and formats with a `file` do not use them.
 pub struct Report<'a> {
     /// The normalised input.
     pub input: &'a SkillInput,
@@ -62,6 +97,8 @@ pub struct Report<'a> {
     pub screenshots: &'a [Screenshot],
     /// Choice of the base; `None` in the files of a run.
     pub base: Option<BaseChoice<'a>>,
+    /// Addresses to link to; `None` in the files of a run.
+    pub links: Option<Links>,
     /// Path of the run directory, for people.
     pub run_directory: Option<&'a str>,
     /// True if an earlier run of the same key exists and has the same result.

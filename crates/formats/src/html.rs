@@ -1,6 +1,7 @@
 //! `html`: one self-contained page with the findings in their hunks, the coverage and the proof.
 
 pub mod drive;
+mod filter;
 mod finding;
 pub mod ledger;
 mod pictures;
@@ -12,7 +13,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::common::{counted, extent, findings, further_reasons, reason, uncommitted, verdict_word};
 use crate::contract::{Format, FormatSpec, Report};
 use crate::gaps::gaps;
-use qa_contracts::v1::Conclusion;
+use filter::Filter;
+use qa_contracts::v1::{Conclusion, Finding};
 use qa_core::canonical::sha256;
 use qa_core::escape::{visible, visible_cut};
 
@@ -38,38 +40,42 @@ impl Format for Html {
 
 fn page(report: &Report<'_>) -> Markup {
     let word = verdict_word(report.result.final_verdict.conclusion);
+    let all = findings(report);
+    let filter = Filter::new(&all[..all.len().min(finding::MAX_SHOWN)]);
+    let filter_style = filter.style();
     html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy(pictures::any(report)));
+                meta http-equiv="Content-Security-Policy" content=(policy_of(&[STYLE, &filter_style], pictures::any(report)));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 meta name="robots" content="noindex";
                 title { (word) " · qa-skill · " (visible(&report.input.repo_id)) }
                 style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(&filter_style)) }
             }
             body {
                 a.skip href="#main" { "Skip to the result" }
                 (banner(report))
-                main.page id="main" { (body(report)) }
+                main.page id="main" { (body(report, &all, &filter)) }
             }
         }
     }
 }
 
-fn body(report: &Report<'_>) -> Markup {
-    let (all, gaps) = (findings(report), gaps(report));
+fn body(report: &Report<'_>, all: &[&Finding], filter: &Filter<'_>) -> Markup {
+    let gaps = gaps(report);
     let mut parts = [
-        ("findings", "Findings", finding::section(report, &all)),
+        ("findings", "Findings", finding::section(report, all, filter)),
         ("gaps", "Not looked at", sections::not_looked_at(&gaps)),
         ("reviews", "Reviews by a model", sections::reviews(report)),
         ("gates", "Quality gates", sections::gates(report)),
         ("pictures", "Pictures", pictures::section(report)),
         ("codes", "Codes", sections::codes(report)),
         ("preview", "Policy preview", sections::preview(report)),
-        ("coverage", "Coverage", sections::coverage(report, &all)),
+        ("coverage", "Coverage", sections::coverage(report, all)),
         ("plans", "Lenses", sections::plans(report)),
         ("sensitivity", "Sensitivity", sections::sensitivity(report)),
         ("cross-check", "Cross-check", sections::cross_check(report)),
@@ -81,7 +87,7 @@ fn body(report: &Report<'_>) -> Markup {
     }
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, markup)| !markup.0.is_empty()).collect();
     html! {
-        (sections::numbers(report, &all))
+        (sections::numbers(report, all))
         nav.contents aria-label="Contents" {
             ul { @for (id, title, _) in &parts { li { a href={ "#" (id) } { (title) } } } }
         }
@@ -123,12 +129,8 @@ fn banner(report: &Report<'_>) -> Markup {
     }
 }
 
-/// Nothing may be loaded or run; the style is named by its digest, so that not even injected style would apply. Pictures
-/// stand in the page itself.
-fn policy(has_pictures: bool) -> String {
-    policy_of(&[STYLE], has_pictures)
-}
-
+/// Returns the content security policy: nothing may be loaded or run; styles are named by their digests, so that not even
+/// injected style would apply. Pictures stand in the page itself.
 fn policy_of(styles: &[&str], has_pictures: bool) -> String {
     let digests = styles.iter().map(|style| base64(sha256(style.as_bytes()).as_str()));
     let styles: Vec<String> = digests.map(|digest| format!("'sha256-{digest}'")).collect();

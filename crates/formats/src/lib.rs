@@ -1,6 +1,7 @@
 //! The output formats: each a file here and an entry in [`ALL`].
 
 pub mod answers;
+mod causes;
 pub mod check_run;
 mod common;
 pub mod contract;

@@ -1,27 +1,20 @@
 //! `markdown`: the job summary, readable on GitHub without opening anything else.
 
-use crate::answers::fenced;
+mod findings;
+
 use crate::common::{
-    by_rule, codes, counted, elsewhere, extent, findings_here, further_reasons, gate_word, head_commit,
-    location, message_lines, model_reviews, note, plan_name, plan_totals, quality_gates, reason, standing,
-    uncommitted, verdict_word,
+    codes, counted, extent, further_reasons, gate_word, head_commit, model_reviews, plan_name, plan_totals,
+    quality_gates, reason, uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
-use crate::edit::{edit_lines, edit_title};
 use crate::gaps::gaps;
-use crate::waive::{self, OPEN_TERMS, waiver_entry};
-use crate::why::why;
-use qa_contracts::v1::{Conclusion, Finding, ItemOutcome};
+use qa_contracts::v1::{Conclusion, ItemOutcome};
 use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
 use qa_core::verdict::merge_bases;
 
 /// GitHub drops a summary over 1 MiB whole; this leaves room for what other steps add.
 const MAX_BYTES: usize = 900_000;
-/// The most rows of the table of findings.
-const MAX_FINDINGS: usize = 400;
-/// The most waivers that are shown to be copied.
-const MAX_ENTRIES: usize = 30;
-/// The most entries of any other list.
+/// The most entries of a list.
 const MAX_LIST: usize = 100;
 
 /// Markdown for the job summary.
@@ -42,7 +35,7 @@ pub(super) fn page(report: &Report<'_>, max_bytes: usize) -> String {
     let mut page = Page { out: String::new(), max_bytes };
     heading(&mut page, report);
     let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
-    let parts: [fn(&mut Page, &Report<'_>); 3] = [findings_table, not_looked_at, code_list];
+    let parts: [fn(&mut Page, &Report<'_>); 3] = [findings::sections, not_looked_at, code_list];
     // What is missing is the message of a run that could not complete, so there it comes first.
     for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
         part(&mut page, report);
@@ -110,65 +103,20 @@ fn text(text: &str, limit: usize) -> String {
     markdown(&visible_cut(text, limit))
 }
 
+/// Returns a text in which what stands between backticks is code; harmless, also in a table.
+fn prose(text: &str, limit: usize) -> String {
+    let shown = visible_cut(text, limit);
+    if shown.matches('`').count() % 2 == 1 {
+        return markdown(&shown);
+    }
+    let parts = shown.split('`').enumerate();
+    let parts =
+        parts.map(|(index, part)| if index % 2 == 1 { markdown_cell_code(part) } else { markdown(part) });
+    parts.collect()
+}
+
 fn cell_code(text: &str, limit: usize) -> String {
     markdown_cell_code(&visible_cut(text, limit))
-}
-
-fn findings_table(page: &mut Page, report: &Report<'_>) {
-    let (all, before) = findings_here(report);
-    if let Some(text) = elsewhere(before) {
-        page.push(&format!("\n{text}"));
-    }
-    if all.is_empty() {
-        return;
-    }
-    let blocking = all.partition_point(|finding| finding.blocking);
-    page.section(&format!("Findings: {blocking} blocking, {} not", all.len() - blocking));
-    page.push("| | Where | Finding |\n|---|---|---|");
-    page.list(&all, MAX_FINDINGS, "finding", |finding| row(report, finding));
-    waivers(page, &waive::entries(&all));
-    if all.len() > MAX_FINDINGS {
-        page.push("\n| Rule | Blocking | Not blocking |\n|---|---:|---:|");
-        let rules: Vec<_> = by_rule(&all).into_iter().collect();
-        page.list(&rules, MAX_LIST, "rule", |(rule, (blocking, other))| {
-            format!("| {} | {blocking} | {other} |", cell_code(rule, 120))
-        });
-    }
-}
-
-/// Lists what waives the blocking findings, folded away.
-fn waivers(page: &mut Page, entries: &[&Finding]) {
-    if entries.is_empty() {
-        return;
-    }
-    page.push(&format!("\n<details><summary>Waive a finding</summary>\n\n{}\n", text(waive::ADVICE, 400)));
-    page.list(entries, MAX_ENTRIES, "entry", |finding| {
-        let entry = waiver_entry(finding, &OPEN_TERMS);
-        format!("{}\n\n{}", cell_code(&location(finding), 300), fenced("toml", entry.trim_end()))
-    });
-    page.push("</details>");
-}
-
-fn row(report: &Report<'_>, finding: &Finding) -> String {
-    let standing = match finding.blocking {
-        true => "**blocks**",
-        false => standing(finding),
-    };
-    let summary = text(&finding.summary, 300);
-    let rule = cell_code(&finding.rule_id, 120);
-    let why = text(&why(finding), 300);
-    let fix = text(&finding.fix, 300);
-    let note = note(finding).map(|note| format!("<br>{}", text(&note, 300))).unwrap_or_default();
-    let said: String = message_lines(finding).iter().map(|line| format!("<br>{}", text(line, 300))).collect();
-    let edit = edit_title(finding).filter(|_| finding.blocking).map(|title| {
-        let lines = edit_lines(report, finding);
-        let lines: String = lines.iter().map(|line| format!("<br>{}", cell_code(line, 200))).collect();
-        format!("<br>*Edit:* {}{lines}", text(&title, 400))
-    });
-    let edit = edit.unwrap_or_default();
-    let details = format!("{summary}{said}{note}<br>{rule} {why}<br>*Fix:* {fix}{edit}");
-    // The place before the long text, which a narrow screen cuts.
-    format!("| {standing}<br>{} | {} | {details} |", finding.severity, cell_code(&location(finding), 300))
 }
 
 fn not_looked_at(page: &mut Page, report: &Report<'_>) {
@@ -285,7 +233,12 @@ fn gates(page: &mut Page, report: &Report<'_>) {
 }
 
 fn coverage(page: &mut Page, report: &Report<'_>) {
-    page.section("Coverage");
+    let (full, gaps) = (report.coverage.full_cells, report.coverage.incomplete_cells);
+    page.push(&format!(
+        "\n<details><summary>Coverage: {}, {} complete, {gaps} incomplete</summary>\n",
+        counted(report.result.lens_plans.len(), "lens run"),
+        counted(full as usize, "check")
+    ));
     page.push("| Lens | Files | Hunks | Not whole | Status |\n|---|---:|---:|---:|---|");
     let totals = plan_totals(report);
     let results: std::collections::BTreeMap<u64, _> =
@@ -302,11 +255,15 @@ fn coverage(page: &mut Page, report: &Report<'_>) {
             total.partial + total.omitted
         )
     });
+    page.push("\n</details>");
 }
 
 fn proof(page: &mut Page, report: &Report<'_>) {
     let (input, result) = (report.input, report.result);
-    page.push("\n<details><summary>Proof</summary>\n");
+    page.push(&format!(
+        "\n<details><summary>Proof: execution key {}</summary>\n",
+        result.execution_key.short()
+    ));
     page.push("| | |\n|---|---|");
     let rows = [
         ("Execution key", result.execution_key.as_str()),
@@ -344,12 +301,29 @@ mod tests {
         String::from_utf8(Markdown.render(&sample.report(false))).unwrap()
     }
 
-    /// What is left once code spans, escapes and our own tags are gone.
+    /// The lines outside of fenced blocks.
+    fn without_fences(text: &str) -> String {
+        let mut fence: Option<String> = None;
+        let mut outside = String::new();
+        for line in text.lines() {
+            let ticks: String = line.chars().take_while(|&sign| sign == '`').collect();
+            match &fence {
+                Some(open) if ticks.len() >= open.len() && line == ticks => fence = None,
+                Some(_) => {}
+                None if ticks.len() >= 3 && !line[ticks.len()..].contains('`') => fence = Some(ticks),
+                None => outside.push_str(&format!("{line}\n")),
+            }
+        }
+        assert_eq!(fence, None, "a block that does not end");
+        outside
+    }
+
+    /// What is left once fenced blocks, code spans, escapes and our own tags are gone.
     fn active(text: &str) -> String {
         let escapes = regex::Regex::new(r"\\[^\w\s]").unwrap();
         let spans = regex::Regex::new(r"(`+)[^`\n](?:[^\n]*?[^`\n])??(`+)").unwrap();
         let tags = regex::Regex::new("<(br|details|summary|/details|/summary)>").unwrap();
-        let bare = spans.replace_all(text, "").into_owned();
+        let bare = spans.replace_all(&without_fences(text), "").into_owned();
         tags.replace_all(&escapes.replace_all(&bare, ""), "").into_owned()
     }
 
@@ -379,10 +353,22 @@ mod tests {
     }
 
     #[test]
+    fn findings_that_all_differ_stay_under_the_limit_and_are_counted() {
+        let mut sample = sample::large(300, 3000);
+        sample::tell_apart(&mut sample);
+        for limit in [60_000, MAX_BYTES] {
+            let page = page(&sample.report(false), limit);
+            assert!(page.len() < limit, "{}", page.len());
+            assert!(page.contains("groups not listed here"), "{page}");
+        }
+    }
+
+    #[test]
     fn a_large_run_stays_under_the_limit_and_says_what_is_left_out() {
         let text = text(&sample::large(2000, 20_000));
         assert!(text.len() < MAX_BYTES, "{}", text.len());
-        assert!(text.contains("19,600 findings not listed here"));
+        assert!(text.contains("399 more places; `lens-results.json` lists all"), "{text}");
+        assert!(text.contains("and 19,490 more places"), "{text}");
         assert!(text.contains("| `debug-leftover/dbg` | 0 | 19500 |"));
     }
 }

@@ -45,6 +45,7 @@ impl Sample {
             texts: &self.texts,
             screenshots: &self.screenshots,
             base: Some(BaseChoice { reason: "by origin/HEAD".to_owned(), codes: &[] }),
+            links: None,
             run_directory: Some(".qa-skill/runs/8f14e45fceea"),
             replayed: false,
             terminal: TerminalStyle { color, width: 100 },
@@ -140,6 +141,14 @@ pub(crate) fn large(files: usize, findings: usize) -> Sample {
         sample.coverage.rows.push(row);
     }
     sample
+}
+
+/// Gives each finding words of its own.
+pub(crate) fn tell_apart(sample: &mut Sample) {
+    let findings = sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings);
+    for (index, finding) in findings.enumerate() {
+        finding.summary = format!("finding number {index}");
+    }
 }
 
 fn assemble(findings: Vec<Finding>, conclusion: Conclusion) -> Sample {

@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
+use crate::causes::{Cause, causes, place_line};
 use crate::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons,
     gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, uncommitted,
@@ -18,14 +19,16 @@ use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use qa_core::escape::{shell_word, visible, visible_cut};
 use qa_core::masking::sanitize;
 
-/// From this many findings on, those that do not block are counted by rule instead of shown.
+/// From this many groups of findings on, those that do not block are counted by rule instead of shown.
 const MANY: usize = 50;
-/// The most blocking findings shown whole; those after them get a line each.
+/// The most blocking groups shown whole; findings after them get a line each.
 const MAX_WHOLE: usize = 30;
-/// The most blocking findings shown at all.
+/// The most blocking findings shown with a line after those shown whole, and the most further places of one group.
 const MAX_SHOWN: usize = 200;
+/// The most further places shown of a group that does not block.
+const MAX_ADVISORY_PLACES: usize = 5;
 /// The most waivers that are shown to be copied.
-const MAX_ENTRIES: usize = 5;
+const MAX_ENTRIES: usize = 1;
 /// The most lines of any list below the findings.
 const MAX_LIST: usize = 20;
 
@@ -154,15 +157,17 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     let (blocking, advice) = all.split_at(split);
     if !blocking.is_empty() {
         page.heading(&format!("Blocking ({})", blocking.len()));
-        for finding in blocking.iter().take(MAX_WHOLE) {
-            one_finding(page, report, &files, finding);
+        let groups = causes(blocking);
+        for cause in groups.iter().take(MAX_WHOLE) {
+            one_cause(page, report, &files, cause);
         }
-        for finding in blocking.iter().take(MAX_SHOWN).skip(MAX_WHOLE) {
+        let rest: Vec<&Finding> = groups.iter().skip(MAX_WHOLE).flat_map(Cause::places).collect();
+        for finding in rest.iter().take(MAX_SHOWN) {
             let (severity, rule) = (finding.severity.as_str(), &finding.rule_id);
             let summary = visible_cut(&finding.summary, 120);
             page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
         }
-        page.left_out(MAX_SHOWN, blocking.len(), "blocking finding");
+        page.left_out(MAX_SHOWN, rest.len(), "blocking finding");
         waivers(page, blocking);
     }
     if let Some(text) = elsewhere(before) {
@@ -172,9 +177,10 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
         return;
     }
     page.heading(&format!("Not blocking ({})", advice.len()));
-    if all.len() <= MANY {
-        for finding in advice {
-            one_finding(page, report, &files, finding);
+    let groups = causes(advice);
+    if groups.len() <= MANY {
+        for cause in &groups {
+            one_cause(page, report, &files, cause);
         }
         return;
     }
@@ -199,7 +205,11 @@ fn waivers(page: &mut Page, blocking: &[&Finding]) {
     }
     if entries.len() > MAX_ENTRIES {
         let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
-        page.item("\n… ", DIM, &format!("and {rest}, all in the run's summary.md"));
+        page.item(
+            "\n… ",
+            DIM,
+            &format!("and {rest}: `qa-skill explain FINDING` and the run's summary.md have them"),
+        );
     }
 }
 
@@ -209,13 +219,17 @@ fn wrapped_lines(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding: &Finding) {
+fn one_cause(page: &mut Page, report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) {
+    let finding = cause.first();
     let lines = excerpt(report, files, finding, 2, Sides::Own);
     let source = source_of(&lines, is_on_base(finding));
     let path = finding.file.to_string();
     let column = evidence_number(finding, "startColumn");
     let level = if finding.blocking { Level::ERROR } else { Level::WARNING };
-    let title = visible_cut(&finding.summary, 300);
+    let title = match cause.others().len() {
+        0 => visible_cut(&finding.summary, 300),
+        others => format!("{} ({})", visible_cut(&finding.summary, 300), counted(others + 1, "place")),
+    };
     let title = level.with_name(finding.severity.as_str()).primary_title(title).id(finding.rule_id.as_str());
     let line = finding.start_line;
     let place = if column > 0 { format!("{path}:{line}:{column}") } else { format!("{path}:{line}") };
@@ -235,6 +249,10 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
         }
     }
     let width = page.width.saturating_sub(14);
+    if !cause.others().is_empty() {
+        group =
+            group.element(Level::NOTE.with_name("also").message(other_places(report, files, cause, width)));
+    }
     for (name, text) in footers(report, finding) {
         // A command to be copied is not broken, and neither is a line of code.
         let lines = if name == "more" || name == "edit" { text } else { wrapped_lines(&text, width) };
@@ -252,6 +270,27 @@ fn one_finding(page: &mut Page, report: &Report<'_>, files: &Files<'_>, finding:
         _ => page.out.push_str(&text),
     }
     page.out.push_str("\n\n");
+}
+
+/// Returns the further places of a group, a line each.
+fn other_places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>, width: usize) -> String {
+    let others = cause.others();
+    let most = if cause.first().blocking { MAX_SHOWN } else { MAX_ADVISORY_PLACES };
+    let mut lines: Vec<String> = others
+        .iter()
+        .take(most)
+        .map(|finding| {
+            let place = place_line(report, files, finding, width);
+            visible_cut(
+                &format!("{}  {}", place.location, place.line),
+                width.max(place.location.chars().count()),
+            )
+        })
+        .collect();
+    if others.len() > most {
+        lines.push(format!("and {}, all in lens-results.json", counted(others.len() - most, "more place")));
+    }
+    lines.join("\n")
 }
 
 /// The excerpt as one text, its first line number and the marked bytes.
@@ -485,7 +524,25 @@ mod tests {
 
     #[test]
     fn many_findings_are_counted_by_rule_and_blocking_ones_stay_whole() {
-        let text = text(&sample::large(300, 3000), false);
+        let sample = sample::large(300, 3000);
+        let text = text(&sample, false);
+        let report = sample.report(false);
+        let (all, _) = findings_here(&report);
+        let blocking: Vec<&&Finding> = all.iter().filter(|finding| finding.blocking).collect();
+        assert_eq!(blocking.len(), 75);
+        assert!(
+            text.contains("critical[secret-token/github-token]") && text.contains("(75 places)"),
+            "{text}"
+        );
+        assert!(blocking.iter().all(|finding| text.contains(&location(finding))), "{text}");
+        assert!(text.contains("and 2,919 more places, all in lens-results.json"), "{text}");
+    }
+
+    #[test]
+    fn findings_that_differ_are_shown_one_by_one_or_counted_by_rule() {
+        let mut sample = sample::large(300, 3000);
+        sample::tell_apart(&mut sample);
+        let text = text(&sample, false);
         assert_eq!(text.matches("critical[secret-token/github-token]").count(), 75);
         assert!(text.contains("     2925  debug-leftover/dbg"), "{text}");
     }

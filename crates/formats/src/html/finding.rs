@@ -1,10 +1,12 @@
-//! The findings of the page, each in the lines around it.
+//! The findings of the page: each in the lines around it, those that say the same in one card.
 
 use maud::{Markup, html};
 
+use super::filter::Filter;
 use super::sections::{columns, left_out};
+use crate::causes::{Cause, causes};
 use crate::common::{
-    Files, by_rule, counted, evidence_text, is_on_base, location, message_lines, note, standing,
+    Files, by_rule, capital, counted, evidence_text, is_on_base, location, message_lines, note, standing,
 };
 use crate::contract::Report;
 use crate::edit::{edit_lines, edit_title};
@@ -15,67 +17,88 @@ use qa_contracts::v1::Finding;
 use qa_core::escape::{visible, visible_cut};
 
 /// The most findings shown with their lines.
-const MAX_CARDS: usize = 300;
+pub(super) const MAX_SHOWN: usize = 1000;
 /// The most findings shown as a line of a table after those.
 const MAX_ROWS: usize = 2000;
 /// Unchanged lines on each side of a finding.
 const CONTEXT: usize = 4;
 
 /// Renders the findings: the first as cards with excerpts, the rest as a table.
-pub(super) fn section(report: &Report<'_>, all: &[&Finding]) -> Markup {
+pub(super) fn section(report: &Report<'_>, all: &[&Finding], filter: &Filter<'_>) -> Markup {
     let files = Files::new(report);
-    let (cards, rest) = all.split_at(all.len().min(MAX_CARDS));
+    let (shown, rest) = all.split_at(all.len().min(MAX_SHOWN));
     html! {
         section aria-labelledby="findings" {
             h2 id="findings" { "Findings" small { (all.len()) } }
             @if all.is_empty() { p.muted { "No findings." } }
-            @if all.len() > 1 { (filter(cards)) }
-            @for (index, finding) in cards.iter().enumerate() { (card(report, &files, finding, index)) }
+            (filter.controls())
+            @for (index, cause) in causes(shown).iter().enumerate() {
+                (card(report, &files, cause, index, filter))
+            }
             @if !rest.is_empty() { (table_of_rest(all, rest)) }
         }
     }
 }
 
-/// Radio buttons that need no script: the style sheet hides what is not chosen.
-fn filter(cards: &[&Finding]) -> Markup {
-    let counts = ["blocks", "advice", "pre-existing", "waived"]
-        .map(|word| (word, cards.iter().filter(|finding| standing(finding) == word).count()));
-    html! {
-        fieldset.filter {
-            legend { "Show" }
-            input type="radio" name="show" id="show-all" checked;
-            label for="show-all" { "all " (cards.len()) }
-            @for (word, count) in counts.iter().filter(|(_, count)| *count > 0) {
-                input type="radio" name="show" id={ "show-" (word) };
-                label for={ "show-" (word) } { (word) " " (count) }
-            }
-        }
-    }
-}
-
-fn card(report: &Report<'_>, files: &Files<'_>, finding: &Finding, index: usize) -> Markup {
-    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
-    let last = lines.iter().rposition(|line| line.flagged);
+fn card(
+    report: &Report<'_>,
+    files: &Files<'_>,
+    cause: &Cause<'_>,
+    index: usize,
+    filter: &Filter<'_>,
+) -> Markup {
+    let finding = cause.first();
     let standing = standing(finding);
+    let others = cause.others();
     html! {
-        article.card.(standing) aria-labelledby={ "finding-" (index) } {
+        article class={ "card " (standing) " " (filter.classes(cause.places())) }
+            aria-labelledby={ "finding-" (index) }
+        {
             header {
                 p.tags {
                     span.tag.(standing) { (standing) }
                     span.tag { (finding.severity) }
                     code { (visible(&finding.rule_id)) }
                     span.muted { (finding.scope) " file" }
+                    @if !others.is_empty() { span.muted { (counted(others.len() + 1, "place")) } }
                 }
                 h3 id={ "finding-" (index) } { (capital(&visible_cut(&finding.summary, 400))) }
-                p.where { code { (visible(&location(finding))) } }
             }
-            @if lines.is_empty() { (message(report, finding)) } @else { (diff(report, finding, &lines, last)) }
+            @if others.is_empty() { (place(report, files, finding, true, filter)) }
+            @else {
+                (message(report, finding))
+                (place(report, files, finding, false, filter))
+                details.more {
+                    summary { "The same in " (counted(others.len(), "more place")) }
+                    @for other in others { (place(report, files, other, false, filter)) }
+                }
+            }
+        }
+    }
+}
+
+/// Renders a finding's lines and facts. `has_message` is true if its texts stand beside its lines and not above all
+/// places of its card.
+fn place(
+    report: &Report<'_>,
+    files: &Files<'_>,
+    finding: &Finding,
+    has_message: bool,
+    filter: &Filter<'_>,
+) -> Markup {
+    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+    html! {
+        div class={ "place " (filter.classes(std::iter::once(finding))) } {
+            p.where { code { (visible(&location(finding))) } }
+            @if !lines.is_empty() { (diff(report, finding, &lines, has_message)) }
+            @else if has_message { (message(report, finding)) }
             (facts(finding))
         }
     }
 }
 
-fn diff(report: &Report<'_>, finding: &Finding, lines: &[ExcerptLine], last: Option<usize>) -> Markup {
+fn diff(report: &Report<'_>, finding: &Finding, lines: &[ExcerptLine], has_message: bool) -> Markup {
+    let last = lines.iter().rposition(|line| line.flagged).filter(|_| has_message);
     html! {
         table.diff {
             caption.hidden { "Lines around " (visible(&location(finding))) }
@@ -125,11 +148,6 @@ fn message(report: &Report<'_>, finding: &Finding) -> Markup {
             @for code in &finding.codes { p { code { (code) } " " (code.hint()) } }
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
 fn facts(finding: &Finding) -> Markup {

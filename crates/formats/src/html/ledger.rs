@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::STYLE;
 use super::sections::columns;
-use crate::common::verdict_word;
+use crate::common::{capital, verdict_word};
 use crate::ledger::{
     Totals, cost, count, deferred, deferred_names, folded, left_out, new, open, progress, subject, totals,
     word,
@@ -86,12 +86,6 @@ fn banner(ledger: &ObserverLedger, turn: &LedgerTurn) -> Markup {
             }
         }
     }
-}
-
-/// Begins a sentence with a capital letter.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 fn numbers(totals: &Totals, last: Option<&LedgerTurn>) -> Markup {

@@ -16,7 +16,7 @@ pub fn page(draft: &RubricDraft) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(super::policy(false));
+                meta http-equiv="Content-Security-Policy" content=(super::policy_of(&[super::STYLE], false));
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
                 title { "Conventions, draft " (draft.draft_version) }

@@ -1,0 +1,195 @@
+//! The findings of the page: what blocks with its lines and its edit, each cause once, and the rest folded away.
+
+use super::{MAX_LIST, Page, cell_code, prose, text};
+use crate::answers::fenced;
+use crate::causes::{Cause, causes, place_line};
+use crate::common::{
+    Files, by_rule, capital, counted, elsewhere, findings_here, is_on_base, location, message_lines, note,
+    standing,
+};
+use crate::contract::{Links, Report};
+use crate::edit::{edit_lines, edit_title};
+use crate::excerpt::{LineKind, Sides, excerpt};
+use crate::waive::{self, OPEN_TERMS, waiver_entry};
+use crate::why::why;
+use qa_contracts::v1::Finding;
+use qa_core::escape::{markdown_cell_code, markdown_code, visible_cut};
+
+/// The most causes that are shown with their lines, and the most rows of advice.
+const MAX_CAUSES: usize = 200;
+/// The most places listed of one cause.
+const MAX_PLACES: usize = 100;
+/// The most places of a cause in a table.
+const MAX_CELL_PLACES: usize = 10;
+/// The most waivers of one cause that are shown to be copied.
+const MAX_ENTRIES: usize = 10;
+/// Unchanged lines on each side of a finding.
+const CONTEXT: usize = 2;
+
+/// Writes the findings in and around the changed files.
+pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
+    let (all, before) = findings_here(report);
+    if let Some(text) = elsewhere(before) {
+        page.push(&format!("\n{text}"));
+    }
+    let files = Files::new(report);
+    let (blocking, advice) = all.split_at(all.partition_point(|finding| finding.blocking));
+    if !blocking.is_empty() {
+        page.section("What blocks");
+        page.list(&causes(blocking), MAX_CAUSES, "group", |cause| blocking_cause(report, &files, cause));
+    }
+    if !advice.is_empty() {
+        let title = counted(advice.len(), "finding");
+        let verb = if advice.len() == 1 { "does" } else { "do" };
+        page.push(&format!("\n<details><summary>{title} that {verb} not block</summary>\n"));
+        page.push("| Where | Finding |\n|---|---|");
+        page.list(&causes(advice), MAX_CAUSES, "group", |cause| row(report, &files, cause));
+        page.push("\n</details>");
+    }
+    if all.len() > MAX_CAUSES {
+        page.push("\n| Rule | Blocking | Not blocking |\n|---|---:|---:|");
+        let rules: Vec<_> = by_rule(&all).into_iter().collect();
+        page.list(&rules, MAX_LIST, "rule", |(rule, (blocking, other))| {
+            format!("| {} | {blocking} | {other} |", cell_code(rule, 120))
+        });
+    }
+}
+
+fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
+    let finding = cause.first();
+    let mut block = format!(
+        "#### {}\n\n{} · {} · {}{}\n\n",
+        capital(&prose(&finding.summary, 300)),
+        linked(report, files, finding, &markdown_code(&visible_cut(&location(finding), 300))),
+        rule(report, finding),
+        finding.severity,
+        match cause.others().len() {
+            0 => String::new(),
+            others => format!(" · {}", counted(others + 1, "place")),
+        }
+    );
+    let lines = diff_lines(report, files, finding);
+    if !lines.is_empty() {
+        block += &format!("{}\n", fenced("diff", &lines.join("\n")));
+    }
+    for line in details(finding) {
+        block += &format!("{line}\\\n");
+    }
+    block += &format!("**Fix:** {}\n", prose(&finding.fix, 300));
+    if let Some(title) = edit_title(finding) {
+        block += &format!("\n**Edit:** {}\n\n", prose(&title, 400));
+        let lines = edit_lines(report, finding);
+        if !lines.is_empty() {
+            block += &fenced("diff", &lines.join("\n"));
+        }
+    }
+    block + &other_places(report, files, cause) + &reason_and_waiver(cause)
+}
+
+/// Returns the lines around a finding as those of a diff; harmless.
+fn diff_lines(report: &Report<'_>, files: &Files<'_>, finding: &Finding) -> Vec<String> {
+    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both).into_iter();
+    lines
+        .map(|line| {
+            let sign = match line.kind {
+                LineKind::Context => ' ',
+                LineKind::Removed => '-',
+                LineKind::Added => '+',
+            };
+            format!("{sign}{}{}{}", line.before, line.marked, line.after)
+        })
+        .collect()
+}
+
+/// Returns what the evidence says beside the place, a line each.
+fn details(finding: &Finding) -> Vec<String> {
+    let said = message_lines(finding).into_iter().map(|line| text(&line, 300));
+    let removed = is_on_base(finding)
+        .then(|| "The change removes this text; the line number is that of the base.".to_owned());
+    said.chain(note(finding).map(|note| capital(&text(&note, 300)))).chain(removed).collect()
+}
+
+fn other_places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
+    let others = cause.others();
+    if others.is_empty() {
+        return String::new();
+    }
+    let title = counted(others.len(), "more place");
+    let mut list = format!("\n<details><summary>The same in {title}</summary>\n\n");
+    for finding in others.iter().take(MAX_PLACES) {
+        let place = place_line(report, files, finding, 120);
+        let at = linked(report, files, finding, &markdown_code(&place.location));
+        list += &format!("- {at} {}\n", markdown_code(&place.line));
+    }
+    if others.len() > MAX_PLACES {
+        list += &format!(
+            "- {}; `lens-results.json` lists all\n",
+            counted(others.len() - MAX_PLACES, "more place")
+        );
+    }
+    list + "\n</details>\n"
+}
+
+fn reason_and_waiver(cause: &Cause<'_>) -> String {
+    let places: Vec<&Finding> = cause.places().collect();
+    let entries = waive::entries(&places);
+    let mut block = format!(
+        "\n<details><summary>Why it blocks, and how to waive it</summary>\n\n{}.\n\n{}\n\n",
+        capital(&text(&why(cause.first()), 300)),
+        text(waive::ADVICE, 400)
+    );
+    let shown = entries.iter().take(MAX_ENTRIES).map(|finding| {
+        // The place stands in the entry, as a comment, so that each can be told from the others once it is copied.
+        format!("# {}\n{}", visible_cut(&location(finding), 300), waiver_entry(finding, &OPEN_TERMS))
+    });
+    block += &fenced("toml", shown.collect::<Vec<_>>().join("\n").trim_end());
+    if entries.len() > MAX_ENTRIES {
+        let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
+        block += &format!("\n{rest}: `lens-results.json` has the evidence hashes.\n");
+    }
+    block + "\n</details>\n"
+}
+
+/// Returns a row of the table of advice.
+fn row(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
+    let finding = cause.first();
+    let mut places: Vec<String> = cause
+        .places()
+        .take(MAX_CELL_PLACES)
+        .map(|place| linked(report, files, place, &cell_code(&location(place), 300)))
+        .collect();
+    if cause.places().count() > places.len() {
+        places.push(format!("and {}", counted(cause.places().count() - places.len(), "more place")));
+    }
+    let details: String = details(finding).iter().map(|line| format!("<br>{line}")).collect();
+    format!(
+        "| {} | {}{details}<br>{} · {} · {}<br>*Fix:* {} |",
+        places.join("<br>"),
+        capital(&prose(&finding.summary, 300)),
+        rule(report, finding),
+        finding.severity,
+        text(why(finding).strip_prefix("does not block: ").unwrap_or(standing(finding)), 300),
+        prose(&finding.fix, 300)
+    )
+}
+
+/// Returns a rule's id, linked to its page where the page is known.
+fn rule(report: &Report<'_>, finding: &Finding) -> String {
+    let id = markdown_cell_code(&visible_cut(&finding.rule_id, 120));
+    match report.links.as_ref().and_then(|links| links.rule(&finding.rule_id)) {
+        Some(address) => format!("[{id}]({address})"),
+        None => id,
+    }
+}
+
+/// Returns a label, linked to a finding's lines at head where the forge is known.
+fn linked(report: &Report<'_>, files: &Files<'_>, finding: &Finding, label: &str) -> String {
+    let links: Option<&Links> = report.links.as_ref().filter(|_| !is_on_base(finding));
+    match links {
+        Some(links) => {
+            let anchor = files.anchor(finding);
+            format!("[{label}]({})", links.lines(anchor.path, anchor.start_line, anchor.end_line))
+        }
+        None => label.to_owned(),
+    }
+}
