@@ -86,6 +86,11 @@ pub static ALL: &[&dyn Lens] = &[
     &workflow_hardening::WorkflowHardening,
 ];
 
+/// Returns whether the last part of an action's name is that of the gate; GitHub does not tell upper from lower case.
+pub fn is_gate(action: &str) -> bool {
+    action.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case("qa-skill"))
+}
+
 /// Returns the registry, derived from [`ALL`], the reviews and the five gates.
 pub fn registry() -> qa_contracts::v1::Registry {
     use qa_contracts::v1::{Registry, RegistryLens, RegistryRule};

@@ -70,7 +70,7 @@ static SPEC: LensSpec = LensSpec {
             title: "Private key",
             severity: Severity::Critical,
             strengths: CERTAIN,
-            fix: "Replace the key pair, it is in the history from now on, and keep the new key outside the repository; \
+            fix: "Replace the key pair, a commit keeps it, and keep the new key outside the repository; \
                   let tests generate theirs.",
             moves: true,
         },
@@ -79,7 +79,7 @@ static SPEC: LensSpec = LensSpec {
             title: "Token in a vendor's format",
             severity: Severity::Critical,
             strengths: CERTAIN,
-            fix: "Revoke the token at the vendor, it is in the history from now on, then read its successor from the \
+            fix: "Revoke the token at the vendor, a commit keeps it, then read its successor from the \
                   environment or a secret store.",
             moves: true,
         },

@@ -235,7 +235,7 @@ pub(super) fn compare(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
                     draft.map(|(draft, summary)| Draft { summary: summary.to_owned(), ..draft.clone() }),
                 );
             }
-            Some(Found::LockGone(_) | Found::Owners(_) | Found::Policy) | None => {}
+            Some(Found::LockGone(_) | Found::Owners(_) | Found::Policy | Found::Workflow(_)) | None => {}
         }
     }
     for fact in facts {

@@ -1,6 +1,7 @@
 //! Weakened policy of the gate, and removed code owners and lock files.
 
 mod files;
+mod gate;
 mod locks;
 mod owners;
 mod policy;
@@ -16,6 +17,7 @@ use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 
 const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
+const GATE_DISARMED: &str = "policy-weakening/gate-disarmed";
 const LOCKFILE: &str = "policy-weakening/lockfile-removed";
 const REPLACED: &str = "policy-weakening/lockfile-replaced";
 const POLICY_CHANGED: &str = "policy-weakening/policy-file-changed";
@@ -35,7 +37,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -48,6 +50,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             GUARDED,
             "Keep the owners, or name others in the same change.",
+        ),
+        rule(
+            GATE_DISARMED,
+            "Job that runs the gate is removed or disarmed",
+            Severity::High,
+            ALWAYS,
+            "Keep the job as the base has it, or let an owner change it in a change of its own.",
         ),
         rule(
             LOCKFILE,
@@ -112,6 +121,7 @@ static SPEC: LensSpec = LensSpec {
 #[derive(Serialize, Deserialize)]
 enum Found {
     Owners(Change),
+    Workflow(Change),
     /// The policy changed; the draft is on the line that names its rubric.
     Policy,
     LockGone(locks::Lock),
@@ -150,6 +160,10 @@ impl Lens for PolicyWeakening {
             seen.facts
                 .push(Fact::new(&Found::Owners(Change::new(packet, qa_contracts::v1::Scope::ALL)), None));
         }
+        if names.into_iter().flatten().any(gate::is_workflow) {
+            seen.facts
+                .push(Fact::new(&Found::Workflow(Change::new(packet, qa_contracts::v1::Scope::ALL)), None));
+        }
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::registry()).drafts;
             // What is said exactly need not be said in general as well.
@@ -164,17 +178,18 @@ impl Lens for PolicyWeakening {
 
     fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
         match &*draft.rule {
-            CODEOWNERS | POLICY_WEAKENED => edits::restore(draft, packet),
+            CODEOWNERS | GATE_DISARMED | POLICY_WEAKENED => edits::restore(draft, packet),
             _ => None,
         }
     }
 
     fn look_up(&self, facts: &[Fact], policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        let mut changes = Vec::new();
+        let (mut changes, mut workflows) = (Vec::new(), Vec::new());
         let mut drafts = locks::compare(facts, lookups);
         for fact in facts {
             match fact.read::<Found>() {
                 Some(Found::Owners(change)) => changes.push(change),
+                Some(Found::Workflow(change)) => workflows.push(change),
                 Some(Found::Policy) => {
                     let draft = fact.draft.as_ref();
                     drafts.extend(draft.and_then(|draft| rubric::swapped(draft, policy, lookups)));
@@ -191,6 +206,7 @@ impl Lens for PolicyWeakening {
         if !changes.is_empty() {
             drafts.extend(owners::compare(&changes, lookups));
         }
+        drafts.extend(gate::compare(&workflows, lookups));
         drafts
     }
 }

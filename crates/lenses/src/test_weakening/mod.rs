@@ -50,7 +50,7 @@ static SPEC: LensSpec = LensSpec {
             "Test no longer asserts anything",
             Severity::High,
             GUARDED_CODE,
-            "Restore the assertions, or delete the test.",
+            "Restore the assertions, or assert as much in another way.",
         ),
         rule(
             TEST_REMOVED,
@@ -71,7 +71,7 @@ static SPEC: LensSpec = LensSpec {
             "Test is skipped",
             Severity::Medium,
             GUARDED_CODE,
-            "Fix the test, or delete it.",
+            "Remove the skip and fix the test; to skip it for a while, ask a maintainer for a waiver.",
         ),
     ],
 };

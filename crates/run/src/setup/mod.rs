@@ -14,6 +14,7 @@ pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKin
 pub use self::uses::{ActionPin, WorkflowUse, owners_of, workflow_use};
 use qa_contracts::v1::Preset;
 use qa_core::policy::Policy;
+use qa_lenses::is_gate;
 use qa_reading::codeowners::CodeOwners;
 use qa_reading::documents::{Document, Format};
 use qa_reading::ignore::{IgnoreDialect, ignore_patterns};
@@ -27,7 +28,6 @@ pub const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/COD
 /// Event of the second stage.
 const SECOND_STAGE_EVENT: &str = "workflow_run";
 /// Name of the action's repository.
-const ACTION: &str = "qa-skill";
 /// Default of the input `since-days` of a drift check.
 const DEFAULT_SINCE_DAYS: u64 = 7;
 /// Content of a repository that its setup is checked by.
@@ -290,16 +290,11 @@ fn unread(path: &str) -> Observation {
 fn is_ours(step: &Step<'_>, is_own_repository: bool) -> bool {
     let Some(text) = step.uses.and_then(Value::constant) else { return false };
     match Reference::parse(&text) {
-        Some(Reference::Remote { name, .. }) => is_action(name),
-        Some(Reference::Image(image)) => image.split(['@', ':']).next().is_some_and(is_action),
+        Some(Reference::Remote { name, .. }) => is_gate(name),
+        Some(Reference::Image(image)) => image.split(['@', ':']).next().is_some_and(is_gate),
         Some(Reference::Local(path)) => path.is_empty() && is_own_repository,
         None => false,
     }
-}
-
-/// Returns whether the last part of a name is that of the action; GitHub does not tell upper from lower case.
-fn is_action(name: &str) -> bool {
-    name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(ACTION))
 }
 
 /// Returns whether the lists of ignored paths of a commit name a path; `text_at` gives the text of a file.

@@ -1,6 +1,7 @@
 //! Reads which workflows run the action, and as which commit; and the owners of a path.
 
-use super::{ACTION, PULL_REQUEST_EVENTS, is_ours};
+use super::{PULL_REQUEST_EVENTS, is_ours};
+use qa_lenses::is_gate;
 use qa_reading::codeowners::CodeOwners;
 use qa_reading::documents::{Document, Format};
 use qa_reading::workflow::{Job, Reference, Step, Value, Workflow};
@@ -29,7 +30,7 @@ impl ActionPin {
         if !is_owner {
             return Err("the owner is no account of GitHub, which has letters, digits and `-`");
         }
-        if !name.eq_ignore_ascii_case(ACTION) {
+        if !is_gate(name) {
             return Err("the repository is not called qa-skill, which is how its steps are recognised");
         }
         let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
