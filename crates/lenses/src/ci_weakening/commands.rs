@@ -96,7 +96,7 @@ static HARMLESS: Pattern = Pattern::new(
 
 /// Words by which commands and actions name what they check.
 static CHECK: Pattern = Pattern::new(
-    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip)(?:\b|_)",
+    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill)(?:\b|_)",
 );
 
 /// Commands whose words name no check.

@@ -13,6 +13,7 @@ use super::conditions::Known;
 use super::guards::Directory;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
+use crate::is_gate;
 use crate::selection::Selection;
 
 /// Inputs of actions by which they get a command.
@@ -196,6 +197,14 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer:
         }
         Some(Reference::Image(_) | Reference::Remote { .. }) | None => Vec::new(),
     };
+    if is_gate(name) {
+        // The lens of the policy compares the jobs of the gate itself.
+        return commands::Step {
+            text: format!("uses {name}"),
+            span: uses.span(),
+            ..commands::Step::default()
+        };
+    }
     let mut command = format!("uses {name}");
     let mut marks = outer.marks.clone();
     marks.extend(settings.iter().filter_map(|member| {

@@ -51,7 +51,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "12",
+    version: "13",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

@@ -56,7 +56,7 @@ const WHEN_ASKED: PresetStrengths = presets(everywhere(Strength::Off), ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "workflow-hardening",
-    version: "8",
+    version: "9",
     class: LensClass::Security,
     title: "Workflows that run untrusted code or expose secrets",
     required_by_default: true,
@@ -255,16 +255,15 @@ impl Lens for WorkflowHardening {
             let head = match head {
                 Ok(head) => head,
                 Err(error) => {
-                    let was_readable = base.is_none_or(|base| base.is_ok());
+                    // What was unreadable before and is edited could hide any other edit, so it is said again.
+                    let is_workflow = Kind::of(packet.path()) == Some(Kind::Workflow);
+                    let is_new = is_workflow || base.is_none_or(|base| base.is_ok());
                     // Other files are called action.yml too, templates among them.
                     let is_executed = was_action
-                        || Kind::of(packet.path()) == Some(Kind::Workflow)
+                        || is_workflow
                         || packet.text.full_head.as_deref().is_some_and(|text| text.contains("using:"));
-                    let draft = if was_readable && is_executed {
-                        changes.unreadable(UNREADABLE, &error)
-                    } else {
-                        None
-                    };
+                    let draft =
+                        if is_new && is_executed { changes.unreadable(UNREADABLE, &error) } else { None };
                     return draft.into_iter().collect();
                 }
             };

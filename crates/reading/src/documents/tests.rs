@@ -57,6 +57,20 @@ fn yaml_spellings_of_one_value_are_one_tree() {
 }
 
 #[test]
+fn yaml_values_that_are_masked_secrets_are_no_aliases() {
+    let text = "env:\n  ä: ********\n  b: [****, '****', x****]\n  c: {d: ****, e: 1}\nf: *****\ng: |\n  ****\nh: 2\n";
+    let found = rendered(Format::Yaml, text);
+    assert_eq!(found[0], "env.ä = \"x*******\" @ \"********\"");
+    assert_eq!(found[1..4].iter().filter(|line| line.contains("****")).count(), 3, "{found:?}");
+    assert_eq!(found[5], "env.c.e = 1 @ \"1\"");
+    assert_eq!(found.last().unwrap(), "h = 2 @ \"2\"", "{found:?}");
+    assert!(
+        Document::parse(Format::Yaml, "a: *b\n").is_err()
+            && Document::parse(Format::Yaml, "a: ***\n").is_err()
+    );
+}
+
+#[test]
 fn yaml_aliases_and_merges_have_the_values_they_stand_for() {
     let text = "a: &a {x: 1, y: 2}\nb:\n  <<: *a\n  y: 3\nc: *a\nd:\n  <<: [{x: 7}, *a]\n";
     let expected = ["a.x = 1", "a.y = 2", "b.x = 1", "b.y = 3", "c.x = 1", "c.y = 2", "d.y = 2", "d.x = 7"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
+use saphyr_parser::{Event, Input, Marker, Parser, ScalarStyle, ScanError, Tag};
 
 use super::build::{Builder, Id, Item, Member};
 use super::{Document, MAX_DEPTH, ReadError, Style};
@@ -17,13 +17,29 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, ReadError> {
         anchors: BTreeMap::new(),
         open: Vec::new(),
     };
-    let mut parser = Parser::new_from_str(text);
-    while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| loader.syntax(&error))?;
-        let span = without_properties(text, loader.offsets.span(span.start, span.end));
-        loader.take(event, span)?;
+    if text.match_indices(MASK).any(|(at, _)| is_bare(&text[..at])) {
+        loader.load(Parser::new_from_iter(without_bare_masks(text)))?;
+    } else {
+        loader.load(Parser::new_from_str(text))?;
     }
     Ok(loader.builder.finish())
+}
+
+/// Begin of a secret that is masked. Where it stands bare, YAML would take it for an alias, and the file that its owner
+/// wrote for a broken one.
+const MASK: &str = "****";
+
+/// Returns whether what follows a text would begin a plain value.
+fn is_bare(before: &str) -> bool {
+    before.chars().next_back().is_none_or(|sign| sign.is_whitespace() || "[{,".contains(sign))
+}
+
+/// Returns the characters of a text, as many as it has, in which no masked secret begins as an alias does.
+fn without_bare_masks(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.char_indices().map(|(at, sign)| match text[at..].starts_with(MASK) && is_bare(&text[..at]) {
+        true => 'x',
+        false => sign,
+    })
 }
 
 /// A collection whose end has not been read.
@@ -45,6 +61,15 @@ struct Loader<'t> {
 }
 
 impl<'t> Loader<'t> {
+    fn load<I: Input>(&mut self, mut parser: Parser<'t, I>) -> Result<(), ReadError> {
+        while let Some(event) = parser.next_event() {
+            let (event, span) = event.map_err(|error| self.syntax(&error))?;
+            let span = without_properties(self.text, self.offsets.span(span.start, span.end));
+            self.take(event, span)?;
+        }
+        Ok(())
+    }
+
     fn take(&mut self, event: Event<'t>, span: Span) -> Result<(), ReadError> {
         match event {
             Event::Nothing
