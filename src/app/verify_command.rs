@@ -25,8 +25,9 @@ use qa_run::ports::{Cancellation, Progress};
 
 #[derive(Args)]
 pub(super) struct VerifyArgs {
-    /// A run directory, or the directory of a drive
-    directory: PathBuf,
+    /// Run directories, or directories of drives
+    #[arg(required = true, value_name = "DIRECTORY")]
+    directories: Vec<PathBuf>,
     /// Read the change from this repository instead of the recording
     #[arg(long, value_name = "DIR")]
     repo: Option<PathBuf>,
@@ -110,13 +111,44 @@ fn describe_verdict(verified: &Verified) -> String {
     }
 }
 
-/// Verifies a run directory and prints its statement.
+/// Verifies directories one after another and prints their statements, up to the first that does not hold.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
-    if DriveDirectory::is_one(&arguments.directory) {
-        return verify_session(arguments, cancellation);
+    match arguments.directories.as_slice() {
+        [directory] => verify_directory(arguments, directory, cancellation),
+        directories => verify_each(arguments, directories, cancellation),
+    }
+}
+
+fn verify_each(
+    arguments: &VerifyArgs,
+    directories: &[PathBuf],
+    cancellation: &Cancellation,
+) -> Result<Exit, Failure> {
+    if arguments.ledger.is_some() || arguments.attestation.is_some() {
+        let message = "a ledger or an attestation is about one run, and several directories are named";
+        return Err(Failure::usage(message, "name the directory of that run alone"));
+    }
+    for directory in directories {
+        let shown = sanitize(&directory.display().to_string());
+        verify_directory(arguments, directory, cancellation)
+            .map_err(|failure| Failure { message: format!("{shown}: {}", failure.message), ..failure })?;
+        console::write_stdout(format!("{:<15}{shown}\n\n", "directory").as_bytes())?;
+    }
+    let count = format!("{} runs are verified\n", directories.len());
+    console::write_stdout(count.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Verifies a directory and prints its statement.
+fn verify_directory(
+    arguments: &VerifyArgs,
+    directory: &Path,
+    cancellation: &Cancellation,
+) -> Result<Exit, Failure> {
+    if DriveDirectory::is_one(directory) {
+        return verify_session(arguments, directory, cancellation);
     }
     let progress = TerminalProgress::new(false);
-    let verified = verified_run(&arguments.directory, arguments.repo.as_deref(), cancellation, &progress);
+    let verified = verified_run(directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();
     let verified = verified?;
     check_expectations(arguments, &verified)?;
@@ -153,13 +185,17 @@ pub(super) fn verified_run(
 }
 
 /// Verifies the directory of a drive and prints its statement.
-fn verify_session(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
+fn verify_session(
+    arguments: &VerifyArgs,
+    directory: &Path,
+    cancellation: &Cancellation,
+) -> Result<Exit, Failure> {
     if arguments.ledger.is_some() || arguments.attestation.is_some() || arguments.expect_policy.is_some() {
         let message = "a drive has no ledger, no attestation and no policy of its own";
         return Err(Failure::usage(message, "verify one of the runs below runs/ of its directory"));
     }
     let source = Source::at(arguments.repo.as_deref())?;
-    let verified = verify_drive(&arguments.directory, source, cancellation)?;
+    let verified = verify_drive(directory, source, cancellation)?;
     let (session, actual) = (&verified.session, conclusion(&verified.session));
     let start = &session.start;
     if let Some(base) = arguments.expect_base.as_ref().filter(|base| **base != start.base_sha) {
