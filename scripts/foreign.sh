@@ -33,7 +33,7 @@ provider_sdks=(anthropic==2.11.0 mcp==2.3.0 openai==3.52.0)
 python_alone=(sarif-tools==3.0.5)
 
 # The tools that gates run, in places of their own: a project has nothing else beside them.
-node_tools=(@playwright/test@1.65.1 eslint@10.15.0 jest@30.5.2 typescript@7.0.2 vitest@4.1.12)
+node_tools=(@playwright/test@1.65.1 axe-core@4.14.1 eslint@10.15.0 jest@30.5.2 typescript@7.0.2 vitest@4.1.12)
 # For every user of this machine: commands run as one of their own.
 python_tools=(mypy==2.4.1 pytest==9.2.0 ruff==0.17.6)
 

@@ -94,6 +94,7 @@ mod rehearse;
 #[cfg(target_os = "linux")]
 mod release;
 mod replay;
+mod report_page;
 mod reviews;
 mod reviews_confirm;
 mod reviews_live;

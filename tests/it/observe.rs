@@ -266,12 +266,3 @@ pub(crate) fn measured(page: &Path) -> Option<Value> {
     assert!(output.status.success(), "{output:?}");
     Some(serde_json::from_slice(&output.stdout).unwrap())
 }
-
-#[test]
-fn the_page_of_a_run_shows_every_lens_on_a_desk_and_never_scrolls_as_a_whole() {
-    let repo = judged();
-    let page = repo.run_dir().path("report.html");
-    let Some(widths) = measured(&page) else { return };
-    let [narrow, wide] = [&widths[0], &widths[2]].map(|pair| pair[0].as_u64().unwrap());
-    assert_eq!((narrow, wide, &widths[2][1]), (360, 1200, &Value::from(0)), "{widths}");
-}
