@@ -136,6 +136,7 @@ pub(crate) fn report<'a>(
             codes: &finished.opened.resolved.codes,
         }),
         links: None,
+        since_push: None,
         run_directory: directory,
         replayed: finished.stored.as_ref().is_some_and(|stored| stored.replayed),
         terminal: TerminalStyle { color: false, width: environment.width() },

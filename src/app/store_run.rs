@@ -231,6 +231,7 @@ pub(crate) fn artifacts(
         screenshots: &outcome.screenshots,
         base: None,
         links: None,
+        since_push: None,
         run_directory: None,
         replayed: false,
         terminal: TerminalStyle { color: false, width: 100 },

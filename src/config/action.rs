@@ -32,6 +32,10 @@ pub(crate) struct Context {
     pub(crate) step_summary: String,
     pub(crate) retention_days: String,
     pub(crate) workflow_ref: String,
+    /// Repository of the action itself.
+    pub(crate) action_repository: String,
+    /// Version of the action, as the workflow names it.
+    pub(crate) action_ref: String,
 }
 
 /// Environment of a step.

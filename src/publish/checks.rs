@@ -1,6 +1,6 @@
 //! Check runs: completes those that the run claimed, without duplicate annotations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use octocrab::params::checks::{
     CheckRunConclusion, CheckRunOutput, CheckRunOutputAnnotation, CheckRunOutputAnnotationLevel,
@@ -13,7 +13,7 @@ use super::client::Operation;
 use super::error::{AttemptError, Permission, PublishError};
 use super::lease::{HeadChecks, Lease};
 use super::limits::{self, MAX_MESSAGE, MAX_TITLE};
-use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport};
+use qa_formats::check_run::{Annotation, AnnotationLevel, CheckConclusion, CheckReport, FINDING_LINE};
 use qa_run::http::Method;
 
 /// GitHub's limit of annotations in one request.
@@ -22,6 +22,8 @@ const PER_REQUEST: usize = 50;
 const TITLE: Operation = Operation { what: "show the progress of the check run", needs: Permission::Checks };
 const FINISH: Operation = Operation { what: "complete the check run", needs: Permission::Checks };
 const CLOSE: Operation = Operation { what: "close the check run", needs: Permission::Checks };
+const COMPARE: Operation =
+    Operation { what: "read the findings of the push before", needs: Permission::Checks };
 const CANCEL: Operation = Operation { what: "cancel the check run", needs: Permission::Checks };
 
 /// A check run of the token's app.
@@ -124,6 +126,25 @@ impl GitHub {
                 )?;
             }
             self.complete(FINISH, run, report.conclusion, &output, last)
+        })
+    }
+
+    /// Returns the ids of the blocking findings of the newest verdict about a head, or `None` where none is known.
+    pub(crate) fn blocking_of(
+        &self,
+        head_checks: &HeadChecks,
+    ) -> Result<Option<BTreeSet<String>>, PublishError> {
+        self.client.with_retries(COMPARE, || {
+            let checks = self.own_checks(COMPARE, head_checks)?;
+            let judged = checks.iter().filter(|run| {
+                !run.is_open() && matches!(run.conclusion.as_deref(), Some("success" | "neutral" | "failure"))
+            });
+            let Some(newest) = judged.max_by(|a, b| a.completed_at.cmp(&b.completed_at)) else {
+                return Ok(None);
+            };
+            let marks = self.annotations(newest)?;
+            let blocking = marks.iter().filter(|mark| mark.annotation_level.as_deref() == Some("failure"));
+            Ok(Some(blocking.filter_map(Mark::finding).map(str::to_owned).collect()))
         })
     }
 
@@ -296,6 +317,12 @@ impl Mark {
             title: self.title.clone(),
             raw_details: self.raw_details.clone(),
         }
+    }
+
+    /// Returns the id of the finding that the annotation is about.
+    fn finding(&self) -> Option<&str> {
+        let details = self.raw_details.as_deref()?;
+        details.lines().find_map(|line| line.trim().strip_prefix(FINDING_LINE))
     }
 
     /// Returns an annotation with normalized line ends and empty texts, which servers change.

@@ -106,6 +106,39 @@ fn a_verdict_becomes_a_check_run_on_the_head_with_exactly_its_findings() {
 }
 
 #[test]
+fn a_push_is_compared_with_the_verdict_about_the_head_before_it() {
+    let scene = Scene::new(&faulty());
+    scene.run(&scene.step()).expect(1);
+    let before = "1".repeat(40);
+    {
+        let mut state = scene.github.state();
+        let check = &mut state.checks[0];
+        check.head_sha = before.clone();
+        let gone = json!({
+            "path": "src/old.py", "start_line": 1, "end_line": 1, "annotation_level": "failure",
+            "message": "gone", "title": "gone", "raw_details": "rule: a/b\nfinding: 0123"
+        });
+        check.annotations.push(gone);
+    }
+    let mut step = scene.step();
+    step.event["before"] = json!(before);
+    let program = scene.program(&step).env("GITHUB_ACTION_REPOSITORY", "acme/qa-skill");
+    program.env("GITHUB_ACTION_REF", "v1").run().expect(1);
+    let state = scene.github.state();
+    let summary = state.checks[1].summary.as_deref().unwrap();
+    assert!(
+        summary.contains("Since 111111111111: 1 blocking finding resolved, 0 new, 1 still open."),
+        "{summary}"
+    );
+    let server = scene.git.url();
+    let lines = format!("`]({server}/{NAME}/blob/{}/src/new.py#L1)", scene.origin.head);
+    let rule = format!("`]({server}/acme/qa-skill/blob/v1/docs/rules.md#");
+    assert!(summary.contains(&lines) && summary.contains(&rule), "{summary}");
+    let kept = String::from_utf8(step.run_dir().bytes("summary.md")).unwrap();
+    assert!(!kept.contains("Since") && !kept.contains("](http"), "follows from the inputs alone: {kept}");
+}
+
+#[test]
 fn a_clean_change_succeeds_on_an_enterprise_server_too() {
     let mut scene = Scene::new(&clean());
     scene.github = scene.github.below("/api/v3");

@@ -19,6 +19,9 @@ const MAX_BLOCKING: usize = 1000;
 /// Findings for advice beside their lines: what fits into one request, so that advice never hides what blocks.
 const MAX_ADVISORY: usize = 50;
 
+/// Begin of the line that names the finding in the details of an annotation.
+pub const FINDING_LINE: &str = "finding: ";
+
 /// Conclusion of a completed check run. Success and neutral let a required check pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckConclusion {
@@ -160,7 +163,7 @@ fn annotation(finding: &Finding, files: &Files<'_>) -> Annotation {
         message: message(finding),
         // What a waiver needs; it also keeps two findings with the same words apart.
         raw_details: Some(format!(
-            "rule: {}\nevidence-hash: {}\nfinding: {}",
+            "rule: {}\nevidence-hash: {}\n{FINDING_LINE}{}",
             finding.rule_id, finding.evidence_hash, finding.finding_id
         )),
     }

@@ -142,6 +142,9 @@ fn headline(report: &Report<'_>) -> String {
         Conclusion::CouldNotComplete if is_deferred_alone(report) => {
             "The change was reviewed in part; the rest waits for a later turn of the observer.".to_owned()
         }
+        Conclusion::CouldNotComplete if verdict.error_codes == [Code::NothingToJudge] => {
+            "There is nothing to judge: base and head have the same files.".to_owned()
+        }
         Conclusion::CouldNotComplete => {
             "The run could not be completed, so the change was not judged.".to_owned()
         }

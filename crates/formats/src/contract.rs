@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use qa_contracts::codes::Code;
-use qa_contracts::ids::RepoPath;
+use qa_contracts::ids::{CommitId, RepoPath};
 use qa_contracts::v1::{
     ChangeSensitivity, ChangeSet, Coverage, CrossCheck, FileText, Registry, SkillInput, SkillResult,
 };
@@ -36,6 +36,15 @@ pub struct BaseChoice<'a> {
     pub reason: String,
     /// The codes of the fallback chain, in order.
     pub codes: &'a [Code],
+}
+
+/// Blocking findings since the head before a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SincePush {
+    pub head_before: CommitId,
+    pub resolved: usize,
+    pub new: usize,
+    pub open: usize,
 }
 
 /// Addresses on the forge, for what is published there.
@@ -75,7 +84,8 @@ fn address_byte(byte: u8) -> String {
 
 /// Everything a format may show. All text in it that comes from the repository is untrusted: a format escapes it for
 /// its own surface (`core::escape`). The same report gives the same bytes on every machine; only `base`,
-/// `links`, `run_directory`, `replayed` and `terminal` differ, and formats with a `file` do not use them.
+/// `links`, `since_push`, `run_directory`, `replayed` and `terminal` differ, and formats with a `file` do not use them.
+#[derive(Clone)]
 pub struct Report<'a> {
     /// The normalised input.
     pub input: &'a SkillInput,
@@ -99,6 +109,8 @@ pub struct Report<'a> {
     pub base: Option<BaseChoice<'a>>,
     /// Addresses to link to; `None` in the files of a run.
     pub links: Option<Links>,
+    /// Changes since the push before; `None` in the files of a run.
+    pub since_push: Option<SincePush>,
     /// Path of the run directory, for people.
     pub run_directory: Option<&'a str>,
     /// True if an earlier run of the same key exists and has the same result.

@@ -6,7 +6,7 @@ use crate::common::{
     codes, counted, extent, further_reasons, gate_word, head_commit, model_reviews, plan_name, plan_totals,
     quality_gates, reason, uncommitted, verdict_word,
 };
-use crate::contract::{Format, FormatSpec, Report};
+use crate::contract::{Format, FormatSpec, Report, SincePush};
 use crate::gaps::gaps;
 use qa_contracts::v1::{Conclusion, ItemOutcome};
 use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
@@ -95,6 +95,14 @@ fn heading(page: &mut Page, report: &Report<'_>) {
     };
     page.push(&format!("## {symbol} qa-skill: {}\n", verdict_word(verdict.conclusion)));
     page.push(&format!("{} {}.\n", reason(report), extent(report)));
+    if let Some(since) = &report.since_push {
+        let SincePush { head_before, resolved, new, open } = since;
+        let resolved = counted(*resolved, "blocking finding");
+        page.push(&format!(
+            "Since {}: {resolved} resolved, {new} new, {open} still open.\n",
+            head_before.short()
+        ));
+    }
     page.list(&further_reasons(report), MAX_LIST, "reason", |line| format!("- {}", text(line, 400)));
 }
 

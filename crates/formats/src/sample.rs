@@ -46,6 +46,7 @@ impl Sample {
             screenshots: &self.screenshots,
             base: Some(BaseChoice { reason: "by origin/HEAD".to_owned(), codes: &[] }),
             links: None,
+            since_push: None,
             run_directory: Some(".qa-skill/runs/8f14e45fceea"),
             replayed: false,
             terminal: TerminalStyle { color, width: 100 },

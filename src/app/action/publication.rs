@@ -1,6 +1,7 @@
 //! Publishes a result as a check run if the token allows it, else as workflow commands and the job summary.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use qa_contracts::v1::RunStage;
 use qa_core::escape::markdown;
 use qa_core::event::Change;
 use qa_formats::check_run::{CheckConclusion, CheckReport};
-use qa_formats::contract::Report;
+use qa_formats::contract::{Links, Report, SincePush};
 use qa_formats::suggestion::{MOST, Suggestions, suggestions};
 use qa_formats::{counted, sarif};
 use qa_run::ports::{Cancellation, Close, Ending, NoVerdict, Objects};
@@ -327,6 +328,8 @@ impl<'a> Publication<'a> {
         objects: &dyn Objects,
         runner: &Runner,
     ) -> Result<Published, Failure> {
+        let since_push = if notes.is_empty() { self.since_push(report) } else { None };
+        let report = &Report { links: self.links(report), since_push, ..report.clone() };
         let verdict = &report.result.final_verdict;
         let surfaces = self.environment.inputs.surfaces;
         let mut published = Published { exit: Exit::from(verdict.conclusion), surface: "files", url: None };
@@ -350,6 +353,44 @@ impl<'a> Publication<'a> {
             annotate("warning", "qa-skill", &failure.message);
         }
         Ok(published)
+    }
+
+    /// Returns the addresses of head's files and of the rules; `None` outside of a job.
+    fn links(&self, report: &Report<'_>) -> Option<Links> {
+        let context = &self.environment.context;
+        let (server, repository) = (&context.server_url, &context.repository);
+        if server.is_empty() || repository.is_empty() {
+            return None;
+        }
+        let files = format!("{server}/{repository}/blob/{}", report.input.head_sha);
+        let (action, version) = (&context.action_repository, &context.action_ref);
+        let is_known = !action.is_empty() && !version.is_empty();
+        let rules = is_known.then(|| format!("{server}/{action}/blob/{version}/docs/rules.md"));
+        Some(Links { files, rules })
+    }
+
+    /// Compares the blocking findings with those of the head before a push; `None` where they are not known.
+    fn since_push(&self, report: &Report<'_>) -> Option<SincePush> {
+        let head_before = self.change.head_before.as_ref().filter(|before| **before != self.change.head)?;
+        self.open_check.borrow().as_ref()?;
+        let checks = head_checks(&self.environment.inputs, self.change.stage, head_before);
+        let github = self.github(&report.result.execution_key)?.ok()?;
+        // Without an answer the summary has one sentence less.
+        let before = github.blocking_of(&checks).ok().flatten()?;
+        let now: BTreeSet<&str> = report
+            .result
+            .final_verdict
+            .blocking_findings
+            .iter()
+            .map(|finding| finding.finding_id.as_str())
+            .collect();
+        let open = before.iter().filter(|id| now.contains(id.as_str())).count();
+        Some(SincePush {
+            head_before: head_before.clone(),
+            resolved: before.len() - open,
+            new: now.len() - open,
+            open,
+        })
     }
 
     /// Completes the check run and returns it, or `None` if there is none or GitHub refuses it.
