@@ -6,12 +6,16 @@ use std::path::Path;
 /// Fails on a path with a link in any component below the current directory or in a checkout. Links elsewhere are those of
 /// the person who named the path.
 pub(crate) fn refuse_links(path: &Path) -> io::Result<()> {
-    let current = std::env::current_dir()?;
+    refuse_links_from(path, &std::env::current_dir()?)
+}
+
+/// Fails on a path with a link in any component below a directory or in a checkout, wherever the program is started.
+pub(crate) fn refuse_links_from(path: &Path, directory: &Path) -> io::Result<()> {
     let full = std::path::absolute(path)?;
     let checkout = full.ancestors().skip(1).filter(|directory| is_checkout(directory)).last();
-    let current = full.starts_with(&current).then_some(current.as_path());
+    let directory = full.starts_with(directory).then_some(directory);
     let Some(mut place) =
-        checkout.into_iter().chain(current).min_by_key(|place| place.as_os_str().len()).map(Path::to_owned)
+        checkout.into_iter().chain(directory).min_by_key(|place| place.as_os_str().len()).map(Path::to_owned)
     else {
         return Ok(());
     };

@@ -16,7 +16,7 @@ use qa_core::canonical;
 use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
 use qa_formats::hook::{ALL, HookFormat};
-use qa_run::setup::with_hook;
+use qa_run::setup::{WantedHook, WantedHooks, with_hooks};
 
 /// Examples in the help.
 pub(super) const EXAMPLES: &str = "\
@@ -37,7 +37,8 @@ pub(super) struct SkillArgs {
     /// Install for this agent; repeatable. Without one, the skill is printed
     #[arg(long = "agent", value_name = "NAME", value_parser = PossibleValuesParser::new(ALL.iter().map(|format| format.id)))]
     agents: Vec<String>,
-    /// Add the hooks to the agent's settings, so that it is told what blocks; other members of the file stay
+    /// Add the hooks to the agent's settings or bring them up to date, so that it is told what blocks; other members of the
+    /// file stay, and so does a skill that was edited
     #[arg(long, requires = "agents")]
     hooks: bool,
     /// The repository, or any directory inside its checkout
@@ -63,7 +64,7 @@ pub(super) fn skill(arguments: &SkillArgs) -> Result<Exit, Failure> {
     for id in &arguments.agents {
         let format = HookFormat::find(id).expect("the command line allows known agents only");
         let paths = format.files(arguments.user);
-        files.push(plan_skill(&root, paths.skill, arguments.force)?);
+        files.push(plan_skill(&root, paths.skill, arguments)?);
         if arguments.hooks {
             files.push(plan_settings(&root, format, arguments.user)?);
         }
@@ -82,7 +83,10 @@ pub(super) fn skill(arguments: &SkillArgs) -> Result<Exit, Failure> {
     }
     files.iter().try_for_each(|file| check_target(&root, file))?;
     texts.iter().try_for_each(|(path, text)| write_file(&root, path, text))?;
-    write_stdout(format!("\nWrote {}.\n", counted(texts.len(), "file")).as_bytes()).map(|()| Exit::Pass)
+    let left = files.iter().filter(|file| matches!(file.step, Step::Leave { .. }));
+    let left: String = left.map(|file| format!("{} was left as it is.\n", file.path)).collect();
+    let wrote = format!("\nWrote {}.\n{left}", counted(texts.len(), "file"));
+    write_stdout(wrote.as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Returns the directory that paths begin at.
@@ -112,20 +116,47 @@ fn is_ours(text: &str) -> bool {
     skill.strip_suffix('\n').is_some_and(|skill| canonical::sha256(skill.as_bytes()).as_str() == digest)
 }
 
-fn plan_skill(root: &std::path::Path, path: &str, force: bool) -> Result<PlannedFile, Failure> {
+/// Plans the file of the skill. One that is not ours is left as it is where hooks can be installed beside it, and else an error.
+fn plan_skill(root: &std::path::Path, path: &str, arguments: &SkillArgs) -> Result<PlannedFile, Failure> {
     let text = installed();
-    let step = match read_file(root, path)? {
+    let step = match read_file(root, path)?.map(|file| file.text) {
         None => Step::Create { text },
-        Some(file) => match file.text {
-            Some(old) if old == text => Step::Unchanged,
-            Some(old) if force || is_ours(&old) => Step::Update { old, text },
-            Some(_) | None => {
-                let message = format!("{path} is there, and was edited or not written by this command");
-                return Err(Failure::with_code(Code::InitFileNotOurs, message));
+        Some(Some(old)) if old == text => Step::Unchanged,
+        Some(Some(old)) if arguments.force || is_ours(&old) => Step::Update { old, text },
+        Some(old) => {
+            let other = NotOurs { is_text: old.is_some() };
+            if !arguments.hooks {
+                return Err(other.failure(path));
             }
-        },
+            Step::Leave { reason: other.reason().to_owned() }
+        }
     };
     Ok(PlannedFile { path: path.to_owned(), step, note: None })
+}
+
+/// A file at the place of the skill that is not replaced.
+struct NotOurs {
+    /// False for one that is not UTF-8 or too large, which is never replaced.
+    is_text: bool,
+}
+
+impl NotOurs {
+    fn reason(&self) -> &'static str {
+        match self.is_text {
+            true => "it was edited or not written by this command; --force replaces it",
+            false => "it is not UTF-8, or has more than 1 MiB, and is not replaced; remove it for the skill",
+        }
+    }
+
+    fn failure(&self, path: &str) -> Failure {
+        if self.is_text {
+            let message = format!("{path} is there, and was edited or not written by this command");
+            return Failure::with_code(Code::InitFileNotOurs, message);
+        }
+        let message = format!("{path} is there, and is not UTF-8 or has more than 1 MiB");
+        let hint = "rename or remove the file; nothing was written, and --force does not replace it";
+        Failure { hint: hint.to_owned(), ..Failure::with_code(Code::InitFileNotOurs, message) }
+    }
 }
 
 fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Result<PlannedFile, Failure> {
@@ -133,17 +164,15 @@ fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Res
     let path = files.settings;
     let now = read_file(root, path)?;
     let old = match &now {
-        None => files.new_settings.to_owned(),
+        None => "{}\n".to_owned(),
         Some(file) => {
             let unreadable = "it is not UTF-8, or has more than 1 MiB";
             file.text.clone().ok_or_else(|| settings_failure(path, unreadable))?
         }
     };
-    let mut text = old.clone();
-    for entry in format.entries() {
-        let edited = with_hook(&text, entry.event, &entry.value, &format.command());
-        text = edited.map_err(|error| settings_failure(path, &error.to_string()))?.unwrap_or(text);
-    }
+    let hooks = format.entries().map(|entry| WantedHook { event: entry.event, entry: entry.value });
+    let wanted = WantedHooks { agent: format.id, hooks: &hooks, version: files.version };
+    let text = with_hooks(&old, &wanted).map_err(|error| settings_failure(path, &error.to_string()))?;
     let step = match now {
         None => Step::Create { text },
         Some(_) if text == old => Step::Unchanged,
@@ -154,7 +183,7 @@ fn plan_settings(root: &std::path::Path, format: &HookFormat, user: bool) -> Res
 
 fn settings_failure(path: &str, reason: &str) -> Failure {
     let message = format!("failed to add hooks to {path}: {}", sanitize_cut(reason, 200));
-    let hint = "correct the file, or add the hooks by hand as docs/recipes/agents.md shows";
+    let hint = "correct the file, which --force does not replace, or add the hooks by hand as docs/recipes/agents.md shows";
     Failure { hint: hint.to_owned(), ..Failure::with_code(Code::InitFileNotOurs, message) }
 }
 

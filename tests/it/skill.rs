@@ -102,7 +102,7 @@ fn nothing_of_anybody_else_is_replaced() {
     let ours = read(&checkout, file);
     let edited = format!("mine\n{ours}");
     std::fs::write(checkout.path().join(file), &edited).unwrap();
-    skill(&checkout, &arguments).expect_code(2, "INIT_FILE_NOT_OURS");
+    skill(&checkout, &["--agent", "claude-code", "--yes"]).expect_code(2, "INIT_FILE_NOT_OURS");
     assert_eq!(read(&checkout, file), edited);
     let text = skill(&checkout, &["--agent", "claude-code", "--yes", "--force"]).expect(0).text();
     assert!(text.contains("  changed    ") && text.contains("      -mine\n"), "{text}");
@@ -114,6 +114,64 @@ fn nothing_of_anybody_else_is_replaced() {
         assert_eq!(read(&checkout, ".claude/settings.json"), settings);
         assert!(!checkout.path().join(file).exists(), "nothing is written unless all is");
     }
+}
+
+#[test]
+fn hooks_are_written_beside_a_skill_that_was_edited() {
+    let checkout = Checkout::new("mkdir -p .claude/skills/qa-skill");
+    let (file, settings) = (".claude/skills/qa-skill/SKILL.md", ".claude/settings.json");
+    let arguments = ["--agent", "claude-code", "--hooks", "--yes"];
+    for (bytes, reason) in [(&b"mine\n"[..], "--force replaces it"), (&[0xff], "it is not UTF-8")] {
+        std::fs::write(checkout.path().join(file), bytes).unwrap();
+        std::fs::remove_file(checkout.path().join(settings)).unwrap_or(());
+        let text = skill(&checkout, &arguments).expect(0).text();
+        assert!(text.contains(&format!("  left       {file}: it ")) && text.contains(reason), "{text}");
+        assert!(text.ends_with(&format!("\nWrote 1 file.\n{file} was left as it is.\n")), "{text}");
+        assert!(read(&checkout, settings).contains("qa-skill hook --agent claude-code"));
+        assert_eq!(std::fs::read(checkout.path().join(file)).unwrap(), bytes);
+        let again = skill(&checkout, &arguments).expect(0).text();
+        assert!(again.contains("  left  ") && again.ends_with("\nNothing to write.\n"), "{again}");
+    }
+}
+
+#[test]
+fn what_is_not_utf_8_is_never_replaced_and_no_hint_says_so() {
+    let checkout = Checkout::new("mkdir -p .claude/skills/qa-skill");
+    let arguments = ["--agent", "claude-code", "--yes", "--force"];
+    let file = checkout.path().join(".claude/skills/qa-skill/SKILL.md");
+    std::fs::write(&file, [0xff]).unwrap();
+    let outcome = skill(&checkout, &arguments).expect_code(2, "INIT_FILE_NOT_OURS");
+    assert!(outcome.stderr.contains("--force does not replace it"), "{}", outcome.stderr);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(checkout.path().join(".claude/settings.json"), [0xff]).unwrap();
+    let outcome = skill(&checkout, &[&arguments[..], &["--hooks"]].concat());
+    let outcome = outcome.expect_code(2, "INIT_FILE_NOT_OURS");
+    assert!(outcome.stderr.contains("which --force does not replace"), "{}", outcome.stderr);
+    assert!(!outcome.stderr.contains("pass --force"), "{}", outcome.stderr);
+}
+
+#[test]
+fn hooks_of_another_form_are_brought_up_to_date_and_not_doubled() {
+    let checkout = Checkout::new("mkdir -p .claude .cursor");
+    let old = "{\r\n  \"hooks\": {\r\n    \"Stop\": [\r\n      { \"hooks\": [{ \"command\": \"first\" }] },\r\n      { \"hooks\": [{ \"command\": \"/opt/qa-skill hook --base main --agent claude-code\" }] }\r\n    ]\r\n  }\r\n}";
+    std::fs::write(checkout.path().join(".claude/settings.json"), old).unwrap();
+    std::fs::write(checkout.path().join(".cursor/hooks.json"), "{\"hooks\":{}}").unwrap();
+    let arguments = ["--agent", "claude-code", "--agent", "cursor", "--hooks", "--yes"];
+    skill(&checkout, &arguments).expect(0);
+    let new = read(&checkout, ".claude/settings.json");
+    assert!(!new.replace("\r\n", "").contains('\n') && new.ends_with("}\r\n}"), "{new:?}");
+    let new: Value = serde_json::from_str(&new).unwrap();
+    assert_eq!(commands(&new["hooks"]["PostToolUse"]).len(), 1, "{new}");
+    let stop = commands(&new["hooks"]["Stop"]);
+    assert_eq!(
+        stop,
+        ["first", "/opt/qa-skill hook --agent claude-code --repo \"${CLAUDE_PROJECT_DIR:-.}\" --base main"]
+    );
+    assert_eq!(new["hooks"]["Stop"][1]["hooks"][0]["timeout"], 1_260, "{new}");
+    let cursor: Value = serde_json::from_str(&read(&checkout, ".cursor/hooks.json")).unwrap();
+    assert_eq!(cursor["version"], 1, "{cursor}");
+    let again = skill(&checkout, &arguments).expect(0).text();
+    assert!(again.ends_with("\nNothing to write.\n"), "{again}");
 }
 
 #[test]
@@ -156,4 +214,26 @@ fn an_account_gets_the_skill_for_all_of_its_repositories() {
     assert_eq!(checkout.run("git status --porcelain"), "");
     let nowhere = program(&checkout, &arguments).env("HOME", "/nowhere").run().expect(2);
     assert!(nowhere.stderr.contains("no home directory"), "{}", nowhere.stderr);
+}
+
+#[test]
+fn links_in_the_home_directory_are_refused_wherever_the_program_starts() {
+    let (checkout, folder, target) = (Checkout::new(""), temp(), temp());
+    let home = folder.path().join("kim");
+    // The home directory itself may be a link; what is below it may not.
+    let real = folder.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &home).unwrap();
+    let arguments = ["--agent", "codex", "--user", "--yes"];
+    for place in [checkout.path(), folder.path().to_owned(), real.clone(), home.clone()] {
+        program(&checkout, &arguments).env("HOME", &home).within(&place).run().expect(0);
+        assert!(real.join(".agents/skills/qa-skill/SKILL.md").is_file());
+        std::fs::remove_dir_all(real.join(".agents")).unwrap();
+        std::os::unix::fs::symlink(target.path(), real.join(".agents")).unwrap();
+        let outcome = program(&checkout, &arguments).env("HOME", &home).within(&place).run();
+        let outcome = outcome.expect_code(3, "ARTIFACT_WRITE_FAILED");
+        assert!(outcome.stderr.contains(".agents is a link"), "{}", outcome.stderr);
+        assert_eq!(std::fs::read_dir(target.path()).unwrap().count(), 0);
+        std::fs::remove_file(real.join(".agents")).unwrap();
+    }
 }

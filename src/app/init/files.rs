@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::exit::Failure;
 use super::plan::{Checkout, PlannedFile, Step, WorkingFile};
 use super::texts::WorkflowKind;
-use crate::paths::{list_files, refuse_links};
+use crate::paths::{list_files, refuse_links_from};
 use qa_contracts::codes::Code;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::POLICY_PATH;
@@ -47,7 +47,7 @@ fn is_workflow(path: &str) -> bool {
 pub(in crate::app) fn check_target(root: &Path, file: &PlannedFile) -> Result<(), Failure> {
     let path = file.path.as_str();
     let full = root.join(path);
-    refuse_links(&full).map_err(|error| failure("write", path, &error))?;
+    refuse_links_from(&full, root).map_err(|error| failure("write", path, &error))?;
     if full.is_dir() {
         return Err(failure("write", path, &std::io::ErrorKind::IsADirectory.into()));
     }
@@ -66,7 +66,7 @@ pub(in crate::app) fn check_target(root: &Path, file: &PlannedFile) -> Result<()
 /// Reads a file, or returns `None` if it does not exist.
 pub(in crate::app) fn read_file(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
     let full = root.join(path);
-    refuse_links(&full).map_err(|error| read_failure(path, &error))?;
+    refuse_links_from(&full, root).map_err(|error| read_failure(path, &error))?;
     let metadata = match std::fs::symlink_metadata(&full) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -87,7 +87,7 @@ pub(in crate::app) fn read_file(root: &Path, path: &str) -> Result<Option<Workin
 /// Writes a file whole: a temporary file beside it takes its place. Links are refused.
 pub(in crate::app) fn write_file(root: &Path, path: &str, text: &str) -> Result<(), Failure> {
     let full = root.join(path);
-    let written = refuse_links(&full).and_then(|()| {
+    let written = refuse_links_from(&full, root).and_then(|()| {
         let directory = full.parent().unwrap_or(root);
         std::fs::create_dir_all(directory)?;
         replace_file(directory, &full, text)
@@ -121,7 +121,8 @@ fn read_failure(path: &str, error: &std::io::Error) -> Failure {
 
 fn failure(verb: &str, path: &str, error: &std::io::Error) -> Failure {
     let message = format!("failed to {verb} {}: {error}", sanitize_cut(path, 300));
-    let hint = "only regular files below the checkout are written, and no link is followed; check what is at that path, and its rights";
+    let hint =
+        "only regular files are written, and no link is followed; check what is at that path, and its rights";
     Failure { hint: hint.to_owned(), ..Failure::with_code(Code::ArtifactWriteFailed, message) }
 }
 

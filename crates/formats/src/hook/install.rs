@@ -14,8 +14,8 @@ const SECONDS: u64 = 21 * 60;
 pub struct AgentFiles {
     pub skill: &'static str,
     pub settings: &'static str,
-    /// Settings without any hook.
-    pub new_settings: &'static str,
+    /// Number that the settings need as `version`.
+    pub version: Option<u64>,
 }
 
 /// Directory of a skill and the file with hooks.
@@ -44,14 +44,9 @@ impl HookFormat {
         if account { &places.account } else { &places.repository }
     }
 
-    /// Returns what every command of this agent's hooks begins with.
-    pub fn command(&self) -> String {
-        format!("{PROGRAM} {}", self.id)
-    }
-
     /// Returns the entries that set the hooks up.
     pub fn entries(&self) -> [HookEntry; 2] {
-        let mut command = self.command();
+        let mut command = format!("{PROGRAM} {}", self.id);
         if let Some(variable) = self.places.root_variable {
             command.push_str(&format!(" --repo \"${{{variable}:-.}}\""));
         }
@@ -63,13 +58,10 @@ impl HookFormat {
     }
 }
 
-const NO_VERSION: &str = "{}\n";
-const VERSION_1: &str = "{\n  \"version\": 1\n}\n";
-
 const CLAUDE_CODE_FILES: AgentFiles = AgentFiles {
     skill: ".claude/skills/qa-skill/SKILL.md",
     settings: ".claude/settings.json",
-    new_settings: NO_VERSION,
+    version: None,
 };
 
 pub(super) static CLAUDE_CODE: Places = Places {
@@ -80,11 +72,8 @@ pub(super) static CLAUDE_CODE: Places = Places {
     entry: timed_command,
 };
 
-const CODEX_FILES: AgentFiles = AgentFiles {
-    skill: ".agents/skills/qa-skill/SKILL.md",
-    settings: ".codex/hooks.json",
-    new_settings: NO_VERSION,
-};
+const CODEX_FILES: AgentFiles =
+    AgentFiles { skill: ".agents/skills/qa-skill/SKILL.md", settings: ".codex/hooks.json", version: None };
 
 pub(super) static CODEX: Places = Places {
     repository: CODEX_FILES,
@@ -97,7 +86,7 @@ pub(super) static CODEX: Places = Places {
 const GEMINI_FILES: AgentFiles = AgentFiles {
     skill: ".gemini/skills/qa-skill/SKILL.md",
     settings: ".gemini/settings.json",
-    new_settings: NO_VERSION,
+    version: None,
 };
 
 pub(super) static GEMINI: Places = Places {
@@ -117,7 +106,7 @@ pub(super) static GEMINI: Places = Places {
 const CURSOR_FILES: AgentFiles = AgentFiles {
     skill: ".cursor/skills/qa-skill/SKILL.md",
     settings: ".cursor/hooks.json",
-    new_settings: VERSION_1,
+    version: Some(1),
 };
 
 pub(super) static CURSOR: Places = Places {
@@ -132,12 +121,12 @@ pub(super) static COPILOT: Places = Places {
     repository: AgentFiles {
         skill: ".github/skills/qa-skill/SKILL.md",
         settings: ".github/hooks/qa-skill.json",
-        new_settings: VERSION_1,
+        version: Some(1),
     },
     account: AgentFiles {
         skill: ".copilot/skills/qa-skill/SKILL.md",
         settings: ".copilot/hooks/qa-skill.json",
-        new_settings: VERSION_1,
+        version: Some(1),
     },
     editors: "create|edit|str_replace_editor|apply_patch|Write|Edit",
     root_variable: None,

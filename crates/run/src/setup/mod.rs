@@ -1,6 +1,7 @@
 //! Checks of a repository's setup: ways around the gate in its workflows, owners and branch rules. Pure; the caller reads
 //! the files and asks the API.
 
+mod agent_command;
 mod agent_settings;
 mod gate;
 mod inventory;
@@ -8,7 +9,7 @@ mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::agent_settings::{SettingsFileError, with_hook};
+pub use self::agent_settings::{SettingsFileError, WantedHook, WantedHooks, with_hooks};
 use self::gate::{Gate, PULL_REQUEST_EVENTS};
 pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKind, take_inventory};
 pub use self::uses::{ActionPin, WorkflowUse, owners_of, workflow_use};
