@@ -139,6 +139,11 @@ impl OpenRepository {
         (behind == 0).then_some(ahead)
     }
 
+    /// Address of the remote `origin`.
+    pub(crate) fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
     /// `owner/name` of the origin remote when it is on another host, secrets masked; local paths say nothing that two
     /// clones share.
     pub(crate) fn origin_repo_id(&self) -> Option<String> {

@@ -173,12 +173,47 @@ fn the_action_is_named_in_full_or_nothing_is_written() {
     for arguments in [&["--yes"][..], &["--dry-run"], &[]] {
         let outcome = init(&repo, arguments).expect_code(2, "INIT_ACTION_UNKNOWN");
         assert!(outcome.stderr.contains("--uses OWNER/qa-skill@COMMIT"), "{}", outcome.stderr);
+        // The plan is shown, with the way to the commit; only files that are written at once are refused before.
+        if !arguments.contains(&"--yes") {
+            let text = outcome.text();
+            assert!(text.contains(&format!("  withheld   {GATE}: COMMIT is not known\n")), "{text}");
+            assert!(text.contains("      +      - uses: OWNER/qa-skill@COMMIT\n"), "{text}");
+            assert!(text.contains("  2. git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z "), "{text}");
+        }
     }
     for named in ["acme/qa-skill@v1", "acme/qa-skill", "OWNER/qa-skill@COMMIT", "acme/qa-skill@\u{1b}[31m"] {
         let outcome = init(&repo, &["--yes", "--uses", named]).expect_code(2, "INIT_ACTION_UNKNOWN");
         assert!(!outcome.stderr.contains('\u{1b}'), "{}", outcome.stderr);
     }
     assert!(!exists(&repo, ".github") && !exists(&repo, ".qa-skill"));
+}
+
+#[test]
+fn a_commit_that_is_taken_from_a_workflow_is_shown_with_its_place() {
+    let repo = kind("go").repository();
+    let nightly = format!("on: push\njobs:\n  a:\n    steps:\n      - uses: {}\n", uses(OTHER));
+    write(&repo, ".github/workflows/other.yml", &nightly);
+    let text = init(&repo, &["--dry-run"]).expect(0).text();
+    let line = format!("\nAction: {}, which .github/workflows/other.yml names; ", uses(OTHER));
+    assert!(text.contains(&line), "{text}");
+    let text = init_with(&repo, &["--dry-run"]).expect(0).text();
+    assert!(!text.contains("\nAction: "), "{text}");
+}
+
+#[test]
+fn a_repository_of_gitlab_gets_a_policy_and_no_workflow() {
+    let repo = kind("documentation").repository();
+    std::fs::remove_dir_all(repo.path().join(".github")).unwrap_or(());
+    write(&repo, ".gitlab-ci.yml", "test: { script: [make] }\n");
+    let text = init(&repo, &["--yes", "--codeowners", "@sam"]).expect(0).text();
+    assert!(text.contains("docs/other-ci.md, \"GitLab\", has the job for .gitlab-ci.yml.\n"), "{text}");
+    assert!(text.contains("\nWrote 2 files. Next:\n  1. add the job of docs/other-ci.md"), "{text}");
+    assert!(exists(&repo, POLICY) && exists(&repo, "CODEOWNERS") && !exists(&repo, ".github"));
+    // An origin at GitHub, or an action that is named, is a repository of GitHub.
+    let text = init_with(&repo, &["--dry-run"]).expect(0).text();
+    assert!(text.contains(&format!("  new        {GATE}\n")), "{text}");
+    git2::Repository::open(repo.path()).unwrap().remote("origin", "https://github.com/a/b").unwrap();
+    init(&repo, &["--dry-run"]).expect_code(2, "INIT_ACTION_UNKNOWN");
 }
 
 #[test]

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::super::exit::Failure;
-use super::plan::{Checkout, PlannedFile, Step, WorkingFile};
+use super::plan::{Checkout, Forge, GITLAB_PIPELINE, PlannedFile, Step, WorkingFile};
 use super::texts::WorkflowKind;
 use crate::paths::{list_files, refuse_links_from};
 use qa_contracts::codes::Code;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::POLICY_PATH;
-use qa_run::setup::{CODEOWNERS, WORKFLOWS};
+use qa_run::setup::WORKFLOWS;
 
 /// Size limit of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
@@ -19,7 +19,7 @@ const MAX_WORKFLOWS: usize = 1_000;
 
 /// Reads the files of a checkout, CODEOWNERS only where it may be written. A link on the way to a file that may be written
 /// is an error: writing would follow it. Other linked workflows are not read.
-pub(super) fn read_checkout(root: &Path, wants_owners: bool) -> Result<Checkout, Failure> {
+pub(super) fn read_checkout(root: &Path, forge: Forge, wants_owners: bool) -> Result<Checkout, Failure> {
     let names = list_files(root, WORKFLOWS).map_err(|error| read_failure(WORKFLOWS, &error))?;
     let mut workflows = Vec::new();
     for path in names.iter().filter(|path| is_workflow(path)).take(MAX_WORKFLOWS) {
@@ -29,12 +29,33 @@ pub(super) fn read_checkout(root: &Path, wants_owners: bool) -> Result<Checkout,
         }
     }
     let mut codeowners = None;
-    for path in CODEOWNERS {
+    for path in forge.codeowners() {
         if wants_owners && codeowners.is_none() {
             codeowners = read_file(root, path)?;
         }
     }
-    Ok(Checkout { workflows, policy: read_file(root, POLICY_PATH)?, codeowners })
+    Ok(Checkout { forge, workflows, policy: read_file(root, POLICY_PATH)?, codeowners })
+}
+
+/// Returns the forge of a checkout, by its files and the address of its origin.
+pub(super) fn forge_of(root: &Path, origin: Option<&str>) -> Forge {
+    let is_file = std::fs::symlink_metadata(root.join(GITLAB_PIPELINE)).is_ok_and(|file| file.is_file());
+    let has_none_of_github = std::fs::symlink_metadata(root.join(".github")).is_err();
+    let is_on_github = origin.is_some_and(|origin| host_of(origin).split('.').any(|label| label == "github"));
+    match is_file && has_none_of_github && !is_on_github {
+        true => Forge::GitLab,
+        false => Forge::GitHub,
+    }
+}
+
+/// Returns the host of a remote's address, `HOST:path` or `scheme://user@HOST:port/path`.
+fn host_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let place = rest.split(['/', ':']).next().unwrap_or_default();
+    // A user may stand before the host, with a password.
+    let place = if place.contains('@') { place } else { rest.split('/').next().unwrap_or_default() };
+    let host = place.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default()
 }
 
 fn is_workflow(path: &str) -> bool {
@@ -54,7 +75,7 @@ pub(in crate::app) fn check_target(root: &Path, file: &PlannedFile) -> Result<()
     let old = match &file.step {
         Step::Create { .. } => None,
         Step::Update { old, .. } => Some(old),
-        Step::Unchanged | Step::Leave { .. } => return Ok(()),
+        Step::Unchanged | Step::Leave { .. } | Step::Withhold { .. } => return Ok(()),
     };
     let now = read_file(root, path)?;
     if now.is_none() && old.is_none() || now.is_some_and(|now| now.text.as_ref() == old && old.is_some()) {
@@ -129,6 +150,19 @@ fn failure(verb: &str, path: &str, error: &std::io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_host_of_an_origin_is_that_of_its_address() {
+        for (address, host) in [
+            ("https://github.com/a/b", "github.com"),
+            ("https://me:key@github.com:443/a/b.git", "github.com"),
+            ("git@github.com:a/b.git", "github.com"),
+            ("ssh://git@gitlab.com/github/b", "gitlab.com"),
+            ("/srv/git/github", ""),
+        ] {
+            assert_eq!(host_of(address), host, "{address}");
+        }
+    }
 
     #[test]
     fn a_file_that_somebody_wrote_meanwhile_is_not_replaced() {

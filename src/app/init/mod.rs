@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::plan::{Checkout, PlanError, Wishes};
+use self::plan::{Checkout, Forge, PlanError, Wishes};
 use self::report::Measured;
 use super::calibrate::{BackTest, MOST_CHANGES, back_test};
 use super::console;
@@ -26,7 +26,7 @@ use qa_core::escape::visible;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::POLICY_PATH;
 use qa_run::ports::{Cancellation, Progress};
-use qa_run::setup::{ActionPin, take_inventory};
+use qa_run::setup::{ActionPin, is_owner, take_inventory};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -108,9 +108,15 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         return Err(Failure::usage(message, "run init in a clone of it"));
     }
     let commit = repository.checked_out()?.head;
-    let checkout = files::read_checkout(&root, !arguments.codeowners.is_empty())?;
+    let forge = match action {
+        // Who names the action is on GitHub.
+        Some(_) => Forge::GitHub,
+        None => files::forge_of(&root, repository.origin()),
+    };
+    let checkout = files::read_checkout(&root, forge, !arguments.codeowners.is_empty())?;
     // Everything else may take minutes, which are spent for nothing if files are to be written at once and cannot be.
-    if arguments.confirmation.yes && action.is_none() && checkout.action().is_none() {
+    let is_unknown = action.is_none() && forge == Forge::GitHub && checkout.action().is_none();
+    if arguments.confirmation.yes && is_unknown {
         return Err(plan_failure(&PlanError::ActionUnknown));
     }
     let objects = GitObjects::new(&repository)?;
@@ -132,7 +138,12 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     };
     let plan = plan::plan(&checkout, &wishes, &qa_lenses::registry());
     let plan = plan.map_err(|error| plan_failure(&error))?;
-    console::write_stdout(report::planned(&plan, &measured).as_bytes())?;
+    let shown = report::planned(&plan, &measured) + report::other_forge(forge);
+    console::write_stdout(shown.as_bytes())?;
+    if plan.lacks_action() {
+        console::write_stdout(report::missing_action().as_bytes())?;
+        return Err(plan_failure(&PlanError::ActionUnknown));
+    }
     let texts: Vec<(&str, &str)> =
         plan.files.iter().filter_map(|file| Some((file.path.as_str(), file.text()?))).collect();
     if texts.is_empty() {
@@ -146,12 +157,12 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         cancellation.check()?;
         files::write_file(&root, path, text)?;
     }
-    console::write_stdout(report::next_steps(texts.len(), &inventory).as_bytes()).map(|()| Exit::Pass)
+    console::write_stdout(report::next_steps(texts.len(), &inventory, forge).as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Returns the commit of the action in the workflow that `init` wrote; `None` without such a workflow.
 pub(crate) fn written_pin(root: &Path) -> Result<Option<ActionPin>, Failure> {
-    Ok(files::read_checkout(root, false)?.written_pin())
+    Ok(files::read_checkout(root, Forge::GitHub, false)?.written_pin())
 }
 
 /// Returns whether the files may be written. On a terminal the person is asked.
@@ -188,7 +199,7 @@ fn parse_uses(arguments: &InitArgs) -> Result<Option<ActionPin>, Failure> {
 }
 
 fn check_owners(owners: &[String]) -> Result<(), Failure> {
-    match owners.iter().find(|owner| !texts::is_owner(owner)) {
+    match owners.iter().find(|owner| !is_owner(owner)) {
         Some(owner) => Err(Failure::usage(
             format!("`{}` is no owner", sanitize_cut(owner, 100)),
             "pass --codeowners with @user, @organisation/team or a mail address",

@@ -9,6 +9,9 @@ use qa_core::policy::{Overrides, POLICY_PATH, PolicyError};
 use qa_run::inputs::effective_policy;
 use qa_run::setup::{ActionPin, CODEOWNERS, WorkflowUse, workflow_use};
 
+/// Path of GitLab's pipeline.
+pub(super) const GITLAB_PIPELINE: &str = ".gitlab-ci.yml";
+
 /// A file of the checkout, by its path from the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::app) struct WorkingFile {
@@ -17,13 +20,33 @@ pub(in crate::app) struct WorkingFile {
     pub(in crate::app) text: Option<String>,
 }
 
+/// Service that a repository is on, as far as its files and its origin say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Forge {
+    #[default]
+    GitHub,
+    /// Has GitLab's pipeline, nothing of GitHub's, and no origin there.
+    GitLab,
+}
+
+impl Forge {
+    /// Returns the places of CODEOWNERS, of which the first that is there counts.
+    pub(super) fn codeowners(self) -> [&'static str; 3] {
+        match self {
+            Self::GitHub => CODEOWNERS,
+            Self::GitLab => ["CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"],
+        }
+    }
+}
+
 /// Files of the checkout that the plan depends on, committed or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Checkout {
+    pub(super) forge: Forge,
     /// Sorted by path.
     pub(super) workflows: Vec<WorkingFile>,
     pub(super) policy: Option<WorkingFile>,
-    /// The file that GitHub reads.
+    /// The file that the forge reads.
     pub(super) codeowners: Option<WorkingFile>,
 }
 
@@ -56,6 +79,11 @@ pub(in crate::app) enum Step {
     Leave {
         reason: String,
     },
+    /// Shown with a placeholder and never written.
+    Withhold {
+        old: String,
+        text: String,
+    },
 }
 
 /// A file with its outcome.
@@ -72,7 +100,7 @@ impl PlannedFile {
     pub(in crate::app) fn text(&self) -> Option<&str> {
         match &self.step {
             Step::Create { text } | Step::Update { text, .. } => Some(text),
-            Step::Unchanged | Step::Leave { .. } => None,
+            Step::Unchanged | Step::Leave { .. } | Step::Withhold { .. } => None,
         }
     }
 }
@@ -82,6 +110,22 @@ impl PlannedFile {
 pub(super) struct Plan {
     pub(super) files: Vec<PlannedFile>,
     pub(super) preset: Preset,
+    /// Commit of the action that was not named and taken from a workflow.
+    pub(super) source: Option<ActionSource>,
+}
+
+impl Plan {
+    /// Returns whether a workflow cannot be written because the commit of the action is not known.
+    pub(super) fn lacks_action(&self) -> bool {
+        self.files.iter().any(|file| matches!(file.step, Step::Withhold { .. }))
+    }
+}
+
+/// A commit of the action with the workflow that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ActionSource {
+    pub(super) pin: ActionPin,
+    pub(super) path: String,
 }
 
 /// Reason why there is no plan.
@@ -129,10 +173,13 @@ impl PlanError {
 
 impl Checkout {
     /// Returns the commit of the action that a workflow names: that of the gate before others.
-    pub(super) fn action(&self) -> Option<ActionPin> {
+    pub(super) fn action(&self) -> Option<ActionSource> {
         let gate = self.workflow(WorkflowKind::Gate.path());
-        let files = gate.into_iter().chain(&self.workflows);
-        files.filter_map(|file| workflow_use(file.text.as_deref()?).action).next()
+        let mut files = gate.into_iter().chain(&self.workflows);
+        files.find_map(|file| {
+            let pin = workflow_use(file.text.as_deref()?).action?;
+            Some(ActionSource { pin, path: file.path.clone() })
+        })
     }
 
     /// Returns the commit of the action in the gate's workflow, if `init` wrote it.
@@ -156,18 +203,22 @@ impl Checkout {
 
 /// Plans the files of a repository.
 pub(super) fn plan(checkout: &Checkout, wishes: &Wishes<'_>, registry: &Registry) -> Result<Plan, PlanError> {
-    let action = wishes.action.clone().or_else(|| checkout.action());
-    let mut files = vec![plan_workflow(WorkflowKind::Gate, checkout, action.as_ref(), wishes.force)?];
-    if wishes.nightly || checkout.workflow(WorkflowKind::Nightly.path()).is_some() {
-        files.push(plan_workflow(WorkflowKind::Nightly, checkout, action.as_ref(), wishes.force)?);
+    let source = if wishes.action.is_none() { checkout.action() } else { None };
+    let action = wishes.action.as_ref().or_else(|| source.as_ref().map(|source| &source.pin));
+    let mut files = Vec::new();
+    if checkout.forge == Forge::GitHub {
+        files.push(plan_workflow(WorkflowKind::Gate, checkout, action, wishes.force)?);
+        if wishes.nightly || checkout.workflow(WorkflowKind::Nightly.path()).is_some() {
+            files.push(plan_workflow(WorkflowKind::Nightly, checkout, action, wishes.force)?);
+        }
     }
-    let (policy, preset) = plan_policy(checkout.policy.as_ref(), action.as_ref(), wishes, registry)?;
+    let (policy, preset) = plan_policy(checkout.policy.as_ref(), action, wishes, registry)?;
     files.push(policy);
     if !wishes.owners.is_empty() {
-        let workflows: Vec<&str> = files.iter().filter_map(gate_path).collect();
-        files.push(plan_owners(checkout.codeowners.as_ref(), &workflows, wishes.owners)?);
+        let owners = plan_owners(checkout, &files, wishes.owners)?;
+        files.push(owners);
     }
-    Ok(Plan { files, preset })
+    Ok(Plan { files, preset, source })
 }
 
 /// Returns the path of a workflow that exists once the plan is carried out.
@@ -213,8 +264,13 @@ fn plan_workflow(
             Some(text)
         }
     };
-    let action = action.ok_or(PlanError::ActionUnknown)?;
-    Ok(planned(path, step(text, &|now| kind.render(action, Some(now)))))
+    let step = step(text, &|now| kind.render(action, Some(now)));
+    let step = match (action, step) {
+        (None, Step::Create { text }) => Step::Withhold { old: String::new(), text },
+        (None, Step::Update { old, text }) => Step::Withhold { old, text },
+        (_, step) => step,
+    };
+    Ok(planned(path, step))
 }
 
 fn plan_policy(
@@ -271,11 +327,16 @@ fn plan_policy(
 }
 
 fn plan_owners(
-    now: Option<&WorkingFile>,
-    workflows: &[&str],
+    checkout: &Checkout,
+    files: &[PlannedFile],
     owners: &[String],
 ) -> Result<PlannedFile, PlanError> {
-    let path = now.map_or(CODEOWNERS[0], |file| file.path.as_str());
+    let now = checkout.codeowners.as_ref();
+    let path = now.map_or(checkout.forge.codeowners()[0], |file| file.path.as_str());
+    let workflows: Vec<&str> = match checkout.forge {
+        Forge::GitHub => files.iter().filter_map(gate_path).collect(),
+        Forge::GitLab => vec![GITLAB_PIPELINE],
+    };
     let text = match now {
         Some(file) => match file.text.as_deref() {
             Some(text) => Some(text),
@@ -283,7 +344,7 @@ fn plan_owners(
         },
         None => None,
     };
-    let paths = texts::owned_paths(workflows, path);
+    let paths = texts::owned_paths(&workflows, path);
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let file = planned(path, step(text, &|now| texts::with_owners(now, &paths, owners)));
     let replaced = texts::replaced_owners(text.unwrap_or_default(), &paths, owners);

@@ -1,6 +1,6 @@
 //! Tests the plan for the files of a repository, by the files that it has and the options.
 
-use super::plan::{Checkout, Plan, PlanError, Step, Wishes, WorkingFile, plan};
+use super::plan::{ActionSource, Checkout, Forge, Plan, PlanError, Step, Wishes, WorkingFile, plan};
 use qa_contracts::v1::Preset;
 use qa_core::policy::POLICY_PATH;
 use qa_run::setup::{ActionPin, workflow_use};
@@ -43,6 +43,7 @@ fn steps(plan: &Plan) -> Vec<String> {
         Step::Update { .. } => "changed".to_owned(),
         Step::Unchanged => "unchanged".to_owned(),
         Step::Leave { reason } => format!("left ({reason})"),
+        Step::Withhold { .. } => "withheld".to_owned(),
     };
     plan.files.iter().map(|file| format!("{} {}", file.path, word(&file.step))).collect()
 }
@@ -190,16 +191,31 @@ fn files_of_others_are_left_refused_or_replaced() {
 #[test]
 fn the_action_is_named_or_that_of_a_workflow_or_unknown() {
     let unnamed = || Wishes { action: None, ..wishes(&[]) };
-    assert_eq!(planned(&Checkout::default(), &unnamed()), Err(PlanError::ActionUnknown));
+    let withheld = |checkout: &Checkout| {
+        let found = planned(checkout, &unnamed()).unwrap();
+        assert_eq!(steps(&found)[..2], [GATE, NIGHTLY].map(|name| format!("{name} withheld")));
+        assert!(found.lacks_action() && found.files[..2].iter().all(|file| file.text().is_none()));
+    };
+    withheld(&Checkout::default());
     let other = format!("on: push\njobs:\n  a:\n    steps:\n      - uses: acme/qa-skill@{OTHER}\n");
-    let checkout =
-        Checkout { workflows: vec![file(".github/workflows/plan.yml", &other)], ..Checkout::default() };
-    let found = planned(&checkout, &unnamed()).unwrap();
+    let checkout = Checkout { workflows: vec![file(NIGHTLY, &other)], ..Checkout::default() };
+    let found = planned(&checkout, &Wishes { nightly: false, force: true, ..unnamed() }).unwrap();
     assert!(text_of(&found, GATE).contains(&pin(OTHER).to_string()));
+    let source = ActionSource { pin: pin(OTHER), path: NIGHTLY.to_owned() };
+    assert_eq!(found.source, Some(source), "the person reads where the commit is from");
+    assert_eq!(planned(&checkout, &Wishes { force: true, ..wishes(&[]) }).unwrap().source, None);
     let moving = other.replace(OTHER, "v1");
-    let checkout =
-        Checkout { workflows: vec![file(".github/workflows/p.yml", &moving)], ..Checkout::default() };
-    assert_eq!(planned(&checkout, &unnamed()), Err(PlanError::ActionUnknown));
+    withheld(&Checkout { workflows: vec![file(".github/workflows/p.yml", &moving)], ..Checkout::default() });
+}
+
+#[test]
+fn a_repository_of_gitlab_gets_the_policy_and_owners_where_gitlab_reads_them() {
+    let owners = ["@acme/security".to_owned()];
+    let gitlab = Checkout { forge: Forge::GitLab, ..Checkout::default() };
+    let found = planned(&gitlab, &Wishes { action: None, ..wishes(&owners) }).unwrap();
+    assert_eq!(steps(&found), [POLICY_PATH, "CODEOWNERS"].map(|name| format!("{name} new")));
+    assert!(!found.lacks_action());
+    assert!(text_of(&found, "CODEOWNERS").contains("/.gitlab-ci.yml "), "{found:?}");
 }
 
 #[test]
@@ -278,25 +294,5 @@ fn owners_are_those_that_were_named_and_other_rules_stay() {
         assert_eq!(with(&text, &owners), None);
         let again = with(&text, &who(&["@sam"])).unwrap();
         assert!(again.starts_with(broken), "{again}");
-    }
-}
-
-#[test]
-fn an_owner_is_a_user_a_team_or_an_address() {
-    for (text, expected) in [
-        ("@sam", true),
-        ("@acme/security", true),
-        ("sam@example.com", true),
-        ("sam", false),
-        ("@", false),
-        ("@a/", false),
-        ("@a/b/c", false),
-        ("@sam @kim", false),
-        ("@sam\n* @kim", false),
-        ("sam@host", false),
-        ("a@b@c.d", false),
-        ("@sam#", false),
-    ] {
-        assert_eq!(super::texts::is_owner(text), expected, "{text:?}");
     }
 }

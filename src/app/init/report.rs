@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::plan::{Plan, PlannedFile, Step};
+use super::plan::{Forge, Plan, PlannedFile, Step};
 use super::preset;
 use qa_contracts::v1::{Calibration, Preset};
 use qa_core::diff::diff_file;
@@ -220,8 +220,31 @@ pub(super) fn planned(plan: &Plan, measured: &Measured) -> String {
         let _ = writeln!(text, " (proposed: {})", measured.proposed.as_str());
     }
     let _ = writeln!(text, "  rule: {}", preset::RULE);
+    if let Some(source) = &plan.source {
+        let (pin, path) = (&source.pin, sanitize_cut(&source.path, 200));
+        let _ = writeln!(text, "\nAction: {pin}, which {path} names; --uses chooses another commit");
+    }
     text.push_str("\nFiles\n");
     text + &files(&plan.files)
+}
+
+/// Renders the way to the commit of the action, without which no workflow is written.
+pub(super) fn missing_action() -> &'static str {
+    "\nNothing is written without the commit of the action. To get it, where OWNER is the account that this program is from:\n  \
+     1. choose a release vX.Y.Z of https://github.com/OWNER/qa-skill/releases\n  \
+     2. git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z    prints COMMIT, 40 digits\n  \
+     3. qa-skill init --uses OWNER/qa-skill@COMMIT                shows the plan and asks\n"
+}
+
+/// Renders the reason for a plan without workflows.
+pub(super) fn other_forge(forge: Forge) -> &'static str {
+    match forge {
+        Forge::GitHub => "",
+        Forge::GitLab => {
+            "\nThe pipeline here is GitLab's, so no workflow of GitHub is written: docs/other-ci.md, \"GitLab\", has the job for \
+             .gitlab-ci.yml.\nIf the repository is on GitHub as well, pass --uses.\n"
+        }
+    }
 }
 
 /// Renders files with what becomes of each.
@@ -249,6 +272,10 @@ fn planned_file(text: &mut String, file: &PlannedFile) {
         }
         Step::Leave { reason } => {
             let _ = writeln!(text, "  left       {path}: {reason}");
+        }
+        Step::Withhold { old, text: new } => {
+            let _ = writeln!(text, "  withheld   {path}: COMMIT is not known");
+            lines(text, old, new);
         }
     }
     if let Some(note) = &file.note {
@@ -284,19 +311,11 @@ pub(super) fn question(count: usize) -> String {
 }
 
 /// Renders the steps that are left to the person.
-pub(super) fn next_steps(written: usize, inventory: &Inventory) -> String {
+pub(super) fn next_steps(written: usize, inventory: &Inventory, forge: Forge) -> String {
     let mut text = format!("\nWrote {}. Next:\n", counted(written, "file"));
-    let mut number = 0;
-    let mut step = |words: &str| {
-        number += 1;
+    for (number, words) in (1..).zip(steps(forge)) {
         let _ = writeln!(text, "  {number}. {words}");
-    };
-    step("commit the files on a branch, push it and open a pull request");
-    step("merge it: the policy of the base branch is the one in force");
-    step(
-        "make the job `qa-skill` a required status check, in a ruleset or the protection of the base branch; not the check run `qa-skill verdict`",
-    );
-    step("`qa-skill doctor --repository` names the ways around the gate that are still open");
+    }
     let readable: Vec<&str> =
         inventory.tools.iter().filter(|tool| has_reader(tool)).map(|tool| tool.name).collect();
     if !readable.is_empty() {
@@ -307,6 +326,23 @@ pub(super) fn next_steps(written: usize, inventory: &Inventory) -> String {
         );
     }
     text
+}
+
+fn steps(forge: Forge) -> &'static [&'static str] {
+    match forge {
+        Forge::GitHub => &[
+            "commit the files on a branch, push it and open a pull request",
+            "merge it: the policy of the base branch is the one in force",
+            "make the job `qa-skill` a required status check, in a ruleset or the protection of the base branch; not the check run `qa-skill verdict`",
+            "`qa-skill doctor --repository` names the ways around the gate that are still open",
+        ],
+        Forge::GitLab => &[
+            "add the job of docs/other-ci.md, \"GitLab\", to .gitlab-ci.yml; nothing judges merge requests without it",
+            "commit the files on a branch, push it and open a merge request",
+            "merge it: the policy of the target branch is the one in force",
+            "let merge requests be merged only where their pipeline succeeded, and let a pipeline execution policy keep the job",
+        ],
+    }
 }
 
 fn has_reader(tool: &FoundTool) -> bool {

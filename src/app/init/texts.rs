@@ -46,9 +46,10 @@ impl WorkflowKind {
         }
     }
 
-    /// Returns the file's text with the action's commit. Other actions keep the commits that the file has now, which may be
-    /// newer than those of the template.
-    pub(super) fn render(self, action: &ActionPin, now: Option<&str>) -> String {
+    /// Returns the file's text with the action's commit, or with its placeholder to show. Other actions keep the commits that the
+    /// file has now, which may be newer than those of the template.
+    pub(super) fn render(self, action: Option<&ActionPin>, now: Option<&str>) -> String {
+        let action = action.map_or_else(|| PLACEHOLDER.to_owned(), ActionPin::to_string);
         let mut text = format!("{MARKER}\n");
         for line in self.template().lines() {
             let rendered = match line.split_once(PLACEHOLDER) {
@@ -192,22 +193,6 @@ fn without_block(codeowners: &str) -> (String, String) {
         }
         None => (codeowners.to_owned(), String::new()),
     }
-}
-
-/// Returns whether a text names an owner: a user, a team or a mail address, without blanks.
-pub(super) fn is_owner(text: &str) -> bool {
-    match text.split_once('@') {
-        Some(("", name)) => match name.split_once('/') {
-            Some((organisation, team)) => is_word(organisation) && is_word(team),
-            None => is_word(name),
-        },
-        Some((user, host)) => is_word(user) && is_word(host) && host.contains('.'),
-        None => false,
-    }
-}
-
-fn is_word(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
 }
 
 /// Returns a text with the line ends that a file has now: each line that stays keeps its own, and new ones have that of the

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::agent_settings::{SettingsFileError, WantedHook, WantedHooks, with_hooks};
 use self::gate::{Gate, PULL_REQUEST_EVENTS};
 pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKind, take_inventory};
-pub use self::uses::{ActionPin, WorkflowUse, owners_of, workflow_use};
+pub use self::uses::{ActionPin, WorkflowUse, is_owner, owners_of, workflow_use};
 use qa_contracts::v1::Preset;
 use qa_core::policy::Policy;
 use qa_lenses::is_gate;
@@ -343,11 +343,6 @@ fn check_owners(setup: &Setup<'_>, found: &mut Vec<Observation>) {
         let fix = "require it in the ruleset, below `Require a pull request before merging`";
         found.push(problem("owners-not-required", None, message, fix));
     }
-}
-
-/// Returns whether a word is a user, a team or a mail address.
-fn is_owner(word: &str) -> bool {
-    word.strip_prefix('@').is_some_and(|name| !name.is_empty()) || word.find('@').is_some_and(|at| at > 0)
 }
 
 fn check_reports(setup: &Setup<'_>, found: &mut Vec<Observation>) {

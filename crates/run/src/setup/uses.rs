@@ -4,7 +4,9 @@ use super::{PULL_REQUEST_EVENTS, is_ours};
 use qa_lenses::is_gate;
 use qa_reading::codeowners::CodeOwners;
 use qa_reading::documents::{Document, Format};
-use qa_reading::workflow::{Job, Reference, Step, Value, Workflow};
+use qa_reading::workflow::{
+    Condition, Expression, Job, Literal, Path, Reference, Step, Trigger, Value, Workflow,
+};
 
 /// A commit of the action's repository, as `uses` of a step names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,22 +81,84 @@ pub fn workflow_use(text: &str) -> WorkflowUse {
     let Ok(document) = Document::parse(Format::Yaml, text) else { return found };
     let Ok(workflow) = Workflow::parse(&document) else { return found };
     found.serves_merge_queue = workflow.trigger("merge_group").is_some();
-    let on_pull_requests = PULL_REQUEST_EVENTS.iter().any(|name| workflow.trigger(name).is_some());
     let on_schedule = workflow.trigger("schedule").is_some();
-    for step in workflow.jobs.iter().flat_map(|job: &Job<'_>| &job.steps).filter(|step| is_ours(step, false))
-    {
-        let command = command_of(step);
-        let replays = command == "drift-check" || command.is_empty() && on_schedule && !on_pull_requests;
-        found.replays |= replays;
-        found.judges |= on_pull_requests && matches!(command.as_str(), "" | "check" | "aggregate");
-        found.action = found.action.take().or_else(|| pin_of(step));
+    for job in &workflow.jobs {
+        for step in job.steps.iter().filter(|step| is_ours(step, false)) {
+            let command = command_of(step);
+            let on_pull_requests = runs_on_pull_requests(&workflow, job, step);
+            found.replays |= match command.as_deref() {
+                Some("drift-check") => true,
+                Some("") => on_schedule && !on_pull_requests,
+                Some(_) | None => false,
+            };
+            let is_verdict = matches!(command.as_deref(), Some("" | "check" | "aggregate"));
+            // A shard has no verdict.
+            found.judges |= on_pull_requests && is_verdict && step.input("shard").is_none();
+            found.action = found.action.take().or_else(|| pin_of(step));
+        }
     }
     found
 }
 
-fn command_of(step: &Step<'_>) -> String {
-    let command = step.input("command").and_then(Value::constant);
-    command.map(|text| text.trim().to_owned()).unwrap_or_default()
+/// Returns the command of a step, empty where it names none; `None` where an expression computes it.
+fn command_of(step: &Step<'_>) -> Option<String> {
+    match step.input("command") {
+        Some(command) => Some(command.constant()?.trim().to_owned()),
+        None => Some(String::new()),
+    }
+}
+
+/// Returns whether an open pull request may start a step, as far as triggers and conditions say.
+fn runs_on_pull_requests(workflow: &Workflow<'_>, job: &Job<'_>, step: &Step<'_>) -> bool {
+    let triggers = PULL_REQUEST_EVENTS.iter().filter_map(|name| workflow.trigger(name));
+    let mut open = triggers.filter(|trigger| starts_while_open(trigger));
+    open.any(|trigger| {
+        let conditions = [job.condition, step.condition];
+        conditions.into_iter().flatten().all(|condition| may_hold(condition, trigger.name))
+    })
+}
+
+fn starts_while_open(trigger: &Trigger<'_>) -> bool {
+    let types = trigger.filter("types");
+    types.is_empty() || types.iter().any(|name| *name != "closed")
+}
+
+/// Returns false for a condition that is false whenever this event of a pull request starts the workflow.
+fn may_hold(condition: Condition<'_>, event: &str) -> bool {
+    match condition.expression() {
+        Some(expression) => at_event(&expression, event).truth() != Some(false),
+        None => condition.constant() != Some(false),
+    }
+}
+
+/// Returns an expression with what an event of a pull request decides written out.
+fn at_event(expression: &Expression, event: &str) -> Expression {
+    match expression {
+        Expression::Path(path) => match known_at_event(path, event) {
+            Some(text) => Expression::Literal(Literal::Text(text.to_owned())),
+            None => expression.clone(),
+        },
+        Expression::Not(inner) => Expression::Not(Box::new(at_event(inner, event))),
+        Expression::Call { function, arguments } => Expression::Call {
+            function: function.clone(),
+            arguments: arguments.iter().map(|argument| at_event(argument, event)).collect(),
+        },
+        Expression::Binary { operator, left, right } => Expression::Binary {
+            operator: *operator,
+            left: Box::new(at_event(left, event)),
+            right: Box::new(at_event(right, event)),
+        },
+        Expression::Literal(_) | Expression::Part { .. } => expression.clone(),
+    }
+}
+
+fn known_at_event<'e>(path: &Path, event: &'e str) -> Option<&'e str> {
+    match (path.context.as_str(), path.segments.len(), path.name(0)) {
+        ("github", 1, Some("event_name")) => Some(event),
+        // A pull request of any number is no branch; the other event has the ref of the base.
+        ("github", 1, Some("ref")) if event == "pull_request" => Some("refs/pull/0/merge"),
+        _ => None,
+    }
 }
 
 fn pin_of(step: &Step<'_>) -> Option<ActionPin> {
@@ -103,6 +167,23 @@ fn pin_of(step: &Step<'_>) -> Option<ActionPin> {
         Reference::Remote { name, reference } => ActionPin::parse(&format!("{name}@{reference}")).ok(),
         Reference::Image(_) | Reference::Local(_) => None,
     }
+}
+
+/// Returns whether a word is an owner as GitHub knows them: a user, a team or a mail address, without blanks.
+#[must_use]
+pub fn is_owner(text: &str) -> bool {
+    match text.split_once('@') {
+        Some(("", name)) => match name.split_once('/') {
+            Some((organisation, team)) => is_word(organisation) && is_word(team),
+            None => is_word(name),
+        },
+        Some((user, host)) => is_word(user) && is_word(host) && host.contains('.'),
+        None => false,
+    }
+}
+
+fn is_word(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+".contains(&byte))
 }
 
 /// Returns the owners of a path by the text of CODEOWNERS, in their order.
@@ -166,6 +247,66 @@ mod tests {
             assert_eq!(found.serves_merge_queue, on.contains("merge_group"));
         }
         assert_eq!(workflow_use("on: [\n"), WorkflowUse::default());
+    }
+
+    #[test]
+    fn a_job_that_no_open_pull_request_starts_judges_none() {
+        let uses = format!("uses: acme/qa-skill@{SHA}");
+        let both = "{ pull_request: , push: , schedule: [{ cron: '1 2 * * *' }] }";
+        let with = |job: &str, step: &str, on: &str| {
+            let text =
+                format!("on: {on}\njobs:\n  a:\n    runs-on: x\n{job}    steps:\n      - {uses}\n{step}");
+            let found = workflow_use(&text);
+            (found.judges, found.replays)
+        };
+        for (condition, expected) in [
+            ("github.event_name == 'schedule'", (false, true)),
+            ("${{ github.event_name == 'push' }}", (false, true)),
+            ("github.event_name != 'pull_request'", (false, true)),
+            ("github.ref == 'refs/heads/main' && success()", (false, true)),
+            ("false", (false, true)),
+            ("github.event_name == 'pull_request'", (true, false)),
+            ("github.event_name == 'push' || github.actor != 'bot'", (true, false)),
+            ("!github.event.pull_request.draft", (true, false)),
+            ("always()", (true, false)),
+        ] {
+            assert_eq!(with(&format!("    if: \"{condition}\"\n"), "", both), expected, "job: {condition}");
+            assert_eq!(with("", &format!("        if: \"{condition}\"\n"), both), expected, "{condition}");
+        }
+        // The ref of the other event is that of the base.
+        let main = "    if: github.ref == 'refs/heads/main'\n";
+        assert!(with(main, "", "pull_request_target").0);
+        assert!(!with("", "", "{ pull_request: { types: [closed] } }").0);
+        assert!(with("", "", "{ pull_request: { types: [closed, opened] } }").0);
+        for (inputs, judges) in [
+            ("{ shard: 1/2 }", false),
+            ("{ command: plan }", false),
+            ("{ command: '${{ inputs.command }}' }", false),
+            ("{ command: aggregate }", true),
+            ("{ command: '' }", true),
+        ] {
+            assert_eq!(with("", &format!("        with: {inputs}\n"), "pull_request").0, judges, "{inputs}");
+        }
+    }
+
+    #[test]
+    fn an_owner_is_a_user_a_team_or_an_address() {
+        for (text, expected) in [
+            ("@sam", true),
+            ("@acme/security", true),
+            ("sam@example.com", true),
+            ("sam", false),
+            ("@", false),
+            ("@a/", false),
+            ("@a/b/c", false),
+            ("@sam @kim", false),
+            ("@sam\n* @kim", false),
+            ("sam@host", false),
+            ("a@b@c.d", false),
+            ("@sam#", false),
+        ] {
+            assert_eq!(is_owner(text), expected, "{text:?}");
+        }
     }
 
     #[test]
