@@ -93,6 +93,17 @@ pub(crate) struct Replayed {
     repository: Option<OpenRepository>,
 }
 
+/// Returns the time limit that the policy of a stored run gave it; `None` where the directory is none of a run, which verifying
+/// it reports.
+#[cfg(feature = "mcp")]
+pub(crate) fn recorded_deadline(directory: &Path) -> Option<std::time::Duration> {
+    let run = RunDirectory::open(directory).ok()?;
+    let (input, recorded): (SkillInput, RecordedInputs) = (run.artifact().ok()?, run.artifact().ok()?);
+    let in_force =
+        PolicyInForce::parse(recorded, &recorded_overrides(&input), &qa_lenses::registry()).ok()?;
+    Some(std::time::Duration::from_secs(in_force.policy.limits.deadline_seconds))
+}
+
 /// Verifies a run directory, offline or against a repository.
 pub(crate) fn verify(
     directory: &Path,

@@ -149,8 +149,18 @@ fn commits_are_judged_without_a_trace_and_stored_runs_verified() {
         assert_eq!(verified["structuredContent"]["conclusion"], "fail", "{verified}");
         let source = if from_repository { "repository" } else { "recording" };
         assert_eq!(verified["structuredContent"]["source"], source);
+        assert_eq!(verified["structuredContent"]["ofRepository"], true, "{verified}");
         assert_eq!(verified["structuredContent"]["executionKey"], run["structuredContent"]["executionKey"]);
     }
+    // A run of another repository is reproduced as well, and says nothing about this one.
+    let other = Checkout::new("");
+    other.run("echo other > other.txt; git add .; git commit -qm other");
+    let mut elsewhere = Client::start(&other, &[]);
+    let verified = elsewhere.call("verify", &json!({ "run": path }));
+    assert_eq!(verified["structuredContent"]["ofRepository"], false, "{verified}");
+    let text = verified["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("are not in the repository of this server\n"), "{text}");
+    elsewhere.close();
     let result = path.join("lens-results.json");
     let text = std::fs::read_to_string(&result).unwrap();
     std::fs::write(&result, text.replace("\"blocking\":true", "\"blocking\":false")).unwrap();

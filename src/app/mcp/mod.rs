@@ -2,6 +2,7 @@
 
 mod tools;
 
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, ServiceExt};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Map, Value};
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, MutexGuard, oneshot};
 
 use self::tools::{TOOLS, ToolOutput, ToolSpec};
 use super::console::command_error;
@@ -26,6 +27,9 @@ use qa_run::ports::{Cancellation, Ending};
 
 /// Time for a call to end once its client gave it up, or its time has passed.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// Longest time until a deadline that was moved is seen.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 const INSTRUCTIONS: &str = "\
 A deterministic gate for git changes. `run` judges the working tree; mend what `finalVerdict.blockingFindings` lists, each at its \
@@ -96,8 +100,10 @@ impl ServerHandler for Gate {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
             return Err(ErrorData::invalid_params(format!("the tools are {}", names.join(", ")), None));
         };
-        let _turn = self.turn.lock().await;
-        let outcome = self.call(spec, request.arguments.unwrap_or_default(), &context).await;
+        let outcome = match self.take_turn(context.ct.cancelled()).await {
+            Ok(_turn) => self.call(spec, request.arguments.unwrap_or_default(), &context).await,
+            Err(failure) => Err(failure),
+        };
         Ok(match outcome {
             Ok(ToolOutput { text, structured }) => {
                 let mut result = CallToolResult::structured(structured);
@@ -113,7 +119,17 @@ impl ServerHandler for Gate {
 }
 
 impl Gate {
-    /// Runs a call on a thread of its own, and ends it when its client gives it up or its time has passed.
+    /// Waits until the calls before have ended; a call that its client gives up meanwhile is not begun.
+    async fn take_turn(&self, cancelled: impl Future<Output = ()>) -> Result<MutexGuard<'_, ()>, Failure> {
+        tokio::select! {
+            biased;
+            () = cancelled => Err(Ending::Cancelled.error().into()),
+            turn = self.turn.lock() => Ok(turn),
+        }
+    }
+
+    /// Runs a call on a thread of its own, and ends it when its client gives it up or its time has passed: the deadline of the
+    /// policy, once the call has read that.
     async fn call(
         &self,
         spec: &'static ToolSpec,
@@ -135,13 +151,24 @@ impl Gate {
         let ending = tokio::select! {
             outcome = &mut receiver => return outcome.unwrap_or_else(|error| Err(internal(&error.to_string()))),
             () = context.ct.cancelled() => Ending::Cancelled,
-            () = tokio::time::sleep(DEFAULT_DEADLINE) => Ending::DeadlinePassed,
+            () = deadline_passed(&cancellation) => Ending::DeadlinePassed,
         };
         cancellation.end(ending);
         match tokio::time::timeout(GRACE, receiver).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => Err(ending.error().into()),
         }
+    }
+}
+
+/// Waits for the deadline of a call, which the call may move.
+async fn deadline_passed(cancellation: &Cancellation) {
+    loop {
+        let left = cancellation.deadline().map(|deadline| deadline.saturating_sub(cancellation.elapsed()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return;
+        }
+        tokio::time::sleep(left.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL)).await;
     }
 }
 
@@ -154,4 +181,35 @@ fn tool(spec: &ToolSpec) -> Tool {
     let is_read_only = spec.name != tools::RUN;
     tool.annotations = Some(ToolAnnotations::new().read_only(is_read_only).destructive(false));
     tool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_call_that_is_given_up_while_it_waits_for_its_turn_is_not_begun() {
+        let gate = Gate { repository: PathBuf::new(), turn: Mutex::new(()) };
+        wait(async {
+            let first = gate.take_turn(std::future::pending()).await.unwrap();
+            let given_up = gate.take_turn(std::future::ready(())).await;
+            assert_eq!(given_up.err().and_then(|failure| failure.code), Some(Ending::Cancelled.error().code));
+            drop(first);
+            assert!(gate.take_turn(std::future::pending()).await.is_ok());
+        });
+    }
+
+    #[test]
+    fn the_deadline_of_the_policy_holds_once_it_is_read() {
+        let cancellation = Cancellation::default();
+        cancellation.set_deadline(Some(DEFAULT_DEADLINE));
+        wait(async {
+            let policy_is_read = async { cancellation.set_deadline(Some(Duration::from_millis(1))) };
+            tokio::join!(deadline_passed(&cancellation), policy_is_read);
+        });
+    }
 }

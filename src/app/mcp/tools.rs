@@ -14,9 +14,11 @@ use crate::app::explain::explain;
 use crate::app::inputs::{ModelUse, Request, default_base, open_run};
 use crate::app::plan_command::{Shown, plan};
 use crate::app::progress::TerminalProgress;
+use crate::app::verify::recorded_deadline;
 use crate::app::verify_command::{statement, verified_run};
 use crate::config::Environment;
 use crate::git::{OpenRepository, Uncommitted};
+use qa_contracts::ids::CommitId;
 use qa_core::canonical;
 use qa_core::phases::RunEvent;
 use qa_run::ports::Cancellation;
@@ -71,7 +73,8 @@ pub(super) static TOOLS: &[ToolSpec] = &[
     },
     ToolSpec {
         name: "verify",
-        description: "Derives a stored run again, and fails with DETERMINISM_DRIFT_DETECTED if it differs from its recording",
+        description: "Derives a stored run again, and fails with DETERMINISM_DRIFT_DETECTED if it differs from its recording. \
+                      ofRepository is false for a run whose commits this repository does not have",
         schema: || {
             json!({
                 "type": "object",
@@ -221,18 +224,35 @@ fn verify(
     cancellation: &Arc<Cancellation>,
 ) -> Result<ToolOutput, Failure> {
     let VerifyArguments { run, from_repository } = parse(arguments)?;
-    let root = OpenRepository::discover(repository)?.root;
+    let opened = OpenRepository::discover(repository)?;
+    let directory = opened.root.join(run);
+    if let Some(deadline) = recorded_deadline(&directory) {
+        cancellation.set_deadline(Some(deadline));
+    }
     let source = from_repository.then_some(repository);
-    let verified = verified_run(&root.join(run), source, cancellation, &TerminalProgress::new(true))?;
+    let verified = verified_run(&directory, source, cancellation, &TerminalProgress::new(true))?;
+    // A run of another repository says nothing about the changes of this one.
+    let is_of_repository =
+        has_commit(&opened, &verified.input.base_sha)? && has_commit(&opened, &verified.input.head_sha)?;
+    let mut text = statement(&verified);
+    if !is_of_repository {
+        text.push_str("the commits of this run are not in the repository of this server\n");
+    }
     let structured = json!({
         "conclusion": verified.conclusion,
         "source": if from_repository { "repository" } else { "recording" },
         "degraded": verified.gaps.degraded,
+        "ofRepository": is_of_repository,
+        "repoId": verified.input.repo_id,
         "baseSha": verified.input.base_sha,
         "headSha": verified.input.head_sha,
         "executionKey": verified.run.hashes.execution_key,
     });
-    Ok(ToolOutput { text: statement(&verified), structured })
+    Ok(ToolOutput { text, structured })
+}
+
+fn has_commit(repository: &OpenRepository, commit: &CommitId) -> Result<bool, Failure> {
+    Ok(repository.commit_named(commit.as_str())?.is_some())
 }
 
 /// Returns a contract as JSON.
