@@ -7,6 +7,7 @@
 
 mod deleted;
 mod fence;
+mod group;
 mod inside;
 mod job;
 mod memory;
@@ -26,6 +27,7 @@ mod virtual_environment;
 mod watch;
 
 pub(crate) use fence::Fence;
+pub(crate) use group::kill_group;
 pub(crate) use room::Room;
 pub use supervisor::run_supervisor;
 pub(crate) use toolchains::{Provided, Toolchains};

@@ -156,7 +156,7 @@ fn a_program_that_cannot_be_compared_with_is_told_by_its_code() {
     fails("./nowhere", "UPGRADE_PROGRAM_FAILED", "does not start");
     let refuses = script(&repo, "echo \"no command calibrate\" >&2; exit 2");
     fails(&refuses, "UPGRADE_PROGRAM_FAILED", "no command calibrate");
-    fails(&script(&repo, "exec head -c 70000000 /dev/zero"), "UPGRADE_PROGRAM_FAILED", "64 MiB");
+    fails(&script(&repo, "exec head -c 17000000 /dev/zero"), "UPGRADE_PROGRAM_FAILED", "16 MiB");
     fails(&script(&repo, "kill -9 $$"), "UPGRADE_PROGRAM_FAILED", "signal");
     fails(&script(&repo, "exec sleep 100"), "UPGRADE_PROGRAM_TIMED_OUT", "within 2 s");
     fails(&script(&repo, "echo hello"), "UPGRADE_PROGRAM_UNKNOWN", "not qa-skill");
@@ -175,11 +175,49 @@ fn a_program_that_cannot_be_compared_with_is_told_by_its_code() {
     fails(&with("changes", json!(2)), "UPGRADE_PROGRAM_UNKNOWN", "other changes");
     fails(&with("preset", json!("guarded")), "UPGRADE_PROGRAM_UNKNOWN", "preset");
     fails(&with("engine", json!("99.0.0")), "UPGRADE_PROGRAM_NEWER", "99.0.0");
+    let change = |commit: &str| json!({"commit": commit, "subject": "x", "codes": []});
+    let foreign = with("withoutVerdict", json!([change(&"1".repeat(40))]));
+    fails(&foreign, "UPGRADE_PROGRAM_UNKNOWN", "none of the changes");
+    // A change of the repository that is newer than those that were asked for is none of them either.
+    let newer = with("withoutVerdict", json!([change(&commits[0])]));
+    fails(&newer, "UPGRADE_PROGRAM_UNKNOWN", "none of the changes");
+    let twice = with("withoutVerdict", json!([change(&commits[4]), change(&commits[4])]));
+    fails(&twice, "UPGRADE_PROGRAM_UNKNOWN", "twice");
     let mut later = document.clone();
     later["lenses"][0]["lensVersion"] = json!("999");
     fails(&printing(&repo, &later), "UPGRADE_PROGRAM_NEWER", "is version");
     // A document in which everything fits is compared.
     upgrade(&repo, &printing(&repo, &document), &head).expect(0);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_takes_too_long_ends_with_all_that_it_started() {
+    let (repo, _) = merged();
+    let id = repo.beside("id");
+    let from = script(&repo, &format!("sleep 1000 & echo $! > '{}'; wait", id.display()));
+    upgrade(&repo, &from, &["--timeout", "1"]).expect_code(3, "UPGRADE_PROGRAM_TIMED_OUT");
+    let id = std::fs::read_to_string(id).unwrap();
+    let stat = || std::fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
+    // It ends when the kernel delivers the signal, and whoever adopts it may not have taken its status yet.
+    let is_gone = (0..200_000).any(|_| stat().is_empty() || stat().contains(") Z "));
+    assert!(is_gone, "{}", stat());
+}
+
+#[test]
+fn a_change_that_is_not_read_in_full_is_not_compared() {
+    let repo = Repo::new();
+    let policy = "[limits]\nmax-files = 1\nallow-omitted = true\n";
+    let files = Files::from_texts(&[("a.py", "a = 1\n"), (".qa-skill/policy.toml", policy)]);
+    let first = repo.commit(repo.tree(&files), &[]);
+    let files = files.with("b.py", "b = 1\n").with("c.py", "c = 1\n");
+    let big = repo.commit(repo.tree(&files), &[first]);
+    repo.reference("refs/heads/main", big);
+    repo.git.set_head("refs/heads/main").unwrap();
+    let document = own(&repo, "HEAD");
+    assert_eq!(document["withoutVerdict"][0]["commit"], json!(big.to_string()), "{document}");
+    let same = upgrade(&repo, PROGRAM, &["--format", "json"]).expect(0).json();
+    assert_eq!(same["notCompared"][0]["commit"], json!(big.to_string()), "{same}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ const FINDINGS_SHOWN: usize = 20;
 /// Result of one change.
 pub(super) struct ChangeCost {
     conclusion: Conclusion,
+    /// True if parts of the change were not looked at.
+    is_degraded: bool,
     codes: Vec<Code>,
     findings: Vec<BlockingFinding>,
     blocking: u64,
@@ -30,6 +32,7 @@ pub(super) struct ChangeCost {
 pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
     let mut cost = ChangeCost {
         conclusion: outcome.verdict.conclusion,
+        is_degraded: outcome.verdict.degraded,
         codes: outcome.verdict.error_codes.clone(),
         findings: Vec::new(),
         blocking: 0,
@@ -80,7 +83,7 @@ pub(super) fn sum(
             entry.advisory_findings += findings;
         }
         match cost.conclusion {
-            Conclusion::Pass => {}
+            Conclusion::Pass if !cost.is_degraded => {}
             Conclusion::Fail => blocked.push(BlockedChange {
                 commit,
                 subject,
@@ -88,7 +91,8 @@ pub(super) fn sum(
                 findings: cost.findings,
                 blocking: cost.blocking,
             }),
-            Conclusion::CouldNotComplete => {
+            // What was not looked at might have blocked.
+            Conclusion::Pass | Conclusion::CouldNotComplete => {
                 without_verdict.push(UnjudgedChange { commit, subject, codes: cost.codes });
             }
         }

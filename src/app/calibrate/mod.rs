@@ -134,7 +134,8 @@ struct Bench<'a> {
     cancellation: &'a Cancellation,
 }
 
-/// Judges merged changes by a policy without its gates and reviews, and returns what it would have cost.
+/// Judges merged changes by a policy without its gates and reviews, and returns what it would have cost. A change that passes with
+/// parts of it not looked at counts as one without a verdict.
 pub(crate) fn back_test(
     test: &BackTest<'_>,
     cancellation: &Cancellation,

@@ -4,6 +4,7 @@ mod compare;
 mod older;
 mod report;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::init::written_pin;
 use super::progress::TerminalProgress;
 use crate::git::OpenRepository;
 use older::Older;
+use qa_contracts::ids::CommitId;
 use qa_run::ports::Cancellation;
 
 #[derive(Args)]
@@ -59,7 +61,14 @@ pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> R
         jobs: arguments.jobs,
         time: Duration::from_secs(arguments.timeout),
     };
-    let from = older.calibration(&own, cancellation)?;
+    let from = older.calibration(&own, &judged_commits(&test)?, cancellation)?;
     let upgrade = compare::compare(&from, own, pinned.map(|pin| pin.to_string()));
     arguments.format.print(&upgrade, report::render_text)
+}
+
+/// Returns the commits of the changes that both versions judge.
+fn judged_commits(test: &BackTest<'_>) -> Result<BTreeSet<CommitId>, Failure> {
+    let repository = OpenRepository::discover(test.repository)?;
+    let merged = repository.merged(test.head, usize::try_from(test.last).unwrap_or(usize::MAX))?;
+    Ok(merged.into_iter().map(|change| change.resolved.head).collect())
 }
