@@ -106,18 +106,23 @@ impl Entry {
 }
 
 #[derive(Debug, Deserialize)]
-struct User {
-    login: String,
+pub(super) struct User {
+    pub(super) login: String,
 }
 
 impl Ownership<'_> {
     pub(super) fn owns(&self, entry: &Entry) -> bool {
         let Some(user) = &entry.user else { return false };
-        let text = entry.body.as_deref().unwrap_or_default();
-        let Some(rest) = text.strip_prefix(self.marker) else { return false };
         user.login.eq_ignore_ascii_case(self.author_login)
             && entry.pull_request.is_none()
-            && (rest.is_empty() || rest.starts_with(['\n', '\r']))
+            && self.is_marked(entry)
+    }
+
+    /// Returns whether a text begins with the marker, whoever wrote it.
+    pub(super) fn is_marked(&self, entry: &Entry) -> bool {
+        let text = entry.body.as_deref().unwrap_or_default();
+        let rest = text.strip_prefix(self.marker);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['\n', '\r']))
     }
 
     pub(super) fn sign(&self, body: &str) -> String {

@@ -68,6 +68,9 @@ pub(crate) enum PublishError {
     /// The run was cancelled.
     #[error("{what}: the run was cancelled")]
     Cancelled { what: &'static str },
+    /// The token's account is another one than the settings say, so its texts would not be recognized.
+    #[error("{what}: the token writes as {actual}, and comment-author is another account")]
+    OtherAuthor { what: &'static str, actual: String },
     /// A run that began later judges the same head.
     #[error("{what}: {by} began later and judges the same commit")]
     Superseded { what: &'static str, by: String },
@@ -88,6 +91,7 @@ impl PublishError {
             Self::RateLimited { .. } => Code::PublishRateLimited,
             Self::Refused { .. } | Self::TooLarge { .. } => Code::PublishRefused,
             Self::Settings(_) | Self::Redirected { .. } | Self::Unavailable { .. } => Code::PublishFailed,
+            Self::OtherAuthor { .. } => Code::InputInvalid,
             Self::Cancelled { .. } => Code::Cancelled,
             Self::Superseded { .. } => Code::RunSuperseded,
         }
@@ -109,6 +113,9 @@ impl PublishError {
             }
             Self::Redirected { .. } => {
                 "check whether the repository was renamed, and the settings of the proxy".to_owned()
+            }
+            Self::OtherAuthor { actual, .. } => {
+                format!("set the input comment-author to {actual}; until then nothing more is suggested")
             }
             Self::TooLarge { .. } => "split the change; the artifact has the complete report".to_owned(),
             Self::RateLimited { .. }

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::GitHub;
 use super::client::Operation;
-use super::conversation::{Entry, Ownership};
+use super::conversation::{Entry, Ownership, User};
 use super::error::{AttemptError, Permission, PublishError};
 use qa_contracts::ids::CommitId;
+use qa_core::masking::sanitize_cut;
 use qa_formats::suggestion::Suggestion;
 use qa_run::http::Method;
 
@@ -45,10 +46,22 @@ struct Head {
     sha: String,
 }
 
+/// A review as the API answers with it.
+#[derive(Deserialize)]
+struct PostedReview {
+    id: u64,
+    /// The token's account.
+    user: User,
+}
+
 impl GitHub {
     /// Posts the suggestions that the pull request does not have in one review. Each attempt lists the existing ones first, also
     /// resolved ones and those that later pushes made outdated. GitHub takes all of a review or nothing, so after a refusal each of
     /// them is a review of its own.
+    ///
+    /// # Errors
+    /// [`PublishError::OtherAuthor`] where the token's account is not `author_login`: its suggestions would be posted again with
+    /// each push. Markers of others show nothing, so where one is there, the account is asked for first.
     pub(crate) fn suggest(&self, review: &Review<'_>) -> Result<Reviewed, PublishError> {
         let pull = format!("/pulls/{}", review.number);
         self.client.with_retries(SUGGEST, || {
@@ -58,11 +71,18 @@ impl GitHub {
             }
             let list = format!("{pull}/comments");
             let existing = self.client.list(SUGGEST, &list, |page: Vec<Entry>| page)?;
-            let new = review.suggestions.iter().filter(|suggestion| {
+            let mut comments = Vec::new();
+            let mut is_marked_by_others = false;
+            for suggestion in review.suggestions {
                 let ownership = ownership(review, suggestion);
-                !existing.iter().any(|entry| ownership.owns(entry))
-            });
-            let comments: Vec<Value> = new.map(|suggestion| comment(review, suggestion)).collect();
+                if !existing.iter().any(|entry| ownership.owns(entry)) {
+                    is_marked_by_others |= existing.iter().any(|entry| ownership.is_marked(entry));
+                    comments.push(comment(review, suggestion));
+                }
+            }
+            if is_marked_by_others {
+                self.check_account(review)?;
+            }
             match self.post_review(review, &comments) {
                 Err(refusal) if is_refused(&refusal) && comments.len() > 1 => {
                     let new = self.post_each(review, &comments)?;
@@ -95,8 +115,32 @@ impl GitHub {
             "commit_id": review.head, "event": "COMMENT", "body": review.body, "comments": comments,
         });
         let reviews = format!("/pulls/{}/reviews", review.number);
-        self.client.send(SUGGEST, Method::Post, &reviews, Some(&new)).map(drop)
+        let answer = self.client.send(SUGGEST, Method::Post, &reviews, Some(&new))?;
+        match serde_json::from_slice::<PostedReview>(&answer) {
+            Ok(posted) => check_author(review, &posted.user),
+            // It is posted, and only its author is not known.
+            Err(_) => Ok(()),
+        }
     }
+
+    /// Checks the token's account by a review that is never submitted, which nobody else sees.
+    fn check_account(&self, review: &Review<'_>) -> Result<(), AttemptError> {
+        let reviews = format!("/pulls/{}/reviews", review.number);
+        let pending = json!({ "commit_id": review.head });
+        let pending: PostedReview =
+            self.client.request_json(SUGGEST, Method::Post, &reviews, Some(&pending))?;
+        let route = format!("{reviews}/{}", pending.id);
+        self.client.send(SUGGEST, Method::Delete, &route, None)?;
+        check_author(review, &pending.user)
+    }
+}
+
+fn check_author(review: &Review<'_>, user: &User) -> Result<(), AttemptError> {
+    if user.login.eq_ignore_ascii_case(review.author_login) {
+        return Ok(());
+    }
+    let actual = sanitize_cut(&user.login, 100);
+    Err(AttemptError::Final(PublishError::OtherAuthor { what: SUGGEST.what, actual }))
 }
 
 /// Returns whether GitHub found a fault in what it was sent.

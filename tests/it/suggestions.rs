@@ -85,7 +85,15 @@ impl Scene {
         self.run_with(|_| {})
     }
 
+    fn run_with_author(&self, author: &str) -> Outcome {
+        self.run_in(|_| {}, &[("INPUT_COMMENT-AUTHOR", author)])
+    }
+
     fn run_with(&self, arrange: impl Fn(&mut Step<'_>)) -> Outcome {
+        self.run_in(arrange, &[])
+    }
+
+    fn run_in(&self, arrange: impl Fn(&mut Step<'_>), inputs: &[(&str, &str)]) -> Outcome {
         std::fs::remove_dir_all(self.origin.repo.beside("checkout-2")).ok();
         let mut step = Step::on_pull_request(&self.origin, &self.git, 2);
         arrange(&mut step);
@@ -94,7 +102,7 @@ impl Scene {
             .env("GITHUB_API_URL", self.github.api_url(&self.api))
             .env("INPUT_SUGGESTIONS", "true")
             .env("INPUT_PRESET", "guarded");
-        let outcome = program.run();
+        let outcome = inputs.iter().fold(program, |program, (name, value)| program.env(name, value)).run();
         assert_eq!(step.output("verdict"), "fail", "{}", outcome.stderr);
         outcome.expect(1)
     }
@@ -188,6 +196,26 @@ fn suggestions_are_found_behind_a_page_of_comments_and_known_by_their_author() {
     drop(state);
     scene.run();
     assert_eq!(scene.suggested().len(), 4);
+}
+
+#[test]
+fn a_wrong_author_is_told_and_nothing_is_posted_twice() {
+    let mut scene = Scene::new(&topic());
+    let run = |scene: &Scene| scene.run_with_author("someone[bot]").text();
+    let told = "title=INPUT_INVALID::failed to suggest edits on the pull request: the token writes as \
+                github-actions[bot], and comment-author is another account";
+    let text = run(&scene);
+    assert!(text.contains(told), "{text}");
+    assert_eq!(scene.suggested().len(), 4);
+    // Another push finds the same edits, and one more.
+    scene.push(&topic().with("more.js", "export const h = 1;\ndebugger;\n"));
+    let text = run(&scene);
+    assert!(text.contains(told), "{text}");
+    assert_eq!((scene.suggested().len(), scene.github.state().pending_review), (4, None));
+    // With the right author all of them are recognized.
+    let text = scene.run().text();
+    assert!(text.contains("1 suggestion is new on the pull request."), "{text}");
+    assert_eq!(scene.suggested().len(), 5);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::common::{Files, findings};
 use crate::contract::Report;
 use crate::edit::recorded_lines;
 use crate::why::why;
-use qa_contracts::ids::is_unprintable;
+use qa_contracts::ids::{RepoPath, is_unprintable};
 use qa_contracts::v1::{ChangedFile, Edit, EditSafety, Finding, FindingOrigin, Landing, Replacement};
 use qa_core::canonical;
 use qa_core::edits::line_change;
@@ -44,13 +44,13 @@ pub struct Suggestions {
 /// GitHub refuses all of them for one that is outside of its diff. So each replaces lines of one hunk with its context, as the
 /// run recorded them, and none shows a line in which the run masked a secret.
 pub fn suggestions(report: &Report<'_>, head_text: &dyn Fn(&ChangedFile) -> Option<Vec<u8>>) -> Suggestions {
-    let files = Files::new(report);
+    let mut heads = HeadFiles { report, files: Files::new(report), head_text, read: BTreeMap::new() };
     let mut suggestions = Suggestions::default();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for finding in findings(report) {
         let Some(edit) = safe_edit(finding) else { continue };
         let is_full = suggestions.all.len() == MOST;
-        let changed = if is_full { None } else { changed_lines(report, &files, edit, head_text) };
+        let changed = if is_full { None } else { heads.changed_lines(edit) };
         let free = changed
             .filter(|(path, changed)| !suggestions.all.iter().any(|other| changed.overlaps(path, other)));
         let Some((path, changed)) = free else {
@@ -94,25 +94,46 @@ impl ChangedLines {
     }
 }
 
-/// Returns the path and the lines of an edit; `None` for an edit that is no suggestion.
-fn changed_lines(
-    report: &Report<'_>,
-    files: &Files<'_>,
-    edit: &Edit,
-    head_text: &dyn Fn(&ChangedFile) -> Option<Vec<u8>>,
-) -> Option<(String, ChangedLines)> {
-    let file = files.at_head(&edit.replacements.first()?.file)?;
-    let replacements: Vec<&Replacement> = edit.replacements.iter().collect();
-    let is_elsewhere = replacements.iter().any(|replacement| replacement.file != file.path);
-    // Lines of a merge are not those of head, and hunks against several merge bases not those of GitHub's diff.
-    let change = report.change_set;
-    if is_elsewhere || change.landing == Landing::Merge || !change.other_merge_bases.is_empty() {
-        return None;
+/// Changed files at head, each of which is read once for all of its edits.
+struct HeadFiles<'a> {
+    report: &'a Report<'a>,
+    files: Files<'a>,
+    head_text: &'a dyn Fn(&ChangedFile) -> Option<Vec<u8>>,
+    read: BTreeMap<RepoPath, Option<HeadFile>>,
+}
+
+/// Text of a file at head, and the lines that the run recorded of it.
+struct HeadFile {
+    text: String,
+    recorded: BTreeMap<u64, String>,
+}
+
+impl HeadFiles<'_> {
+    /// Returns the path and the lines of an edit; `None` for an edit that is no suggestion.
+    fn changed_lines(&mut self, edit: &Edit) -> Option<(String, ChangedLines)> {
+        let (report, head_text) = (self.report, self.head_text);
+        let file = self.files.at_head(&edit.replacements.first()?.file)?;
+        let replacements: Vec<&Replacement> = edit.replacements.iter().collect();
+        let is_elsewhere = replacements.iter().any(|replacement| replacement.file != file.path);
+        // Lines of a merge are not those of head, and hunks against several merge bases not those of GitHub's diff.
+        let change = report.change_set;
+        if is_elsewhere || change.landing == Landing::Merge || !change.other_merge_bases.is_empty() {
+            return None;
+        }
+        let path = std::str::from_utf8(file.path.as_bytes()).ok()?;
+        let read = self.read.entry(file.path.clone());
+        let head = read.or_insert_with(|| read_head(report, file, head_text)).as_ref()?;
+        Some((path.to_owned(), whole_lines(&head.text, &replacements, &head.recorded)?))
     }
-    let path = std::str::from_utf8(file.path.as_bytes()).ok()?;
-    let text = String::from_utf8(head_text(file)?).ok()?;
+}
+
+fn read_head(
+    report: &Report<'_>,
+    file: &ChangedFile,
+    head_text: &dyn Fn(&ChangedFile) -> Option<Vec<u8>>,
+) -> Option<HeadFile> {
     let recorded = recorded_lines(report, file)?;
-    Some((path.to_owned(), whole_lines(&text, &replacements, &recorded)?))
+    Some(HeadFile { text: String::from_utf8(head_text(file)?).ok()?, recorded })
 }
 
 /// Returns replacements as whole lines, each of which the run recorded as it is.
@@ -171,7 +192,6 @@ fn body(finding: &Finding, edit: &Edit, new: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qa_contracts::ids::RepoPath;
 
     const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven";
 
@@ -255,6 +275,31 @@ mod tests {
         assert_eq!(whole_lines(&text, &[&added], &recorded).unwrap().new, "one\nnew\n");
         let last = replacement((3, 1), (3, 1), "", "new\n");
         assert_eq!(whole_lines(&text, &[&last], &recorded), None);
+    }
+
+    #[test]
+    fn a_line_that_the_run_masked_is_never_proposed_though_no_detector_finds_a_secret_in_it() {
+        // The detector saw more than these lines, or the text is one of a name that is masked.
+        let text = "one\nkey of kim\nthree\nfour\n";
+        assert_eq!(secrets::masked(text.to_owned()), text);
+        let recorded: BTreeMap<u64, String> = [(1, "one"), (2, "key of ***"), (3, "three"), (4, "four")]
+            .map(|(at, line)| (at, line.to_owned()))
+            .into();
+        let first = replacement((1, 1), (1, 4), "one", "1");
+        let masked = replacement((2, 1), (2, 4), "key", "id");
+        let third = replacement((3, 1), (3, 6), "three", "3");
+        let behind = replacement((3, 1), (3, 1), "", "new\n");
+        for (edits, expected) in [
+            (vec![&masked], None),
+            // The line between two edits would be shown.
+            (vec![&first, &third], None),
+            (vec![&first], Some("1\n")),
+            // An added line comes with the one behind it in place of the masked one.
+            (vec![&behind], Some("new\nthree\n")),
+        ] {
+            let changed = whole_lines(text, &edits, &recorded);
+            assert_eq!(changed.map(|changed| changed.new).as_deref(), expected, "{edits:?}");
+        }
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(crate) enum Route {
     DeleteComment,
     ListReviewComments,
     CreateReview,
+    DeleteReview,
     ListIssues,
     CreateIssue,
     UpdateIssue,
@@ -67,8 +68,9 @@ pub(crate) enum Route {
 }
 
 /// Routes that change state.
-const WRITES: [Route; 16] = [
+const WRITES: [Route; 17] = [
     Route::CreateReview,
+    Route::DeleteReview,
     Route::RemoveLabel,
     Route::Dispatch,
     Route::OpenPull,
@@ -182,6 +184,8 @@ pub(crate) struct State {
     pub(crate) comments: Vec<Comment>,
     pub(crate) issues: Vec<Issue>,
     pub(crate) reviews: Vec<Review>,
+    /// Id of the token's review that is not submitted.
+    pub(crate) pending_review: Option<u64>,
     pub(crate) review_comments: Vec<ReviewComment>,
     /// First and last line at head of each hunk of a pull request's diff, by path.
     pub(crate) diffs: BTreeMap<String, Vec<(u64, u64)>>,
@@ -379,6 +383,7 @@ impl FakeGitHub {
             ("POST", ["pulls"]) => (Route::OpenPull, &[]),
             ("GET", ["pulls", number, "comments"]) => (Route::ListReviewComments, &[number]),
             ("POST", ["pulls", number, "reviews"]) => (Route::CreateReview, &[number]),
+            ("DELETE", ["pulls", _, "reviews", id]) => (Route::DeleteReview, &[id]),
             ("GET", ["branches", name]) => (Route::GetBranch, &[name]),
             ("POST", ["actions", "workflows", file, "dispatches"]) => (Route::Dispatch, &[file]),
             ("GET", ["actions", "runs", id]) => (Route::GetRun, &[id]),
@@ -453,6 +458,7 @@ impl FakeGitHub {
             Route::DeleteComment => call.delete_comment(number),
             Route::ListReviewComments => call.list_review_comments(number),
             Route::CreateReview => call.create_review(number),
+            Route::DeleteReview => call.delete_review(number),
             Route::ListIssues => call.list_issues(),
             Route::CreateIssue => call.create_issue(),
             Route::UpdateIssue => call.update_issue(number),

@@ -37,6 +37,19 @@ impl Call<'_> {
         let Some(head) = self.state.pulls.get(&number).cloned() else {
             return problem(404, "Not Found", &[]);
         };
+        // Without an event it is pending: its author alone sees it, and has one of them at most.
+        if self.body.get("event").is_none() {
+            if self.state.pending_review.is_some() {
+                return problem(
+                    422,
+                    "Unprocessable Entity",
+                    &["User can only have one pending review".to_owned()],
+                );
+            }
+            let review = Review { id: self.state.id(), number, commit_id: head, body: String::new() };
+            self.state.pending_review = Some(review.id);
+            return Response::json(200, &self.names.review(&review));
+        }
         let mut errors = Errors::default();
         let body = self.text("body").unwrap_or_default();
         errors.expect(self.body["event"] == "COMMENT" && !body.is_empty(), "event or body is missing");
@@ -74,6 +87,16 @@ impl Call<'_> {
         let shown = self.names.review(&review);
         self.state.reviews.push(review);
         Response::json(200, &shown)
+    }
+}
+
+impl Call<'_> {
+    pub(super) fn delete_review(&mut self, id: u64) -> Response {
+        if self.state.pending_review != Some(id) {
+            return problem(404, "Not Found", &[]);
+        }
+        self.state.pending_review = None;
+        Response::json(200, &json!({ "id": id }))
     }
 }
 
