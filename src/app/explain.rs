@@ -39,7 +39,8 @@ pub(super) fn print(arguments: &ExplainArgs) -> Result<Exit, Failure> {
 
 /// Explains a rule, a lens or a code by its id, or a finding by the first six or more digits of its id.
 pub(super) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<String, Failure> {
-    if let Some(text) = rule_page(subject).or_else(|| code_page(subject)) {
+    let full = full_id(subject);
+    if let Some(text) = rule_page(full.as_deref().unwrap_or(subject)).or_else(|| code_page(subject)) {
         return Ok(text);
     }
     let is_id = subject.len() >= 6 && subject.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -48,6 +49,15 @@ pub(super) fn explain(subject: &str, artifact_root: Option<&Path>) -> Result<Str
     }
     let shown = sanitize_cut(subject, 80);
     Err(Failure::usage(format!("there is no rule, lens, code or finding `{shown}`"), suggestion(subject)))
+}
+
+/// Returns the id of the only rule that is called so within its lens.
+fn full_id(name: &str) -> Option<String> {
+    let registry = qa_lenses::registry();
+    let rules = registry.lenses.iter().flat_map(|lens| &lens.rules).map(|rule| rule.rule_id.as_str());
+    let mut called_so = rules.filter(|id| id.split_once('/').is_some_and(|(_, own)| own == name));
+    let only = called_so.next().map(str::to_owned);
+    only.filter(|_| called_so.next().is_none())
 }
 
 /// Returns the artifact root of runs without `--out`, from anywhere inside the checkout.

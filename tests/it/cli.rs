@@ -277,6 +277,8 @@ fn every_rule_and_lens_is_explained_and_a_typo_is_corrected() {
     assert!(explained > 10);
     let outcome = qa_skill(["explain", "merge-leftover/conflict-markr"]).run().expect(2);
     assert!(outcome.stderr.contains("did you mean `merge-leftover/conflict-marker`?"), "{}", outcome.stderr);
+    let by_own_name = qa_skill(["explain", "conflict-marker"]).run().expect(0).text();
+    assert!(by_own_name.contains("merge-leftover/conflict-marker"), "{by_own_name}");
     let outcome = qa_skill(["explain", "nope/rule"]).run().expect(2);
     assert!(!outcome.stderr.contains("did you mean"), "{}", outcome.stderr);
 }

@@ -45,6 +45,32 @@ fn a_run_verifies_offline_and_against_the_repository() {
 }
 
 #[test]
+fn several_runs_are_verified_up_to_the_first_that_does_not_hold() {
+    let repo = judged();
+    let run = repo.run_dir();
+    let (first, second) = (temp(), temp());
+    let copies = [&first, &second].map(|place| run.copy_to(&place.path().join("copy")));
+    let both = |options: &[&str]| {
+        let directories = copies.iter().map(|copy| copy.0.to_str().unwrap());
+        qa_skill(["verify"].into_iter().chain(directories).chain(options.iter().copied())).run()
+    };
+    let text = both(&["--expect", "fail"]).expect(0).text();
+    assert!(
+        text.matches(&run.run_digest()).count() == 2 && text.ends_with("2 runs are verified\n"),
+        "{text}"
+    );
+    let refused = both(&["--expect", "pass"]).expect_code(4, "EXPECTATION_UNMET");
+    assert!(refused.stderr.contains(copies[0].0.to_str().unwrap()), "{}", refused.stderr);
+    assert!(!refused.text().contains("are verified"), "{}", refused.text());
+    let path = copies[1].0.join("summary.md");
+    std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + " ").unwrap();
+    let refused = both(&[]).expect_code(3, "ARTIFACT_SCHEMA_INVALID");
+    assert!(refused.stderr.contains(copies[1].0.to_str().unwrap()), "{}", refused.stderr);
+    let ledger = both(&["--ledger", "x.json"]).expect(2);
+    assert!(ledger.stderr.contains("name the directory of that run alone"), "{}", ledger.stderr);
+}
+
+#[test]
 fn one_changed_byte_in_any_file_is_noticed() {
     let repo = judged();
     let run = repo.run_dir();

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::common::Files;
 use crate::common::{is_on_base, location, message_lines, note};
 use crate::contract::Report;
-use crate::edit::edit_title;
 use crate::excerpt::{Sides, excerpt};
 use crate::why::why;
 use qa_contracts::codes::Code;
@@ -46,7 +45,7 @@ struct Texts<'a> {
     why: String,
     note: Option<String>,
     message: Vec<String>,
-    edit: Option<String>,
+    edit: Option<&'a str>,
     codes: &'a [Code],
     is_on_base: bool,
 }
@@ -62,7 +61,7 @@ impl<'a> Texts<'a> {
             why: why(finding),
             note: note(finding),
             message: message_lines(finding),
-            edit: edit_title(finding),
+            edit: finding.edit.as_ref().map(|edit| edit.title.as_str()),
             codes: &finding.codes,
             is_on_base: is_on_base(finding),
         }

@@ -73,13 +73,30 @@ pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
     }
 }
 
+/// Content that was judged in the place of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Uncommitted {
+    Staged,
+    Worktree,
+}
+
+impl Uncommitted {
+    /// Returns its name as the begin of a sentence.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Staged => "Staged changes",
+            Self::Worktree => "Working tree",
+        }
+    }
+}
+
 /// Returns what was judged in the place of a commit, or `None` if a commit was judged.
-pub(crate) fn uncommitted(report: &Report<'_>) -> Option<&'static str> {
+pub(crate) fn uncommitted(report: &Report<'_>) -> Option<Uncommitted> {
     let warnings = &report.result.final_verdict.warning_codes;
     if warnings.contains(&Code::StagedJudged) {
-        return Some("Staged changes");
+        return Some(Uncommitted::Staged);
     }
-    warnings.contains(&Code::WorktreeJudged).then_some("Working tree")
+    warnings.contains(&Code::WorktreeJudged).then_some(Uncommitted::Worktree)
 }
 
 /// Returns the commit that was judged. Where none was, the id in the input names no commit of any repository.
@@ -94,7 +111,7 @@ pub(crate) fn head_commit<'a>(report: &Report<'a>) -> &'a str {
 pub(crate) fn reason(report: &Report<'_>) -> String {
     let headline = headline(report);
     match uncommitted(report) {
-        Some(content) => format!("{content}: {headline}"),
+        Some(content) => format!("{}: {headline}", content.as_str()),
         None => headline,
     }
 }

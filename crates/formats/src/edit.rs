@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::Files;
+use crate::common::{Files, Uncommitted, uncommitted};
 use crate::contract::Report;
 use qa_contracts::v1::{ChangedFile, EditSafety, Finding, Replacement};
 use qa_core::escape::{visible, visible_cut};
@@ -13,12 +13,17 @@ const MOST_LINES: usize = 12;
 /// Most characters of a line.
 const MOST_CHARACTERS: usize = 200;
 
-/// Describes an edit in words.
-pub(crate) fn edit_title(finding: &Finding) -> Option<String> {
+/// Describes an edit in words, with the command that makes it.
+pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding) -> Option<String> {
     let edit = finding.edit.as_ref()?;
+    let option = match uncommitted(report) {
+        Some(Uncommitted::Staged) => " --staged",
+        Some(Uncommitted::Worktree) => " --worktree",
+        None => "",
+    };
     let advice = match edit.safety {
-        EditSafety::Safe => "`qa-skill fix --apply` does it",
-        EditSafety::Unsafe => "look at it first, `qa-skill fix --apply` leaves it out",
+        EditSafety::Safe => format!("`qa-skill fix{option} --apply` does it"),
+        EditSafety::Unsafe => format!("look at it first, `qa-skill fix{option} --apply` leaves it out"),
     };
     Some(format!("{} ({advice})", visible_cut(&edit.title, 200)))
 }

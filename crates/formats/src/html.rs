@@ -111,7 +111,7 @@ fn banner(report: &Report<'_>) -> Markup {
                     "qa-skill · " (visible(&report.input.repo_id)) " · "
                     code { (report.input.merge_base_sha.short()) } " → "
                     @match uncommitted(report) {
-                        Some(content) => (content),
+                        Some(content) => (content.as_str()),
                         None => code { (report.input.head_sha.short()) },
                     }
                 }

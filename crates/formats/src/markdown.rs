@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn findings_that_all_differ_stay_under_the_limit_and_are_counted() {
         let mut sample = sample::large(300, 3000);
-        sample::tell_apart(&mut sample);
+        crate::tests::tell_apart(&mut sample);
         for limit in [60_000, MAX_BYTES] {
             let page = page(&sample.report(false), limit);
             assert!(page.len() < limit, "{}", page.len());

@@ -144,14 +144,6 @@ pub(crate) fn large(files: usize, findings: usize) -> Sample {
     sample
 }
 
-/// Gives each finding words of its own.
-pub(crate) fn tell_apart(sample: &mut Sample) {
-    let findings = sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings);
-    for (index, finding) in findings.enumerate() {
-        finding.summary = format!("finding number {index}");
-    }
-}
-
 fn assemble(findings: Vec<Finding>, conclusion: Conclusion) -> Sample {
     let change_set = change_set();
     let blocking: Vec<Finding> = findings.iter().filter(|finding| finding.blocking).cloned().collect();

@@ -15,7 +15,7 @@ use crate::gaps::{FileGap, gaps};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
+use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus, Severity};
 use qa_core::escape::{shell_word, visible, visible_cut};
 use qa_core::masking::sanitize;
 
@@ -192,9 +192,13 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     page.item("  ", DIM, "counted by rule; the report lists each");
 }
 
-/// Shows what waives the blocking findings, as lines to be copied.
+/// Shows what waives a blocking finding, as lines to be copied. Nobody should have those at hand for what is critical.
 fn waivers(page: &mut Page, blocking: &[&Finding]) {
-    let entries = waive::entries(blocking);
+    let mut entries = waive::entries(blocking);
+    entries.retain(|finding| finding.severity != Severity::Critical);
+    if entries.is_empty() {
+        return;
+    }
     page.item("", "", waive::ADVICE);
     for finding in entries.iter().take(MAX_ENTRIES) {
         page.out.push('\n');
@@ -208,7 +212,7 @@ fn waivers(page: &mut Page, blocking: &[&Finding]) {
         page.item(
             "\n… ",
             DIM,
-            &format!("and {rest}: `qa-skill explain FINDING` and the run's summary.md have them"),
+            &format!("and {rest}: `qa-skill explain FINDING` and --format markdown have them"),
         );
     }
 }
@@ -331,7 +335,7 @@ fn footers(report: &Report<'_>, finding: &Finding) -> Vec<(&'static str, String)
     footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
     footers.push(("why", visible_cut(&why(finding), 600)));
     footers.push(("fix", visible_cut(&finding.fix, 600)));
-    if let Some(title) = edit_title(finding).filter(|_| finding.blocking) {
+    if let Some(title) = edit_title(report, finding).filter(|_| finding.blocking) {
         // The sign before each line keeps one from being read as a workflow command.
         let lines = edit_lines(report, finding).into_iter().map(|line| format!("\n| {line}"));
         footers.push(("edit", title + &lines.collect::<String>()));
@@ -541,7 +545,7 @@ mod tests {
     #[test]
     fn findings_that_differ_are_shown_one_by_one_or_counted_by_rule() {
         let mut sample = sample::large(300, 3000);
-        sample::tell_apart(&mut sample);
+        crate::tests::tell_apart(&mut sample);
         let text = text(&sample, false);
         assert_eq!(text.matches("critical[secret-token/github-token]").count(), 75);
         assert!(text.contains("     2925  debug-leftover/dbg"), "{text}");

@@ -3,6 +3,7 @@
 mod cost;
 mod report;
 
+pub(in crate::app) use self::report::wilson;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -92,8 +92,11 @@ fn more(text: &mut String, all: u64, listed: usize, indent: &str) {
     }
 }
 
-/// Returns the 95 % Wilson interval of a rate, per 1,000.
-fn wilson(hits: u64, total: u64) -> (f64, f64) {
+/// Returns the 95 % Wilson interval of a rate, per 1,000; all of it for no total.
+pub(in crate::app) fn wilson(hits: u64, total: u64) -> (f64, f64) {
+    if total == 0 {
+        return (0.0, 1000.0);
+    }
     let (hits, total, z) = (hits as f64, total as f64, 1.959_964);
     let rate = hits / total;
     let middle = rate + z * z / (2.0 * total);

@@ -94,13 +94,17 @@ fn a_repository_without_anything_gets_all_files_and_a_second_run_changes_nothing
     assert_eq!(
         text_of(&first, ".github/CODEOWNERS"),
         "# qa-skill init: begin\n\
-         /.qa-skill/                             @acme/security\n\
-         /.github/workflows/qa-skill.yml         @acme/security\n\
-         /.github/workflows/qa-skill-nightly.yml @acme/security\n\
-         /.github/CODEOWNERS                     @acme/security\n\
+         /.qa-skill/ @acme/security\n\
+         /.github/   @acme/security\n\
          # qa-skill init: end\n"
     );
     let after = carried_out(&Checkout::default(), &first);
+    // A version is written as a comment, and stays where the next run names none.
+    let versioned = ActionPin::parse(&format!("acme/qa-skill@{SHA} # v1.0.0")).unwrap();
+    let named = planned(&after, &Wishes { action: Some(versioned), ..wishes(&owners) }).unwrap();
+    assert!(text_of(&named, GATE).contains(&format!("uses: acme/qa-skill@{SHA} # v1.0.0\n")));
+    let kept = planned(&carried_out(&after, &named), &wishes(&owners)).unwrap();
+    assert_eq!(steps(&kept), names.map(|name| format!("{name} unchanged")));
     // Other numbers and another proposal are no reason to write.
     for (action, proposed) in [(Some(pin(SHA)), Preset::Guarded), (None, Preset::Advisory)] {
         let again = Wishes { action, proposed, numbers: "of the last 3", ..wishes(&owners) };

@@ -1,35 +1,39 @@
 //! Proposes a preset from the shares of merged changes that presets would have stopped. Pure.
 
+use crate::app::calibrate::wilson;
 use qa_contracts::v1::{Calibration, Preset};
 
-/// Largest share of stopped changes with which `guarded` is proposed, in permille.
-const GUARDED_PERMILLE: u64 = 20;
+/// Largest upper end of the interval of stopped changes with which `guarded` is proposed, in permille. A preset is not
+/// lowered again by `init`, so a share that is small by chance must not choose it.
+const GUARDED_PERMILLE: f64 = 40.0;
 /// Largest share of stopped changes with which `default` is proposed, in permille.
 const DEFAULT_PERMILLE: u64 = 50;
 /// Number of judged changes below which their shares say too little, and `default` is proposed.
 pub(super) const FEWEST_CHANGES: u64 = 20;
 
 /// The rule by which a preset is proposed, for people.
-pub(super) const RULE: &str = "guarded if it would have stopped at most 2 % of the changes, else default up to 5 %, else advisory; default where fewer than 20 changes were judged";
+pub(super) const RULE: &str = "guarded if, by the 95 % interval, it stops at most 4 % of the changes, else default if it would have stopped at most 5 %, else advisory; default where fewer than 20 changes were judged";
 
 /// Returns the preset to propose from the costs of `default` and `guarded`.
 pub(super) fn propose(costs: &[Calibration]) -> Preset {
     if costs.iter().any(|cost| judged(cost) < FEWEST_CHANGES) || costs.is_empty() {
         return Preset::Default;
     }
-    if is_within(costs, Preset::Guarded, GUARDED_PERMILLE) {
+    let cost_of = |preset| costs.iter().find(|cost| cost.preset == preset);
+    if cost_of(Preset::Guarded).is_some_and(|cost| most_stopped(cost) <= GUARDED_PERMILLE) {
         Preset::Guarded
-    } else if is_within(costs, Preset::Default, DEFAULT_PERMILLE) {
+    } else if cost_of(Preset::Default)
+        .is_some_and(|cost| stopped(cost) * 1000 <= DEFAULT_PERMILLE * judged(cost))
+    {
         Preset::Default
     } else {
         Preset::Advisory
     }
 }
 
-/// Returns whether a preset would have stopped at most a share of the judged changes.
-fn is_within(costs: &[Calibration], preset: Preset, permille: u64) -> bool {
-    let cost = costs.iter().find(|cost| cost.preset == preset);
-    cost.is_some_and(|cost| stopped(cost) * 1000 <= permille * judged(cost))
+/// Returns the upper end of the 95 % interval of the share of stopped changes, in permille.
+pub(super) fn most_stopped(cost: &Calibration) -> f64 {
+    wilson(stopped(cost), judged(cost)).1
 }
 
 /// Returns the number of changes with a verdict.
@@ -76,15 +80,17 @@ mod tests {
     fn the_strictest_preset_within_its_share_is_proposed() {
         for (changes, unjudged, by_default, by_guarded, expected) in [
             (100, 0, 0, 0, Preset::Guarded),
-            (100, 0, 2, 2, Preset::Guarded),
-            (100, 0, 2, 3, Preset::Default),
+            (100, 0, 0, 1, Preset::Default),
+            (400, 0, 2, 8, Preset::Guarded),
+            (400, 0, 2, 9, Preset::Default),
             (100, 0, 5, 30, Preset::Default),
             (100, 0, 6, 30, Preset::Advisory),
-            (49, 0, 0, 1, Preset::Default),
-            (50, 0, 0, 1, Preset::Guarded),
             // Changes without a verdict do not count among those that would have passed.
-            (100, 60, 0, 1, Preset::Default),
-            (20, 0, 0, 0, Preset::Guarded),
+            (100, 10, 0, 0, Preset::Default),
+            (93, 0, 0, 0, Preset::Guarded),
+            (92, 0, 0, 0, Preset::Default),
+            (20, 0, 0, 0, Preset::Default),
+            (20, 0, 2, 2, Preset::Advisory),
             (19, 0, 0, 0, Preset::Default),
             (19, 0, 19, 19, Preset::Default),
             (100, 81, 0, 0, Preset::Default),
@@ -100,7 +106,8 @@ mod tests {
 
     #[test]
     fn the_rule_names_the_bounds() {
-        let bounds = [GUARDED_PERMILLE / 10, DEFAULT_PERMILLE / 10].map(|percent| format!("{percent} %"));
+        let bounds = [GUARDED_PERMILLE / 10.0, DEFAULT_PERMILLE as f64 / 10.0];
+        let bounds = bounds.map(|percent| format!("{percent} %"));
         assert!(bounds.iter().all(|bound| RULE.contains(bound.as_str())));
         assert!(RULE.contains(&format!("fewer than {FEWEST_CHANGES} changes")));
     }

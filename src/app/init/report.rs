@@ -22,6 +22,9 @@ const RULES_LISTED: usize = 3;
 /// Number of lines that are shown of a file.
 const LINES_SHOWN: usize = 60;
 
+/// Difference between the presets that a share of stopped changes does not show.
+const LEFT_TO_GUARDED: &str = "  default only advises on skipped tests, softened CI, loosened linters and a weaker policy; guarded blocks them\n";
+
 /// Result of measuring the presets.
 pub(super) struct Measured {
     /// Name of the branch whose history was measured.
@@ -128,10 +131,12 @@ pub(super) fn measured(measured: &Measured) -> String {
         let share = if judged == 0 { 0.0 } else { 100.0 * stopped as f64 / judged as f64 };
         let _ = writeln!(
             text,
-            "  {:<8}  would have stopped {stopped} of {judged} ({share:.1} %)",
-            cost.preset.as_str()
+            "  {:<8}  would have stopped {stopped} of {judged} ({share:.1} %; by the 95 % interval at most {:.1} %)",
+            cost.preset.as_str(),
+            preset::most_stopped(cost) / 10.0
         );
     }
+    text.push_str(LEFT_TO_GUARDED);
     unjudged(&mut text, first);
     if measured.is_shallow && first.changes < measured.asked {
         text.push_str("  the clone is shallow; `git fetch --unshallow` gives more changes to measure on\n");

@@ -15,6 +15,8 @@ const MEASURED: &str = "# Measured by init: ";
 /// First and last line of the rules in CODEOWNERS.
 const OWNERS_BEGIN: &str = "# qa-skill init: begin";
 const OWNERS_END: &str = "# qa-skill init: end";
+/// Directory of the workflows and of what else rules the repository on GitHub.
+const GITHUB: &str = "/.github/";
 /// Name of the action in the templates; what follows on its line is a comment for readers of the documentation.
 const PLACEHOLDER: &str = "OWNER/qa-skill@COMMIT";
 
@@ -49,7 +51,18 @@ impl WorkflowKind {
     /// Returns the file's text with the action's commit, or with its placeholder to show. Other actions keep the commits that the
     /// file has now, which may be newer than those of the template.
     pub(super) fn render(self, action: Option<&ActionPin>, now: Option<&str>) -> String {
-        let action = action.map_or_else(|| PLACEHOLDER.to_owned(), ActionPin::to_string);
+        let now_pinned = action.and_then(|action| {
+            let lines = now.unwrap_or_default().lines();
+            let mut uses = lines.filter_map(|line| Some(line.split_once("uses: ")?.1.trim_end()));
+            uses.find(|uses| {
+                pinned_use(uses, action.repository()).is_some() && uses.contains(action.commit())
+            })
+        });
+        let action = match (action, now_pinned) {
+            (None, _) => PLACEHOLDER.to_owned(),
+            (Some(action), Some(now)) if action.version().is_none() => now.to_owned(),
+            (Some(action), _) => action.with_version(),
+        };
         let mut text = format!("{MARKER}\n");
         for line in self.template().lines() {
             let rendered = match line.split_once(PLACEHOLDER) {
@@ -174,12 +187,21 @@ pub(super) fn replaced_owners(codeowners: &str, paths: &[&str], owners: &[String
     before.filter(|owner| !owners.contains(owner)).collect()
 }
 
-/// Returns the owners of the files that a rule of ours is for.
+/// Returns the owners of the files that a rule of ours is for; of a directory, those of files that may be in it.
 fn owners_of_rule(codeowners: &str, rule: &str) -> Vec<String> {
     let path = rule.trim_start_matches('/');
-    // Of a directory, those of a file in it.
-    let path = if path.ends_with('/') { POLICY_PATH } else { path };
-    owners_of(codeowners, path)
+    let files: &[&str] = match rule {
+        GITHUB => &[".github/dependabot.yml", WorkflowKind::Gate.path()],
+        _ if path.ends_with('/') => &[POLICY_PATH],
+        _ => &[path],
+    };
+    let mut owners: Vec<String> = Vec::new();
+    for owner in files.iter().flat_map(|file| owners_of(codeowners, file)) {
+        if !owners.contains(&owner) {
+            owners.push(owner);
+        }
+    }
+    owners
 }
 
 /// Returns CODEOWNERS without the block of ours, and the lines in that.
@@ -222,12 +244,18 @@ pub(super) fn with_line_ends_of(now: &str, text: &str) -> String {
     written
 }
 
-/// Returns the paths that owners get: the policy, the workflows and CODEOWNERS itself.
+/// Returns the paths that owners get: the policy, the pipelines or everything that GitHub runs, and CODEOWNERS itself.
 pub(super) fn owned_paths(workflows: &[&str], codeowners: &str) -> Vec<String> {
     let directory = POLICY_PATH.split('/').next().unwrap_or_default();
     let mut paths = vec![format!("/{directory}/")];
-    paths.extend(workflows.iter().map(|path| format!("/{path}")));
-    paths.push(format!("/{codeowners}"));
+    for path in workflows.iter().copied().chain([codeowners]) {
+        // On GitHub any other workflow can report under the name of the gate's job.
+        let path = format!("/{path}");
+        let owned = if path.starts_with(GITHUB) { GITHUB.to_owned() } else { path };
+        if !paths.contains(&owned) {
+            paths.push(owned);
+        }
+    }
     paths
 }
 

@@ -140,7 +140,7 @@ fn message(report: &Report<'_>, finding: &Finding) -> Markup {
             p { (capital(&visible_cut(&why(finding), 600))) "." }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
             p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
-            @if let Some(title) = edit_title(finding) {
+            @if let Some(title) = edit_title(report, finding) {
                 p { strong { "Edit: " } (title) }
                 @let lines = edit_lines(report, finding);
                 @if !lines.is_empty() { pre.said { (lines.join("\n")) } }

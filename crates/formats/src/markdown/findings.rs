@@ -76,7 +76,7 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
         block += &format!("{line}\\\n");
     }
     block += &format!("**Fix:** {}\n", prose(&finding.fix, 300));
-    if let Some(title) = edit_title(finding) {
+    if let Some(title) = edit_title(report, finding) {
         block += &format!("\n**Edit:** {}\n\n", prose(&title, 400));
         let lines = edit_lines(report, finding);
         if !lines.is_empty() {

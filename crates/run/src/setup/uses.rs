@@ -15,14 +15,27 @@ pub struct ActionPin {
     repository: String,
     /// Forty lower-case hexadecimal digits.
     commit: String,
+    /// Version that a comment behind the commit names, for people and for tools that update pins.
+    version: Option<String>,
 }
 
 impl ActionPin {
-    /// Parses `OWNER/qa-skill@COMMIT`, with the full id of the commit.
+    /// Parses `OWNER/qa-skill@COMMIT`, with the full id of the commit; `# vX.Y.Z` may follow, as in a workflow.
     ///
     /// # Errors
     /// The part that is wrong, as the end of a sentence.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let (text, version) = match text.split_once('#') {
+            Some((uses, version)) => (uses.trim_end(), Some(version.trim())),
+            None => (text, None),
+        };
+        let is_version = |text: &str| {
+            (1..=60).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte))
+        };
+        if version.is_some_and(|version| !is_version(version)) {
+            return Err("what follows `#` is no version; expected `# vX.Y.Z`");
+        }
         let (repository, commit) =
             text.split_once('@').ok_or("it has no `@`; expected OWNER/qa-skill@COMMIT")?;
         let (owner, name) =
@@ -32,20 +45,37 @@ impl ActionPin {
         if !is_owner {
             return Err("the owner is no account of GitHub, which has letters, digits and `-`");
         }
-        if !is_gate(name) {
+        if name.contains('/') || !is_gate(name) {
             return Err("the repository is not called qa-skill, which is how its steps are recognised");
         }
         let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_commit {
             return Err("the commit is not its full id of 40 hexadecimal digits; a tag or a branch can move");
         }
-        Ok(Self { repository: repository.to_owned(), commit: commit.to_ascii_lowercase() })
+        Ok(Self {
+            repository: repository.to_owned(),
+            commit: commit.to_ascii_lowercase(),
+            version: version.map(str::to_owned),
+        })
     }
 
     /// Returns `owner/qa-skill`.
     #[must_use]
     pub fn repository(&self) -> &str {
         &self.repository
+    }
+
+    /// Returns the version that a comment names.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    /// Returns the text of `uses` with the version as a comment, if there is one.
+    #[must_use]
+    pub fn with_version(&self) -> String {
+        let comment = self.version.as_ref().map(|version| format!(" # {version}"));
+        format!("{self}{}", comment.unwrap_or_default())
     }
 
     /// Returns the commit's full id.
@@ -206,6 +236,8 @@ mod tests {
         for text in [format!("acme/qa-skill@{SHA}"), format!("acme/qa-skill@{upper}")] {
             assert_eq!(ActionPin::parse(&text).unwrap().to_string(), format!("acme/qa-skill@{SHA}"));
         }
+        let pin = ActionPin::parse(&format!("acme/qa-skill@{SHA} # v1.2.0-rc.1")).unwrap();
+        assert_eq!(pin.with_version(), format!("acme/qa-skill@{SHA} # v1.2.0-rc.1"));
         for (text, part) in [
             ("acme/qa-skill".to_owned(), "no `@`"),
             (format!("qa-skill@{SHA}"), "no owner"),
@@ -213,6 +245,9 @@ mod tests {
             (format!("acme\n/qa-skill@{SHA}"), "no account"),
             (format!("acme/other@{SHA}"), "not called qa-skill"),
             (format!("acme/qa-skill/sub@{SHA}"), "not called qa-skill"),
+            (format!("acme/sub/qa-skill@{SHA}"), "not called qa-skill"),
+            (format!("acme/qa-skill@{SHA} # v1 of it"), "no version"),
+            (format!("acme/qa-skill@{SHA} #"), "no version"),
             ("acme/qa-skill@v1".to_owned(), "full id"),
             (format!("acme/qa-skill@{SHA}0"), "full id"),
             (format!("acme/qa-skill@{} ", &SHA[1..]), "full id"),
