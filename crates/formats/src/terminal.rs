@@ -294,7 +294,8 @@ fn other_places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>, width
     if others.len() > most {
         lines.push(format!("and {}, all in lens-results.json", counted(others.len() - most, "more place")));
     }
-    lines.join("\n")
+    // The sign before each line keeps a path from being read as a workflow command.
+    lines.join("\n| ")
 }
 
 /// The excerpt as one text, its first line number and the marked bytes.

@@ -35,7 +35,8 @@ Examples:
   qa-skill init --yes --preset default                     write without asking; the action is that of the workflow here
 
 Proposes guarded if, by the 95 % interval, it stops at most 4 % of the measured changes, else default if it would have
-stopped at most 5 %, else advisory; default where fewer than 20 changes were judged. A policy that is there keeps its settings, and is never weakened.";
+stopped at most 5 %, else advisory; default where fewer than 20 changes were judged. A policy that is there keeps its
+settings, and is never weakened.";
 
 /// Refs of the default branch, the first that names a commit counts, with the names to show.
 const DEFAULT_BRANCHES: [(&str, &str); 6] = [

@@ -86,19 +86,22 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
     block + &other_places(report, files, cause) + &reason_and_waiver(cause)
 }
 
-/// Returns the lines around a finding as those of a diff; harmless.
+/// Returns the lines around a finding as those of a diff, with their numbers; harmless. A number before each line keeps
+/// one from being read as a workflow command where the page is printed to a log.
 fn diff_lines(report: &Report<'_>, files: &Files<'_>, finding: &Finding) -> Vec<String> {
-    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both).into_iter();
-    lines
-        .map(|line| {
-            let sign = match line.kind {
-                LineKind::Context => ' ',
-                LineKind::Removed => '-',
-                LineKind::Added => '+',
-            };
-            format!("{sign}{}{}{}", line.before, line.marked, line.after)
-        })
-        .collect()
+    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+    let last = lines.iter().flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or_default();
+    let width = last.to_string().len();
+    let lines = lines.into_iter().map(|line| {
+        let (sign, number) = match line.kind {
+            LineKind::Context => (' ', line.new),
+            LineKind::Removed => ('-', line.old),
+            LineKind::Added => ('+', line.new),
+        };
+        let number = number.unwrap_or_default();
+        format!("{sign} {number:>width$} | {}{}{}", line.before, line.marked, line.after)
+    });
+    lines.collect()
 }
 
 /// Returns what the evidence says beside the place, a line each.
