@@ -7,7 +7,7 @@ use super::names::{self, Test};
 use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};
-use super::{TEST_EMPTIED, skips, symbols, whole};
+use super::{TEST_EMPTIED, needs, skips, symbols, whole};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
@@ -136,6 +136,9 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
         true => skips::by_tree(packet, old, new),
         false => skips::by_line(packet, &Compared { old, new, base: &base, head: &head }),
     });
+    if is_parsed {
+        seen.facts.extend(needs::inspect(packet, old, new));
+    }
     seen.drafts.extend(emptied(packet, &base, &head));
     seen.facts.extend(new.is_unread.then(Fact::unread));
     tests_by_hunk::compare(packet, &base, &head, seen);

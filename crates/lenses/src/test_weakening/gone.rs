@@ -37,6 +37,11 @@ pub(super) enum Found {
     SymbolsNew {
         names: BTreeSet<String>,
     },
+    /// A test of a file runs only where one of some words is given.
+    Needs {
+        path: String,
+        words: Vec<String>,
+    },
 }
 
 /// A share of what only the removed test said that has to stand in the one that replaces it, in percent.
@@ -231,7 +236,8 @@ impl<'a> Change<'a> {
                     change.note_gone(defined, Some(stem(path)));
                     change.note_gone(keys, None);
                 }
-                Found::PackageGone { .. }
+                Found::Needs { .. }
+                | Found::PackageGone { .. }
                 | Found::Removed(_)
                 | Found::InDeleted(_)
                 | Found::Deleted { .. } => {}

@@ -3,6 +3,7 @@
 mod checks;
 mod gone;
 mod names;
+mod needs;
 mod skip_rows;
 mod skips;
 mod symbols;
@@ -10,13 +11,14 @@ mod tests_by_hunk;
 mod version;
 
 use super::contract::{
-    Alike, Draft, Fact, Inspection, Lens, LensSpec, Need, everywhere, fold, presets, rule, text_rule,
+    Alike, Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, fold, presets, rule, text_rule,
 };
 use super::edits;
 use qa_contracts::v1::{
     ChangedFile, Edit, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
+use qa_core::policy::Policy;
 
 const TEST_DELETED: &str = "test-weakening/test-deleted";
 const TEST_EMPTIED: &str = "test-weakening/test-emptied";
@@ -31,7 +33,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "13",
+    version: "14",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
@@ -107,6 +109,10 @@ impl Lens for TestWeakening {
             fold(&mut drafts, rule, Alike::Rule);
         }
         drafts
+    }
+
+    fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
+        needs::look_up(facts, lookups)
     }
 }
 

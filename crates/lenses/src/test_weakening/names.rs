@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::needs::Needs;
 use super::skips::Off;
 use crate::idioms::{Idiom, Place, Table};
 use crate::pattern::Pattern;
@@ -25,6 +26,8 @@ pub(super) struct Test {
     pub(super) off: Option<Off>,
     /// The mark that skips it in runs that ask for that, by a flag or a variable of the environment, or that do not ask for it.
     pub(super) asked_for: Option<Off>,
+    /// What nothing gives by itself and without which it does not run.
+    pub(super) needs: Option<Needs>,
     /// Set where no runner is known to collect it and nothing else switches it off.
     pub(super) is_hidden: bool,
     /// The marks that skip its subtests.
@@ -175,6 +178,7 @@ pub(super) fn tests<'a>(language: Option<&str>, lines: impl Iterator<Item = &'a 
                 cut: None,
                 off: None,
                 asked_for: None,
+                needs: None,
                 is_hidden: false,
                 nested: Vec::new(),
                 body: Span::default(),

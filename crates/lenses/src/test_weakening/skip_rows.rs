@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use qa_reading::syntax::{Argument, Form, Language, Mark, Spelled};
+use qa_reading::syntax::{Argument, Form, Language, Mark, NEEDS, Spelled};
 
 use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
 
@@ -45,13 +45,15 @@ enum When {
     Drops,
     /// The condition matches any text.
     MatchesAll,
-    /// A variable of the environment has to be set.
+    /// A variable of the environment, or a property of the process, has to be set.
     AskedFor,
+    /// A module has to be installed.
+    Installed,
 }
 
 use When::{
-    Always, AskedFor, Drops, Fails, HasArgument, Holds, HoldsOrNone, Marks, MatchesAll, Named, NamedZero,
-    NoPlatform, NoneOrText, ZeroOrNone,
+    Always, AskedFor, Drops, Fails, HasArgument, Holds, HoldsOrNone, Installed, Marks, MatchesAll, Named,
+    NamedZero, NoPlatform, NoneOrText, ZeroOrNone,
 };
 
 const JS: &[&str] = &["javascript", "typescript"];
@@ -106,6 +108,7 @@ static ROWS: &[Row] = &[
     row(PYTHON, &[Run], "**.pytest.skip|xfail", Always),
     row(PYTHON, &[Run], "**.pytest.skip|xfail.**.Exception", Always),
     row(PYTHON, &[Run], "**.outcomes.skip|xfail", Always),
+    row(PYTHON, &[Run], "**.importorskip", Installed),
     row(PYTHON, &[Run], "**.pytest.exit", NamedZero("returncode")),
     row(PYTHON, &[Run], "**.self|cls|?.skipTest", Always),
     row(PYTHON, &[Run], "**.SkipTest|Skipped", Always),
@@ -147,6 +150,7 @@ static ROWS: &[Row] = &[
     row(JVM, &[Marked], "**.EnabledIf", Fails("")),
     row(JVM, &[Marked], "**.DisabledIfSystemProperty|DisabledIfEnvironmentVariable", MatchesAll),
     row(JVM, &[Marked], "**.DisabledIfEnvironmentVariable|EnabledIfEnvironmentVariable", AskedFor),
+    row(JVM, &[Marked], "**.EnabledIfSystemProperty", AskedFor),
     row(JVM, &[Run], "**.assumeTrue|assume|assumeNotNull|assumingThat", Fails("")),
     row(JVM, &[Run], "**.assumeFalse", Holds("")),
     row(JVM, &[Run], "**.Assumptions.abort", Always),
@@ -204,6 +208,20 @@ pub(super) fn skip<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spe
 /// Returns the first name or call of a mark that skips by a variable of the environment.
 pub(super) fn asked_for<'m>(language: Option<&str>, mark: &'m Mark) -> Option<&'m Spelled> {
     mark.spelled.iter().find(|spelled| rows_of(language, spelled).any(|row| row.when.is_asked_for(spelled)))
+}
+
+/// Returns what a mark needs somebody to give, each word behind its kind.
+pub(super) fn needed(language: Option<&str>, mark: &Mark) -> Vec<String> {
+    let mut words = Vec::new();
+    for spelled in mark.spelled.iter() {
+        let given = spelled.arguments.iter().flatten().filter_map(|argument| argument.value.text.as_deref());
+        if spelled.path == NEEDS {
+            words.extend(given.map(str::to_owned));
+        } else if rows_of(language, spelled).any(|row| matches!(row.when, Installed)) {
+            words.extend(given.take(1).map(|module| format!("module:{module}")));
+        }
+    }
+    words
 }
 
 /// Returns whether a path that is called or set may skip, by its last name.
@@ -336,7 +354,7 @@ impl When {
                         .as_deref()
                         .is_some_and(|text| matches!(text, ".*" | ".+" | "(?s).*"))
             }),
-            AskedFor => false,
+            AskedFor | Installed => false,
         }
     }
 
@@ -344,11 +362,11 @@ impl When {
     fn is_asked_for(self, spelled: &Spelled) -> bool {
         let given = spelled.arguments.as_deref().unwrap_or_default();
         let condition = match self {
-            AskedFor => return true,
+            AskedFor => return !given.iter().any(is_of_platform),
             Holds(name) | Fails(name) => argument(given, name),
             HoldsOrNone => given.first(),
-            Always | Drops | HasArgument | Marks | MatchesAll | Named(_) | NamedZero(_) | NoPlatform(_)
-            | NoneOrText | ZeroOrNone => None,
+            Always | Drops | HasArgument | Installed | Marks | MatchesAll | Named(_) | NamedZero(_)
+            | NoPlatform(_) | NoneOrText | ZeroOrNone => None,
         };
         condition.is_some_and(|condition| condition.value.reads_environment)
     }
@@ -358,6 +376,12 @@ impl When {
 fn argument<'a>(given: &'a [Argument], name: &str) -> Option<&'a Argument> {
     let named = given.iter().find(|argument| !name.is_empty() && argument.name == name);
     named.or_else(|| given.first().filter(|first| first.name.is_empty() || name.is_empty()))
+}
+
+/// Returns whether the property that a condition of JUnit names tells the platform or the version of the language.
+fn is_of_platform(argument: &Argument) -> bool {
+    let name = argument.value.text.as_deref().filter(|_| argument.name == "named").unwrap_or_default();
+    ["java.", "os.", "sun."].iter().any(|begin| name.starts_with(begin))
 }
 
 fn holds(argument: &Argument) -> bool {

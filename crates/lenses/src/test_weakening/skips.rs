@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::names::Test;
+use super::needs::Needs;
 use super::tests_by_hunk::{self, Side};
 use super::version::Version;
 use super::{TEST_SKIPPED, skip_rows};
@@ -69,10 +70,17 @@ pub(super) fn asked_for(language: Option<&str>, mark: &Mark) -> Option<Off> {
     Some(Off { mark: mark.span, name: skip.span })
 }
 
+/// Returns what a mark needs somebody to give.
+pub(super) fn needs(language: Option<&str>, mark: &Mark) -> Option<Needs> {
+    let words = skip_rows::needed(language, mark);
+    let off = Off { mark: mark.span, name: mark.span };
+    (!words.is_empty() && mark.kind != MarkKind::Nested).then_some(Needs { off, words })
+}
+
 /// Finds tests that ran at the base and are switched off at head. A test that is new as a whole never ran, so its skip
 /// takes nothing away; it replaces no other test either.
 pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_>) -> Vec<Draft> {
-    let added = Added { lines: packet.added().map(|line| (line.number, line)).collect() };
+    let added = Added::new(packet);
     let mut places: BTreeMap<Span, Place> = BTreeMap::new();
     // A test that runs where it is asked for is weaker than one that runs always, and stronger than one that never does.
     for off in [(|test| test.off) as fn(&Test) -> Option<Off>, |test| test.off.or(test.asked_for)] {
@@ -98,10 +106,10 @@ pub(super) fn by_tree(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_
 }
 
 /// Places that a finding may be at.
-struct Place {
+pub(super) struct Place {
     /// The name or call that skips; empty where none does.
-    name: Span,
-    whole: Span,
+    pub(super) name: Span,
+    pub(super) whole: Span,
 }
 
 /// Returns the marks of a conftest, and of a file without tests for those of other files, that skip tests anew.
@@ -153,7 +161,7 @@ fn named_tests_skipped(base: &str, head: &str) -> Vec<Span> {
 }
 
 /// Returns the tests of which head has fewer that run than the base, with what switches them off.
-fn newly_off<'v>(
+pub(super) fn newly_off<'v>(
     base: &Version<'_>,
     head: &'v Version<'_>,
     added: &Added<'_>,
@@ -178,7 +186,13 @@ fn newly_off<'v>(
 }
 
 /// Makes the draft of a mark: on the added line of its name, of the mark, of the test, or of any.
-fn draft(packet: &Packet<'_>, text: &str, added: &Added<'_>, mark: Span, place: Place) -> Option<Draft> {
+pub(super) fn draft(
+    packet: &Packet<'_>,
+    text: &str,
+    added: &Added<'_>,
+    mark: Span,
+    place: Place,
+) -> Option<Draft> {
     let is_named = place.name != Span::default();
     let summary = if is_named { "test is skipped" } else { "test is no longer collected" };
     let named = added.first_on(text, place.name).filter(|_| is_named);
@@ -218,11 +232,15 @@ fn running<'v>(version: &'v Version<'_>, off: fn(&Test) -> Option<Off>) -> BTree
 }
 
 /// Added lines by number.
-struct Added<'a> {
+pub(super) struct Added<'a> {
     lines: BTreeMap<u64, Line<'a>>,
 }
 
 impl<'a> Added<'a> {
+    pub(super) fn new(packet: &Packet<'a>) -> Self {
+        Self { lines: packet.added().map(|line| (line.number, line)).collect() }
+    }
+
     /// Returns the added lines that a place touches.
     fn lines_on(&self, text: &str, span: Span) -> impl Iterator<Item = &Line<'a>> {
         lines_of(text, span).filter_map(|number| self.lines.get(&number))
@@ -240,7 +258,7 @@ fn lines_of(text: &str, span: Span) -> impl Iterator<Item = u64> + use<> {
     first..=last.max(first)
 }
 
-fn span_of_lines(text: &str, first: usize, end: usize) -> Span {
+pub(super) fn span_of_lines(text: &str, first: usize, end: usize) -> Span {
     let [start, end] = [first, end].map(|line| {
         let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         starts.nth(line).unwrap_or(text.len())

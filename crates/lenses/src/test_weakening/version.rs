@@ -51,9 +51,10 @@ impl<'t> Version<'t> {
         let newlines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
         let mut tests: Vec<Test> = Vec::new();
         for case in &file.cases {
-            let (mut nested, mut own, mut asked_for) = (Vec::new(), Vec::new(), None);
+            let (mut nested, mut own, mut asked_for, mut needs) = (Vec::new(), Vec::new(), None, None);
             for mark in &case.marks {
                 let Some(off) = skips::switched_off(language, mark) else {
+                    needs = needs.or_else(|| skips::needs(language, mark));
                     asked_for = asked_for.or(skips::asked_for(language, mark));
                     continue;
                 };
@@ -79,6 +80,7 @@ impl<'t> Version<'t> {
                 cut,
                 off: own.first().copied(),
                 asked_for,
+                needs,
                 is_hidden,
                 nested,
                 body: case.body,

@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::constants;
+use super::needs;
 use super::outline::Span;
 use super::spelled::{Argument, Form, Spelled, Speller, Value};
 use super::walk::span;
@@ -26,11 +27,18 @@ fn rust_attribute(tokens: &str, place: Span, found: &mut Vec<Spelled>) {
             if constants::cfg(condition) == Some(true) {
                 attributes.iter().for_each(|attribute| rust_attribute(attribute, place, found));
             }
+            // A test is ignored unless something is given.
+            let words = condition.strip_prefix("not(").and_then(|inner| inner.strip_suffix(')'));
+            let is_ignored = attributes.iter().any(|attribute| attribute.starts_with("ignore"));
+            let words = words.filter(|_| is_ignored).and_then(needs::words_of_cfg);
+            found.extend(words.map(|words| needs::spelled(words, place)));
         }
         ("cfg_attr", []) => {}
         _ => {
             let value =
                 given.first().map(|given| Value { constant: constants::cfg(given), ..Value::default() });
+            let words = given.first().filter(|_| path == "cfg").and_then(|given| needs::words_of_cfg(given));
+            found.extend(words.map(|words| needs::spelled(words, place)));
             let arguments = Some(vec![Argument { name: String::new(), value: value.unwrap_or_default() }]);
             found.push(Spelled { form: Form::Mark, path, arguments, span: place });
         }

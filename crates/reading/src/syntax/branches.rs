@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::Language;
+use super::needs::words_of_directive;
 use super::outline::Span;
 use super::walk::{children, span};
 use crate::nodes::Tabled;
@@ -47,6 +48,7 @@ impl Reader<'_> {
         }
         match node.word() {
             "if_statement" | "if_expression" => found.extend(condition(node)),
+            "preproc_if" | "preproc_ifdef" => found.extend(self.left_out(node)),
             "try_statement" => found.extend(self.caught(node)),
             "with_statement" => found.extend(self.suppressed(node)),
             "expression_statement" => found.extend(self.short_circuit(node)),
@@ -62,6 +64,26 @@ impl Reader<'_> {
             }
             self.visit(child, found, depth + 1);
         }
+    }
+
+    /// Returns what a preprocessor leaves out unless a word is given.
+    fn left_out(&self, node: Node<'_>) -> Option<Branch> {
+        const OF_PROJECT: &[&str] = &["ENABLE", "USE", "WITH"];
+        let words = words_of_directive(self.language, self.text, node)?;
+        let is_of_project = words.iter().any(|word| {
+            let name = word.split(':').next_back().unwrap_or_default();
+            OF_PROJECT.iter().any(|begin| name.starts_with(begin))
+        });
+        let condition = node.field("condition").or_else(|| node.field("name")).filter(|_| !is_of_project)?;
+        let alternative = node.field("alternative");
+        let inside = children(node).filter(|child| *child != condition && Some(*child) != alternative);
+        let inside: Vec<Node<'_>> = inside.collect();
+        let then = Span { start: inside.first()?.start_byte(), end: inside.last()?.end_byte() };
+        Some(Branch {
+            condition: span(condition),
+            then,
+            otherwise: alternative.map(span).unwrap_or_default(),
+        })
     }
 
     /// Returns what follows a condition that leaves the test, from the next statement to the last one around it.
@@ -138,13 +160,35 @@ fn condition(node: Node<'_>) -> Option<Branch> {
         return None;
     }
     let mut cursor = node.walk();
-    let others: Vec<Node<'_>> = node.children_by_field_name("alternative", &mut cursor).collect();
+    let mut others: Vec<Node<'_>> = node.children_by_field_name("alternative", &mut cursor).collect();
+    if others.is_empty() && node.field("consequence").is_none() {
+        others.extend(unnamed_branches(node).get(1));
+    }
     let otherwise = others.first().zip(others.last());
     Some(Branch {
         condition: span(node.field("condition")?),
-        then: span(node.field("consequence")?),
+        then: span(then_of(node)?),
         otherwise: otherwise
             .map(|(first, last)| Span { start: first.start_byte(), end: last.end_byte() })
             .unwrap_or_default(),
     })
+}
+
+/// Returns the branch of a condition that runs where it holds.
+pub(super) fn then_of<'n>(node: Node<'n>) -> Option<Node<'n>> {
+    let named = node.field("consequence").or_else(|| node.field("body"));
+    named.or_else(|| unnamed_branches(node).first().copied())
+}
+
+/// Returns the branch of a condition that runs where it does not hold.
+pub(super) fn otherwise_of<'n>(node: Node<'n>) -> Option<Node<'n>> {
+    let is_named = node.field("consequence").or_else(|| node.field("body")).is_some();
+    node.field("alternative").or_else(|| unnamed_branches(node).get(1).copied().filter(|_| !is_named))
+}
+
+/// Returns the branches of a condition of Kotlin, which have no names.
+fn unnamed_branches<'n>(node: Node<'n>) -> Vec<Node<'n>> {
+    let condition = node.field("condition").filter(|_| node.word() == "if_expression");
+    let Some(condition) = condition else { return Vec::new() };
+    children(node).filter(|child| *child != condition && !child.is_comment()).collect()
 }

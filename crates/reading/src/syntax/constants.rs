@@ -159,7 +159,7 @@ impl Speller<'_> {
             let is_open =
                 (kind.contains("identifier") || kind.contains("name") || kind == "this" || kind == "self")
                     && kind != "property_identifier"
-                    && !FUNCTIONS.contains(&self.text_of(node))
+                    && !(FUNCTIONS.contains(&self.text_of(node)) && self.is_of_language(node))
                     || kind.contains("await")
                     || kind.contains("function")
                     || kind.contains("new_expression");

@@ -8,6 +8,7 @@ use super::spelled::{Speller, parts};
 /// Names by which the languages read the environment.
 const READERS: &[&str] = &[
     "$_ENV[",
+    "Boolean.getBoolean(",
     "Bun.env.",
     "Deno.env.",
     "ENV.fetch(",
@@ -15,7 +16,10 @@ const READERS: &[&str] = &[
     "ENV.key?(",
     "ENV[",
     "Environment.GetEnvironmentVariable(",
+    "Integer.getInteger(",
     "LookupEnv(",
+    "System.getProperty(",
+    "System.getProperties()",
     "env::var(",
     "env::var_os(",
     "getenv(",
@@ -44,6 +48,9 @@ const PLATFORMS: &[&str] = &[
     "TRAVIS",
     "WSL_DISTRO_NAME",
 ];
+/// Begins of the names of properties that every run of a program on the JVM has.
+const PROPERTIES: &[&str] =
+    &["\"file.", "\"java.", "\"jdk.", "\"line.separator", "\"os.", "\"path.separator", "\"sun.", "\"user."];
 /// Size of the longest expression that is looked at, in bytes: a condition is short, and a table is long.
 const MAX_BYTES: usize = 300;
 
@@ -51,7 +58,9 @@ impl Speller<'_> {
     /// Returns whether an expression reads a variable of the environment, itself or by a name of the file.
     pub(super) fn reads_environment(&self, node: Node<'_>) -> bool {
         let text = self.text_of(node);
-        if text.len() > MAX_BYTES || names(text).any(|name| PLATFORMS.contains(&name)) {
+        let is_platform = names(text).any(|name| PLATFORMS.contains(&name))
+            || PROPERTIES.iter().any(|property| text.contains(property));
+        if text.len() > MAX_BYTES || is_platform {
             return false;
         }
         READERS.iter().any(|reader| text.contains(reader)) || self.names_environment(node)

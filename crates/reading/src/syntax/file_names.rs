@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::Language;
+use super::needs::{and, or};
 use super::spelled::{FRAMEWORKS, Speller, parts};
 use super::walk::children;
 use crate::nodes::Tabled;
@@ -209,18 +210,6 @@ pub(super) fn constraint(comment: &str) -> Option<Option<bool>> {
         terms.reduce(and).flatten()
     });
     Some(alternatives.reduce(or).flatten())
-}
-
-fn and(left: Option<bool>, right: Option<bool>) -> Option<bool> {
-    match (left, right) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), other) => other,
-        (None, _) => None,
-    }
-}
-
-fn or(left: Option<bool>, right: Option<bool>) -> Option<bool> {
-    and(left.map(|value| !value), right.map(|value| !value)).map(|value| !value)
 }
 
 /// Rest of a constraint that is evaluated from its beginning.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::Language;
+use super::branches::{otherwise_of, then_of};
 use super::file_names::constraint;
 use super::spelled::{Argument, Form, Spelled, Value, parts};
 use super::test_blocks::{block_of, body_of, statements};
@@ -85,6 +86,7 @@ impl<'t> Reader<'t> {
             "try_statement" | "while_statement"
                 if statement.word() == "try_statement" || self.constant(statement) == Some(true) =>
             {
+                marks.extend(self.needs_of_imports(statement));
                 let last = parts(statement).into_iter().find(|part| part.word() == "finally_clause");
                 last.and_then(|last| parts(last).last().copied())
                     .into_iter()
@@ -144,8 +146,7 @@ impl<'t> Reader<'t> {
 
     /// Notes what a condition runs whatever it is about.
     pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
-        let branch = statement.field("consequence").or_else(|| statement.field("body"));
-        let alternative = statement.field("alternative");
+        let (branch, alternative) = (then_of(statement), otherwise_of(statement));
         let is_asked_for = statement.field("condition").is_some_and(|condition| self.is_asked_for(condition));
         let dead = self.dead_branches(statement);
         if self.constant(statement).is_some() {
@@ -173,11 +174,19 @@ impl<'t> Reader<'t> {
             let statement = inner.filter(|inner| inner.word() == "if_expression").unwrap_or(statement);
             let (condition, branch) = match statement.word() {
                 "if" | "if_expression" | "if_modifier" | "if_statement" | "unless" | "unless_modifier" => {
-                    let branch = statement.field("consequence").or_else(|| statement.field("body"))?;
-                    let is_whole = statement.field("alternative").is_none();
-                    (statement.field("condition").filter(|_| is_whole)?, branch)
+                    let is_whole = otherwise_of(statement).is_none();
+                    (statement.field("condition").filter(|_| is_whole)?, then_of(statement)?)
                 }
                 "let_declaration" => (statement.field("value")?, statement.field("alternative")?),
+                // `System.getenv("A") ?: return` of Kotlin.
+                "binary_expression" | "property_declaration" => {
+                    let value =
+                        parts(statement).last().copied().filter(|_| self.language == Language::Kotlin);
+                    let is_declared = statement.word() == "property_declaration";
+                    let choice = if is_declared { value? } else { statement };
+                    let is_choice = choice.field("operator").is_some_and(|sign| self.text_of(sign) == "?:");
+                    (choice.field("left").filter(|_| is_choice)?, choice.field("right")?)
+                }
                 _ => return None,
             };
             let last = if self.is_return(branch) { branch } else { *statements(branch).last()? };

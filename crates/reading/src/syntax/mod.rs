@@ -22,6 +22,7 @@ mod loop_tests;
 mod marks;
 pub(crate) mod members;
 mod memo;
+mod needs;
 mod outline;
 #[cfg(test)]
 mod outline_tests;
@@ -62,6 +63,7 @@ pub use memo::parse_once;
 pub(crate) use memo::{
     CURRENT_WITHIN, Cache, TREES_WITHIN, parse_script_once, parse_tree_once, parse_version_once,
 };
+pub use needs::NEEDS;
 pub use outline::{Import, ImportKind, ImportedName, Outline, Span, Symbol, SymbolKind};
 pub use spelled::{Argument, Asks, Form, Spelled, Value};
 pub use test_cases::{Mark, MarkKind, TestCase, TestFile};

@@ -106,6 +106,29 @@ impl<'t> Reader<'t> {
         let body = node.field("body");
         self.case(inside.replace(DISABLED, ""), place, span(node), body, own, marks);
     }
+
+    /// Notes a function of C that is a test by its name, and that others call or list: `static void test_a(void)`.
+    pub(super) fn named_test(&mut self, node: Node<'_>, marks: &[Mark]) {
+        let Some(declarator) = node.field("declarator").filter(|all| all.word() == "function_declarator")
+        else {
+            return;
+        };
+        let (Some(name), Some(parameters)) = (declarator.field("declarator"), declarator.field("parameters"))
+        else {
+            return;
+        };
+        let (word, given) = (self.text_of(name), self.text_of(parameters));
+        let given: String = given.split_whitespace().collect();
+        let is_plain = matches!(given.as_str(), "()" | "(void)") || given.starts_with("(void**");
+        if !word.starts_with("test_") || !is_plain {
+            return;
+        }
+        let head = Span { start: node.start_byte(), end: declarator.end_byte() };
+        let is_own = head.of(self.text).split_whitespace().any(|word| word == "static");
+        let is_idle = is_own && !self.is_named_elsewhere(word);
+        let own = if is_idle { vec![Mark::uncollected(head)] } else { Vec::new() };
+        self.case(word.to_owned(), span(name), span(node), node.field("body"), own, marks);
+    }
 }
 
 /// Returns the statements of the block that a call of Ruby is given.

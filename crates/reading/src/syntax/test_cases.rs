@@ -209,7 +209,7 @@ impl<'t> Reader<'t> {
         span(node).of(self.text)
     }
 
-    fn visit(&mut self, visited: &Visited<'_, '_>, marks: &[Mark], depth: usize) {
+    pub(super) fn visit(&mut self, visited: &Visited<'_, '_>, marks: &[Mark], depth: usize) {
         let node = visited.node;
         if depth > MAX_DEPTH {
             return;
@@ -223,6 +223,7 @@ impl<'t> Reader<'t> {
             "expression_statement" if self.language == Language::Php => self.pest_call(node, marks),
             "function_definition" if matches!(self.language, Language::C | Language::Cpp) => {
                 self.google_test(node, marks);
+                self.named_test(node, marks);
                 None
             }
             "function_definition"
@@ -236,10 +237,14 @@ impl<'t> Reader<'t> {
             "variable_declarator" => return self.visit_hidden(node, marks, depth),
             "class" | "class_definition" | "class_declaration" | "mod_item" => {
                 let mut own: Vec<Mark> = self.uncollected(node).into_iter().collect();
+                own.extend(self.needs_of_class(node));
                 own.extend(self.attributes(visited));
                 Some((node, own))
             }
-            "if" | "if_statement" | "if_expression" | "preproc_if" | "unless" => {
+            "if" | "if_statement" | "if_expression" | "preproc_if" | "preproc_ifdef" | "unless" => {
+                if let Some(needs) = self.needs_of_directive(node) {
+                    return self.visit_directive(node, needs, marks, depth);
+                }
                 let dead = self.dead_branches(node);
                 self.file.dead.extend(dead.iter().copied().map(span));
                 return self.visit_branches(node, &dead, marks, depth);
@@ -441,6 +446,7 @@ impl<'t> Reader<'t> {
             modifiers.or_else(|| children(node).find(|child| child.word() == "visibility_modifier"));
         let hidden = modifiers.filter(|all| self.is_private(*all));
         attributes.extend(hidden.map(|all| Mark::uncollected(span(all))));
+        attributes.extend(self.hidden_below(node));
         attributes.extend(self.fixtures(node, &attributes));
         attributes.extend(self.never_awaited(node, &attributes));
         let whole = visited.parent.filter(|parent| parent.word() == "decorated_definition").unwrap_or(node);
@@ -551,7 +557,7 @@ impl<'t> Reader<'t> {
             // A table may skip some of its cases.
             let is_disabling =
                 self.language == Language::Python && is_disabling_decorator(self.text, node, &self.empty);
-            let spelled = self.speller.marks(node);
+            let spelled = self.with_conditions(node, self.speller.marks(node));
             let is_table = spelled
                 .iter()
                 .any(|mark| TABLES.contains(&mark.path.rsplit('.').next().unwrap_or(&mark.path)));

@@ -59,6 +59,19 @@ fn constant_assertion(word: &str, first: Option<bool>) -> bool {
 }
 
 impl Speller<'_> {
+    /// Returns whether a name that the language gives to a function or a type is that, and no variable: it is called, has
+    /// members, or is the type that a value is compared with.
+    pub(super) fn is_of_language(&self, name: Node<'_>) -> bool {
+        const OF_TYPES: &[&str] = &["isinstance", "issubclass"];
+        let Some(parent) = name.parent() else { return false };
+        let is_called = ["constructor", "function", "object", "type"]
+            .iter()
+            .any(|field| parent.field(field) == Some(name));
+        let around = parent.parent().filter(|_| parent.word() == "argument_list");
+        let function = around.and_then(|call| call.field("function"));
+        is_called || function.is_some_and(|function| OF_TYPES.contains(&self.text_of(function)))
+    }
+
     /// Returns whether a statement is an assertion over literals alone.
     pub(super) fn is_trivial(&self, statement: Node<'_>) -> bool {
         match statement.word() {

@@ -18,6 +18,19 @@ impl Reader<'_> {
         Some(Mark::uncollected(hidden))
     }
 
+    /// Returns the word of Ruby that hides the methods of a class below it, and so a test.
+    pub(super) fn hidden_below(&self, method: Node<'_>) -> Option<Mark> {
+        let mut above = method.prev_named_sibling().filter(|_| self.language == Language::Ruby);
+        while let Some(node) = above {
+            match self.text_of(node) {
+                "private" | "protected" => return Some(Mark::uncollected(span(node))),
+                "public" => return None,
+                _ => above = node.prev_named_sibling(),
+            }
+        }
+        None
+    }
+
     /// Returns the head of a function of JavaScript that nothing names and no other file can import.
     fn uncalled(&self, node: Node<'_>) -> Option<Span> {
         let is_function = node.word() == "function_declaration"
@@ -48,6 +61,11 @@ pub(super) fn hiding_definition(
             !is_collected_class(text, node) && !extended.contains(name)
         }
         Language::Python | Language::Rust => node.word().starts_with("function"),
+        // PHPUnit and Minitest run the tests of classes that extend theirs.
+        Language::Php if node.word() == "class_declaration" => {
+            children(node).all(|child| child.word() != "base_clause")
+        }
+        Language::Ruby if node.word() == "class" => node.field("superclass").is_none(),
         Language::C
         | Language::CSharp
         | Language::Cpp
@@ -73,7 +91,7 @@ pub(super) fn head(node: Node<'_>) -> Span {
 /// what it extends.
 fn is_collected_class(text: &str, class: Node<'_>) -> bool {
     let extends = class.field("superclasses").is_some_and(|all| {
-        children(all).any(|base| base.word() != "keyword_argument" && span(base).of(text) != "object")
+        children(all).any(|base| base.word() != "keyword_argument" && !is_plain(text, class, base))
     });
     let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
     let body = class.field("body");
@@ -82,6 +100,25 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
         definition.field("name").is_some_and(|name| span(name).of(text) == "__init__")
     });
     extends || name.starts_with("Test") && !has_constructor
+}
+
+/// Returns whether a base of a class is `object`, or a class at the top of the file that extends nothing else.
+fn is_plain(text: &str, class: Node<'_>, base: Node<'_>) -> bool {
+    let name = span(base).of(text);
+    if name == "object" {
+        return true;
+    }
+    let parent = class.parent();
+    let around =
+        parent.filter(|parent| parent.word() == "decorated_definition").and_then(|parent| parent.parent());
+    let siblings = around.or(parent).into_iter().flat_map(children);
+    let mut classes = siblings.map(|sibling| sibling.field("definition").unwrap_or(sibling));
+    classes.any(|other| {
+        let is_named = other.word() == "class_definition"
+            && other.field("name").is_some_and(|own| span(own).of(text) == name);
+        let bases = other.field("superclasses").into_iter().flat_map(children);
+        is_named && bases.into_iter().all(|base| span(base).of(text) == "object")
+    })
 }
 
 /// Returns the names of the classes of Python that a class at the top of a file extends which is collected by its name
