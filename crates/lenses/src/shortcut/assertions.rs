@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair};
-use super::{APPROXIMATED, WEAKENED};
+use super::{APPROXIMATED, WEAKENED, helpers};
 use crate::contract::Draft;
 use crate::mentions::joins;
 use crate::pattern::Pattern;
@@ -22,6 +22,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| caught(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
     drafts.extend(turned_round(compared, pairs));
     drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));

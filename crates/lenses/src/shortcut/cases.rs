@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use super::CASES;
 use super::compared::Compared;
 use super::unexplained::{Seen, letters};
-use crate::contract::Fact;
+use crate::contract::{Draft, DraftExt, Fact};
+use crate::mentions::joins;
+use crate::pattern::Pattern;
+use qa_contracts::v1::Scope;
 use qa_reading::syntax::{Row, Table};
 
 /// Shorter words tell nothing about a case.
@@ -15,14 +18,125 @@ const SHORTEST_CASE: usize = 8;
 
 /// Returns the cases that a table of the base has and head has nowhere, where the table gains none.
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Fact> {
+    let mut facts = sliced(compared);
     let older = compared.base.tables();
     let shrunk: Vec<&Table> = older.iter().filter(|table| table.is_cases && !table.rows.is_empty()).collect();
     if shrunk.is_empty() {
-        return Vec::new();
+        return facts;
     }
     let added = compared.packet.added().flat_map(|line| tokens_of(line.text)).collect();
     let head = Head { tables: compared.head.all_tables(), letters: letters(compared.head.text), added };
-    shrunk.into_iter().filter_map(|table| lost_case(compared, table, &head)).collect()
+    facts.extend(
+        shrunk.into_iter().filter_map(|table| {
+            lost_case(compared, table, &head).or_else(|| emptied(compared, table, &head))
+        }),
+    );
+    facts
+}
+
+const WITHOUT_CASES: &str = "test goes through a table without cases";
+
+/// A name that is given an empty collection, a declaration of one in Go, and the empty result of a function.
+static EMPTY: Pattern = Pattern::new(concat!(
+    r"^(?:(.*[^=!<>:\s])\s*(?::=|=>|=)|.*\breturn)\s*&?(?:",
+    r"\[\s*\](?:\.freeze|\s*as const)?|\{\s*\}|\(\s*\)|vec!\[\s*\]|nil|null|None|undefined",
+    r"|(?:new\s+)?[\w.:]*(?:Array|Dictionary|HashMap|HashSet|List|Map|Seq|Sequence|Set|Stream|Vec|Enumerable|Collections)",
+    r"(?:(?:::)?<[^()]*>)?(?:(?:\.|::)(?:of|new|[eE]mpty\w*))?(?:<[^()]*>)?\(\s*\)(?:\s*\{\s*\})?",
+    r"|(?:empty\w+|listOf|setOf|mapOf|arrayOf|sequenceOf)(?:<[^()]*>)?\(\s*\)",
+    r"|new\s+[\w.<>?]+\[0?\]\s*(?:\{\s*\})?",
+    r")\s*[;,]?\s*(?:#.*|//.*)?$|^\s*var\s+(\w+)\s+(?:\[\]|map\[)[^={]*$",
+));
+/// Calls and signs behind the name of a collection that gains members.
+const GROWS: &[&str] = &[
+    " += ", " << ", " |= ", ".Add", ".add", ".append", ".concat", ".emplace", ".extend", ".insert", ".push",
+    ".put", ".set(", ".unshift", ".update(",
+];
+
+/// Reports a table of the base in the place of which head has a collection without members in other words.
+fn emptied(compared: &Compared<'_>, base: &Table, newer: &Head<'_>) -> Option<Fact> {
+    let (owner, name) = name_of(base).rsplit_once(' ')?;
+    let is_kept = newer.tables.iter().any(|table| name_of(table) == name_of(base));
+    if is_kept || is_filled(compared.head.text, name) {
+        return None;
+    }
+    let line = compared.packet.added().find(|line| {
+        let Some(found) = EMPTY.captures(line.text) else { return false };
+        match found.get(1).or(found.get(2)) {
+            Some(own) => assigned_name(own.as_str()) == name,
+            None => owner == name && compared.head.stands_in(line, name),
+        }
+    })?;
+    let columns = line.text.len() - line.text.trim_start().len()..line.text.trim_end().len();
+    let draft = Draft::on_line(CASES, compared.packet, &line, columns, WITHOUT_CASES);
+    let text = base.rows.first()?.text.clone();
+    Some(Fact::new(&Seen::CaseGone { text, words: BTreeSet::new(), is_all: true }, Some(draft)))
+}
+
+/// Returns the name in what stands before the sign of an assignment: without keywords, types and brackets.
+fn assigned_name(before: &str) -> &str {
+    let is_path = |at: usize| before[at + 1..].starts_with(':') || before[..at].ends_with(':');
+    let typed = before.match_indices(':').map(|(at, _)| at).find(|at| !is_path(*at));
+    let name = before[..typed.unwrap_or(before.len())].trim_end().trim_end_matches(['[', ']']);
+    name.rsplit(|sign: char| !joins(sign)).next().unwrap_or_default()
+}
+
+/// Returns whether something puts members into a collection, or takes another one in its place.
+fn is_filled(text: &str, name: &str) -> bool {
+    let is_joined = |at: usize| {
+        let (before, behind) = (&text[..at], &text[at + name.len()..]);
+        before.ends_with(joins) || behind.starts_with(joins)
+    };
+    let places = text.match_indices(name).map(|(at, _)| at).filter(|at| !is_joined(*at));
+    let mut assigned = 0;
+    for at in places {
+        let (before, behind) = (&text[..at], &text[at + name.len()..]);
+        let line = behind.split('\n').next().unwrap_or_default();
+        let is_member =
+            line.starts_with('[') && line.split_once(']').is_some_and(|(_, rest)| is_assigned(rest));
+        let is_lent = ["append(", "&mut ", "push("].iter().any(|word| before.ends_with(word));
+        if is_member || is_lent || GROWS.iter().any(|word| line.starts_with(word)) {
+            return true;
+        }
+        assigned += usize::from(is_assigned(line));
+    }
+    assigned > 1
+}
+
+/// Returns whether a text begins with the sign of an assignment.
+fn is_assigned(text: &str) -> bool {
+    let text = text.trim_start();
+    let rest = text.strip_prefix(":=").or_else(|| text.strip_prefix('='));
+    rest.is_some_and(|rest| !rest.starts_with(['=', '>']))
+}
+
+/// A loop, or what gives a test its cases.
+static WALKS: Pattern = Pattern::new(r"(?i)\bfor(?:each)?\b|\beach\b|\bparametri[sz]e|\brange\b|\bvalues\b");
+/// A part of a list by the number of its members.
+static SLICE: Pattern = Pattern::new(
+    r"\w(\[:\d+\]|\[0:\d+\]|\[-?\d+:\]|\[\.\.\d+\]|\.slice\(\s*0\s*,\s*\d+\s*\)|(?:\.iter\(\))?\.(?:[tT]ake|limit|first)\(\s*\d+\s*\))",
+);
+
+/// Reports loops and tables that go through a part of what they went through at the base.
+fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if compared.packet.file.scope != Scope::Test {
+        return facts;
+    }
+    for hunk in compared.packet.hunks() {
+        let removed: BTreeSet<&str> = hunk.removed().map(|line| line.text.trim()).collect();
+        for line in hunk.added().filter(|line| WALKS.is_match(line.text)) {
+            let Some(slice) = SLICE.captures(line.text).and_then(|found| found.get(1)) else { continue };
+            let whole = [&line.text[..slice.start()], &line.text[slice.end()..]].concat();
+            if removed.contains(whole.trim()) {
+                let summary = "test goes through a part of its cases";
+                let draft = Draft::on_line(CASES, compared.packet, &line, slice.range(), summary);
+                let text = line.text.trim().to_owned();
+                let seen = Seen::CaseGone { text, words: BTreeSet::new(), is_all: true };
+                facts.push(Fact::new(&seen, Some(draft)));
+            }
+        }
+    }
+    facts
 }
 
 /// The later version of a file, in which a case may stand elsewhere.
@@ -57,15 +171,23 @@ fn lost_case(compared: &Compared<'_>, base: &Table, newer: &Head<'_>) -> Option<
     let mut lost: Vec<&Row> = base.rows.iter().filter(|row| !has(head, row)).collect();
     lost.retain(|row| !newer.has(row));
     let first = *lost.first()?;
+    if head.rows.is_empty()
+        && is_filled(compared.head.text, name_of(base).rsplit(' ').next().unwrap_or_default())
+    {
+        return None;
+    }
     let kept: BTreeSet<String> = head.rows.iter().flat_map(|row| words_of(&row.text)).collect();
     let words = lost.iter().flat_map(|row| words_of(&row.text)).filter(|word| !kept.contains(word)).collect();
     let summary = match head.rows.len() {
-        0 => "test goes through a table without cases".to_owned(),
+        0 => WITHOUT_CASES.to_owned(),
         _ if lost.len() == 1 => "case is removed from a test".to_owned(),
         _ => format!("{} cases are removed from a test", lost.len()),
     };
     let draft = compared.at_base(CASES, first.span, &summary)?;
-    Some(Fact::new(&Seen::CaseGone { text: first.text.clone(), words }, Some(draft)))
+    Some(Fact::new(
+        &Seen::CaseGone { text: first.text.clone(), words, is_all: head.rows.is_empty() },
+        Some(draft),
+    ))
 }
 
 /// Returns the table of head that a table of the base is now: that of its name with most of its rows.
@@ -95,4 +217,54 @@ fn words_of(text: &str) -> impl Iterator<Item = String> {
         &["False", "None", "True", "err", "false", "name", "new", "nil", "null", "true", "want", "wantErr"];
     let words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
     words.filter(|word| word.len() >= SHORTEST_WORD && !COMMON.contains(word)).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_collections_are_told_from_others() {
+        for pattern in [&EMPTY, &SLICE, &WALKS] {
+            pattern.check();
+        }
+        for (line, expected) in [
+            ("CASES = []", Some("CASES")),
+            ("const cases: Case[] = [];", Some("cases")),
+            ("\ttests := []testCase{}", None),
+            ("\tvar tests []testCase", Some("tests")),
+            ("List<String> names = List.of();", Some("names")),
+            ("val names = emptyList<String>()", Some("names")),
+            ("var names = new string[] { };", Some("names")),
+            ("var names = new List<object[]>();", Some("names")),
+            ("public static IEnumerable<object[]> Cases => Enumerable.Empty<object[]>();", Some("Cases")),
+            ("CASES = [].freeze", Some("CASES")),
+            ("  std::vector<int> cases = {};", Some("cases")),
+            ("const CASES: &[u8] = &[];", Some("CASES")),
+            ("cases = load()", None),
+            ("assert cases == []", None),
+        ] {
+            let found = EMPTY.captures(line);
+            let name = found.as_ref().and_then(|found| found.get(1).or(found.get(2)));
+            assert_eq!(name.map(|name| assigned_name(name.as_str())), expected, "{line}");
+        }
+        assert!(EMPTY.is_match("        return Stream.empty();"));
+        assert!(!EMPTY.is_match("        return Stream.of(1);"));
+    }
+
+    #[test]
+    fn collections_that_are_filled_are_told_from_others() {
+        for (text, expected) in [
+            ("rows = []\nfor row in rows:", false),
+            ("rows = []\nrows.append(1)", true),
+            ("rows = []\nrun(rows.append)", true),
+            ("rows := []int{}\nrows = append(rows, 1)", true),
+            ("rows = {}\nrows[1] = 2", true),
+            ("rows = []\nif a == rows[0]:", false),
+            ("rows = []\nrows = load()", true),
+            ("arrows.append(1)\nrows = []", false),
+        ] {
+            assert_eq!(is_filled(text, "rows"), expected, "{text}");
+        }
+    }
 }

@@ -143,6 +143,13 @@ impl<'p> Version<'p> {
         Some(Draft::on_line(rule, packet, line, columns, summary))
     }
 
+    /// Returns whether a changed line stands in a function of a name.
+    pub(super) fn stands_in(&self, line: &Line<'_>, name: &str) -> bool {
+        let functions = self.behaviour.functions.iter().skip(1);
+        let mut named = functions.filter(|function| function.path.rsplit('.').next() == Some(name));
+        named.any(|function| self.is_on(line, function.span))
+    }
+
     /// Returns whether a changed line stands in a place.
     pub(super) fn is_on(&self, line: &Line<'_>, place: Span) -> bool {
         let mut lines = self.lines.iter().filter(|placed| placed.line.number == line.number);

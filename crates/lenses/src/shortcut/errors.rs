@@ -27,6 +27,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     for pair in pairs {
         drafts.extend(swallowed(compared, pair));
         drafts.extend(dropped(compared, pair));
+        drafts.extend(narrowed(compared, pair));
         for draft in succeeded(compared, pair) {
             if drafts.iter().all(|known: &Draft| known.start_line != draft.start_line) {
                 drafts.push(draft);
@@ -51,6 +52,49 @@ static EXPECTED: Pattern = Pattern::new(
 );
 /// Number of lines above a return that may name its failure.
 const LINES_ABOVE: usize = 2;
+
+/// A condition that compares a value with a number by its size, and one that compares it with a number alone.
+static RANGE: Pattern = Pattern::new(r"^(.*[\w)\]])\s*(<=|<|>=|>)\s*(-?\d[\d_.]*)(\D*)$");
+static POINT: Pattern = Pattern::new(r"^(.*[\w)\]])\s*={2,3}\s*(-?\d[\d_.]*)(\D*)$");
+/// Begin of a statement that refuses.
+static REFUSES: Pattern = Pattern::new(
+    r"^\s*(?:\{\s*)?(?:throw|raise|panic!?\(|abort\(|return\s+(?:Err\(|.*\b(?:err|fmt\.Errorf|errors\.New)\b))",
+);
+
+/// Reports a refusal of a range of numbers that is one of a single number outside of the range's bound.
+fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Compared { base, head, packet, .. } = compared;
+    let mut drafts = Vec::new();
+    for hunk in packet.hunks() {
+        let removed: Vec<Line<'_>> = hunk.removed().collect();
+        let added: Vec<Line<'_>> = hunk.added().collect();
+        let ([old], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
+        let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
+        let (Some(range), Some(point)) = (RANGE.captures(old.text), POINT.captures(new.text)) else {
+            continue;
+        };
+        let is_same = range[1] == point[1] && range[4] == point[3] && range[1].trim_start().starts_with("if");
+        let next = usize::try_from(new.number).ok().and_then(|number| head.text.lines().nth(number));
+        let refuses = next.is_some_and(|line| REFUSES.is_match(line));
+        if is_inside && is_same && refuses && !is_bound(&range[2], &range[3], &point[2]) {
+            let start = new.text.len() - new.text.trim_start().len();
+            let columns = start..new.text.trim_end().len();
+            let summary = "range that was refused is refused for one number alone";
+            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
+        }
+    }
+    drafts
+}
+
+/// Returns whether a number is the one at the bound of a range, which is all of it where nothing lies beyond.
+fn is_bound(sign: &str, bound: &str, number: &str) -> bool {
+    let (Ok(bound), Ok(number)) = (bound.parse::<f64>(), number.parse::<f64>()) else { return true };
+    match sign {
+        "<" => number == bound - 1.0,
+        ">" => number == bound + 1.0,
+        _ => number == bound,
+    }
+}
 
 /// Returns whether the lines right above a return name an expected failure, or give a reason.
 fn is_expected(text: &str, line: &Line<'_>) -> bool {

@@ -1,6 +1,8 @@
 //! Functions of test files that assert for the tests that call them.
 
+use super::REMOVED;
 use super::compared::{Compared, Pair};
+use crate::contract::Draft;
 
 /// First words of the name of a function that asserts.
 const ASSERTING: &[&str] = &[
@@ -37,6 +39,18 @@ pub(super) fn asserts_for_others(compared: &Compared<'_>, pair: &Pair<'_>) -> bo
     // A function that makes a value may have asserted that it can.
     let gives_nothing = !pair.base.span.of(compared.base.text).contains("return ");
     !is_test && (is_named || gives_nothing && others.any(|other| other.facts().calls.contains(name)))
+}
+
+/// Reports a function that asserts for the tests that call it, and that is left now before assertions of the base.
+pub(super) fn cut_short(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let cut = head.facts().cut.filter(|_| base.facts().cut.is_none())?;
+    let mut behind = head.checks().iter().filter(|check| cut.end <= check.span.start);
+    let is_lost = behind.any(|check| base.checks().iter().any(|before| before.text == check.text));
+    if !is_lost || !asserts_for_others(compared, pair) {
+        return None;
+    }
+    compared.at_head(REMOVED, cut, "function that tests call to assert is left before its assertions")
 }
 
 /// Counts the added lines of a function that seem to assert something.

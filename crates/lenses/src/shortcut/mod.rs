@@ -68,7 +68,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "6",
+    version: "7",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -300,9 +300,26 @@ fn may_compare(packet: &Packet<'_>) -> bool {
             || is_rust && !is_test && has_word(&added, RUST_WORDS)
             || !is_test && may_stub && !removed.is_empty()
             || !is_test && added.iter().any(|line| may_cut_off(line))
+            || !is_test && may_narrow(&removed, &added)
+            || is_test && added.iter().any(|line| may_empty(line))
             || is_test && may_expect(&removed) && (may_expect(&added) || removed.len() > added.len())
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
+}
+
+/// Returns whether a comparison by size may become one with a single number.
+fn may_narrow(removed: &[&str], added: &[&str]) -> bool {
+    let ([old], [new]) = (removed, added) else { return false };
+    old.contains(['<', '>']) && new.contains("==")
+}
+
+/// Returns whether a line of a test may leave a table without cases, or the function that it stands in.
+fn may_empty(line: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "()", "(0", "[0", "[:", "[]", "[-", "empty", "limit(", "nil", "null", "None", "return", "slice(",
+        "take(", "Take(", "var ", "{ }", "{}",
+    ];
+    WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Returns whether lines may have a value that a test expects: a number or a text.
@@ -373,6 +390,12 @@ const WORDS: &[&str] = &[
     "unsafe",
     "unwrap_or",
     "your ",
+    "!!",
+    "!.",
+    "![",
+    "!)",
+    "!;",
+    "!,",
 ];
 /// Words of a body that does nothing, and of one that stands on the line of its function.
 const STUB_WORDS: &[&str] = &["=>", "def ", "fun ", "panic", "pass", "raise", "return", "throw", "{}"];

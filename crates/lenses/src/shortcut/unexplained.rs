@@ -25,8 +25,9 @@ pub(super) enum Seen {
     /// An assertion is gone, with its normalized text and the names in it; the draft says where it was. Where a weaker one
     /// takes its place, only a name that the product loses tells why.
     Gone { text: String, names: BTreeSet<String>, is_replaced: bool },
-    /// A case is gone from a table, with its normalized text and the words in it; the draft says where it was.
-    CaseGone { text: String, words: BTreeSet<String> },
+    /// A case is gone from a table, with its normalized text and the words in it; the draft says where it was. Where all
+    /// are gone, only a test that has them tells why.
+    CaseGone { text: String, words: BTreeSet<String>, is_all: bool },
     /// A file that what tests see may depend on.
     Reason { path: String },
     /// A file of tests.
@@ -339,8 +340,12 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         Seen::Gone { is_replaced: false, text, names } => {
             fact.draft.clone().filter(|draft| !changed.explains(lookups, draft, text, names))
         }
-        Seen::CaseGone { text, words } => {
-            fact.draft.clone().filter(|draft| !changed.explains_case(lookups, draft, text, words))
+        Seen::CaseGone { text, words, is_all } => {
+            let draft = fact.draft.clone();
+            draft.filter(|draft| match is_all {
+                true => !changed.takes_over(lookups, draft, text),
+                false => !changed.explains_case(lookups, draft, text, words),
+            })
         }
         Seen::Reason { .. } | Seen::Tests { .. } => None,
     });
@@ -395,11 +400,15 @@ impl<'s> Changed<'s> {
         text: &str,
         words: &BTreeSet<String>,
     ) -> bool {
-        let is_large = self.reasons.len() + self.tests.len() > MOST_FILES;
-        let own = draft.file.to_text();
-        is_large
-            || words.is_empty() && !self.reasons.is_empty()
+        words.is_empty() && !self.reasons.is_empty()
+            || self.takes_over(lookups, draft, text)
             || self.reasons.iter().any(|path| has_name(lookups, path, words))
+    }
+
+    /// Returns whether another changed test has a removed case.
+    fn takes_over(&self, lookups: &dyn Lookups, draft: &Draft, text: &str) -> bool {
+        let own = draft.file.to_text();
+        self.reasons.len() + self.tests.len() > MOST_FILES
             || self.tests.iter().any(|path| *path != own && has_case(lookups, path, text))
     }
 }

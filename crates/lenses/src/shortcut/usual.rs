@@ -12,13 +12,13 @@ static UNWRITTEN: Pattern = Pattern::new(
     r"(?i)not[ _]?(?:yet[ _]?)?implemented|\btodo!|(?-i:\bTODO\()|unimplemented!|in a real (?:implementation|app)|your code here",
 );
 static TYPESCRIPT: Pattern =
-    Pattern::new(r"[:<,|]\s*any\b|\bas any\b|\bas unknown as\b|@ts-(?:ignore|nocheck)");
+    Pattern::new(r"[:<,|]\s*any\b|\w!(?:[.\[),;]|$)|\bas any\b|\bas unknown as\b|@ts-(?:ignore|nocheck)");
 static PYTHON: Pattern = Pattern::new(r"\bAny\b|# type: ignore");
 static GO: Pattern = Pattern::new(r"\bany\b|\binterface\{\}|\bunsafe\.");
 static RUST: Pattern = Pattern::new(r"\bunsafe\b|\btransmute\b|\bdyn (?:std::any::)?Any\b");
 static JAVA: Pattern = Pattern::new(r"\bObject \w+\s*[,)=;]|<Object>|\(Object\)");
-static KOTLIN: Pattern = Pattern::new(r":\s*Any\b|\bas Any\b");
-static CSHARP: Pattern = Pattern::new(r"\bdynamic \w|\bobject\??\s+\w+\s*[,)=;]");
+static KOTLIN: Pattern = Pattern::new(r":\s*Any\b|\bas Any\b|!!");
+static CSHARP: Pattern = Pattern::new(r"\w!(?:[.\[),;]|$)|\bdynamic \w|\bobject\??\s+\w+\s*[,)=;]");
 static PHP: Pattern = Pattern::new(r"\bmixed\b");
 
 /// Heads of functions.

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::super::branches::{otherwise_of, then_of};
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::{Language, Reader, names};
@@ -42,6 +43,24 @@ const LOGS: &[&str] = &[
 /// Objects that logs are written to; an empty word stands for a function of no object.
 const LOGGERS: &[&str] =
     &["", "console", "fmt", "log", "logger", "logging", "this.logger", "self.logger", "LOG", "tracing"];
+
+/// Ways to read a setting of the process.
+const SETTINGS: &[&str] = &[
+    "Boolean.getBoolean(",
+    "Deno.env",
+    "ENV.fetch(",
+    "ENV[",
+    "GetEnvironmentVariable(",
+    "System.getProperty(",
+    "System.getenv(",
+    "env::var(",
+    "environ",
+    "getenv(",
+    "import.meta.env",
+    "os.Getenv(",
+    "os.LookupEnv(",
+    "process.env",
+];
 
 /// Functions that make an empty value, or wrap one.
 const MAKERS: &[&str] = &[
@@ -117,22 +136,6 @@ impl Reader<'_> {
 
     /// Returns the condition that all work of a body depends on and that reads a setting of the process.
     pub(super) fn switched_by(&self, body: Node<'_>) -> Option<Span> {
-        const SETTINGS: &[&str] = &[
-            "Boolean.getBoolean(",
-            "Deno.env",
-            "ENV.fetch(",
-            "ENV[",
-            "GetEnvironmentVariable(",
-            "System.getProperty(",
-            "System.getenv(",
-            "env::var(",
-            "environ",
-            "getenv(",
-            "import.meta.env",
-            "os.Getenv(",
-            "os.LookupEnv(",
-            "process.env",
-        ];
         let mut acting = statements(body).into_iter().filter(|statement| !self.is_idle(*statement));
         let (Some(only), None) = (acting.next(), acting.next()) else { return None };
         let branch = inner(only);
@@ -144,6 +147,35 @@ impl Reader<'_> {
             || ["!=", "isnot", "not", "none", "null"].iter().any(|word| text.to_lowercase().contains(word));
         let reads = SETTINGS.iter().any(|setting| text.contains(setting));
         (reads && !is_turned).then(|| span(condition))
+    }
+
+    /// Returns the statement that leaves a body before others of it, whatever happens or unless a setting asks for them.
+    pub(super) fn cut(&self, body: Node<'_>) -> Option<Span> {
+        let all = statements(body);
+        let at = all.iter().position(|statement| self.cuts(*statement))?;
+        (at + 1 < all.len()).then(|| span(all[at]))
+    }
+
+    fn cuts(&self, statement: Node<'_>) -> bool {
+        let branch = inner(statement);
+        let is_return = |node: Node<'_>| inner(node).word().starts_with("return");
+        if is_return(branch) || self.always_leaves(branch) {
+            return true;
+        }
+        let then = match branch.word() {
+            "if" | "if_expression" | "if_modifier" | "if_statement" | "unless" | "unless_modifier" => {
+                then_of(branch)
+            }
+            _ => None,
+        };
+        let condition = branch.field("condition").map(|condition| self.squashed(self.text_of(condition)));
+        let is_asked_for =
+            condition.is_some_and(|text| SETTINGS.iter().any(|setting| text.contains(setting)));
+        let last = then.filter(|_| is_asked_for && otherwise_of(branch).is_none()).map(|then| {
+            let inside = statements(then);
+            inside.last().copied().unwrap_or(then)
+        });
+        last.is_some_and(is_return)
     }
 
     /// Returns whether a statement returns a constant or nothing, whatever stands around it.
@@ -163,7 +195,7 @@ impl Reader<'_> {
         let is_true = condition.is_some_and(|condition| {
             matches!(self.text_of(condition).trim_matches(['(', ')', ' ']), "1" | "True" | "true")
         });
-        let inside = branch.field("consequence").filter(|_| is_true).map(statements).unwrap_or_default();
+        let inside = then_of(branch).filter(|_| is_true).map(statements).unwrap_or_default();
         inside.last().is_some_and(|last| inner(*last).word().starts_with("return") && self.leaves_with(*last))
     }
 

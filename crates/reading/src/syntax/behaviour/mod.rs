@@ -68,6 +68,8 @@ pub struct Facts {
     pub deeds: usize,
     /// Condition on a setting of the process that all of the body depends on.
     pub switched_by: Option<Span>,
+    /// Statement that leaves the function before others of its body, in every run that does not ask for the others.
+    pub cut: Option<Span>,
     /// String at the begin of the body that documents it.
     pub documentation: Option<Span>,
     /// Names of the functions that it calls.
@@ -170,6 +172,7 @@ impl<'t> Function<'t> {
             if let Some((definition, body)) = self.definition() {
                 (facts.effect, facts.statement) = reader.effect(body);
                 facts.switched_by = reader.switched_by(body);
+                facts.cut = reader.cut(body);
                 facts.documentation = reader.documentation(body);
                 reader.note_signature(definition, &mut facts);
             }

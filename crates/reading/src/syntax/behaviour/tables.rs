@@ -61,7 +61,7 @@ const WALKS: &[&str] = &[
 ];
 /// Words by which a file says that a function makes cases.
 const SOURCES: &[&str] =
-    &["dataProvider ", "DataProvider(", "MethodSource(", "MemberData(", "TestCaseSource("];
+    &["dataProvider ", "DataProvider(", "DynamicData(", "MethodSource(", "MemberData(", "TestCaseSource("];
 /// Maximum number of tables of a file that are read; none of a file with more is.
 const MOST_TABLES: usize = 2_000;
 /// Maximum number of nodes between a list and what holds it.
@@ -176,14 +176,16 @@ impl<'t> Reader<'t> {
     /// Returns the elements of a list; `None` for another node.
     fn rows(&self, node: Node<'t>, parent: Option<&Node<'t>>) -> Option<Vec<Node<'t>>> {
         let is_list = match node.word() {
+            // In other languages it has a type and the list itself.
+            "array_creation_expression" => self.language == Language::Php,
             "array"
-            | "array_creation_expression"
             | "array_expression"
             | "array_initializer"
             | "dictionary"
             | "element_value_array_initializer"
             | "hash"
             | "initializer_expression"
+            | "initializer_list"
             | "list"
             | "literal_value"
             | "object"
@@ -243,6 +245,7 @@ impl<'t> Reader<'t> {
                 | "const_item"
                 | "const_spec"
                 | "field_declaration"
+                | "init_declarator"
                 | "keyword_argument"
                 | "let_declaration"
                 | "property_declaration"
@@ -262,12 +265,17 @@ impl<'t> Reader<'t> {
                 | "member_call_expression"
                 | "function_call_expression" => {
                     let name = self.callee_of(parent, node)?;
+                    if name == "freeze" {
+                        node = parent;
+                        continue;
+                    }
                     return self.held(around, HolderKind::Call, name);
                 }
                 "enhanced_for_statement"
                 | "for"
                 | "for_expression"
                 | "for_in_statement"
+                | "for_range_loop"
                 | "for_statement"
                 | "foreach_statement"
                 | "range_clause" => {
@@ -282,11 +290,13 @@ impl<'t> Reader<'t> {
                 | "argument_list"
                 | "arguments"
                 | "array_creation_expression"
+                | "arrow_expression_clause"
                 | "as_expression"
                 | "attribute_argument"
                 | "await_expression"
                 | "composite_literal"
                 | "element_value_pair"
+                | "implicit_array_creation_expression"
                 | "equals_value_clause"
                 | "expression_list"
                 | "annotation_argument_list"
@@ -353,8 +363,7 @@ impl<'t> Reader<'t> {
         match holder.kind {
             HolderKind::Loop => true,
             HolderKind::Call => TAKERS.contains(&holder.name),
-            HolderKind::Variable => self.occurrences(holder.name).any(|name| self.is_walked_at(name)),
-            HolderKind::Result => self.occurrences(holder.name).any(|name| {
+            HolderKind::Result | HolderKind::Variable => self.occurrences(holder.name).any(|name| {
                 let before = &self.text[..name.start];
                 let line = before.rsplit('\n').next().unwrap_or_default();
                 SOURCES.iter().any(|source| line.contains(source)) || self.is_walked_at(name)
