@@ -52,6 +52,8 @@ const NODE: &[&str] = &[
 ];
 /// Runners of tests that find a configuration of their own name.
 const JEST: &[&str] = &["jest", "playwright", "vitest"];
+/// The compiler of Rust, whose options Cargo hands on.
+const RUSTC: &[&str] = &["rustc"];
 const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
 const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
 
@@ -84,6 +86,8 @@ const ROWS: &[Row] = &[
     row(CARGO, Requires, "--all|--workspace", false),
     row(CARGO, Requires, "--all-*", false),
     row(CARGO, Requires, "--include-ignored", false),
+    row(RUSTC, Excludes, "-A|--allow|--cap-lints", true),
+    row(RUSTC, Requires, "-D|--deny|-F|--forbid", true),
     row(GO, Selects, "-run|--run|-test.run", true),
     row(GO, Excludes, "-exec|-skip|-test.skip|-vet", true),
     row(GO, Excludes, "-c|-n|-short|-list", false),
@@ -471,7 +475,7 @@ impl<'w> SplitOption<'w> {
         };
         let row = row_of(tool, name);
         // `-kname`, for tools whose long options have two dashes.
-        let has_short_options = PYTEST.contains(&tool) || CARGO.contains(&tool);
+        let has_short_options = PYTEST.contains(&tool) || CARGO.contains(&tool) || RUSTC.contains(&tool);
         if row.is_none() && has_short_options && !name.starts_with("--") && word.is_char_boundary(2) {
             let (short, rest) = word.split_at(2.min(word.len()));
             let row = row_of(tool, short).filter(|row| row.has_value && !rest.is_empty());

@@ -55,8 +55,10 @@ pub(super) const TOOLS: &[Tool] = &[
         places: &[place(".cargo/config.toml", Toml, &[]), place(".cargo/config", Toml, &[])],
         scope: Scope::Nearest,
         settings: &[
-            lint(Includes, &["build rustflags"]),
-            lint(Includes, &["target * rustflags"]),
+            lint(Options("rustc"), &["build rustflags"]),
+            lint(Options("rustc"), &["target * rustflags"]),
+            lint(Options("rustc"), &["env RUSTFLAGS", "env RUSTFLAGS value"]),
+            lint(Options("rustc"), &["host rustflags"]),
             lint(Level, &["build warnings"]),
             lint(Options("cargo"), &["alias *"]),
             // A runner `true` runs no test.
