@@ -209,7 +209,7 @@ fn says_false(check: &Check) -> bool {
         .chars()
         .filter(|sign| sign.is_alphanumeric() || "(!".contains(*sign))
         .collect();
-    let is_turned = text.contains("(!") || text.starts_with("refute") || text.starts_with("wont");
+    let is_turned = text.contains("(!") || text.starts_with("refute") || text.contains("wont");
     let is_named = WORDS.iter().any(|word| {
         text.match_indices(word).any(|(at, _)| !text[..at].ends_with("not") && !text[..at].ends_with("notbe"))
     });

@@ -1,7 +1,7 @@
 //! Both versions of a file with what their functions do, beside the lines that a change adds and removes.
 
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::contract::{Draft, DraftExt};
@@ -65,21 +65,36 @@ impl<'p> Compared<'p> {
 
     /// Returns the functions that both sides have, that differ, and that could be parsed.
     pub(super) fn pairs(&self) -> Vec<Pair<'_>> {
-        let older = self.base.behaviour.by_path();
-        let newer = self.head.behaviour.by_path();
-        let both = newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(&path)?, head }));
-        both.filter(|pair| {
+        let mut pairs = self.all_pairs();
+        pairs.retain(|pair| {
             let is_changed = self.head.touches(pair.head.span) || self.base.touches(pair.base.span);
             is_changed && !pair.base.is_broken && !pair.head.is_broken
-        })
-        .collect()
+        });
+        pairs
     }
 
-    /// Returns the functions that both sides have, whether they differ or not.
+    /// Returns the functions that both sides have, whether they differ or not. Of overloads with other parameters than
+    /// before, those are a pair that alone are left on each side.
     pub(super) fn all_pairs(&self) -> Vec<Pair<'_>> {
-        let older = self.base.behaviour.by_path();
+        let mut older = self.base.behaviour.by_path();
         let newer = self.head.behaviour.by_path();
-        newer.into_iter().filter_map(|(path, head)| Some(Pair { base: older.get(&path)?, head })).collect()
+        let (mut pairs, mut left): (Vec<Pair<'_>>, BTreeMap<&str, Vec<&Function<'_>>>) = Default::default();
+        for (key, head) in newer {
+            match older.remove(&key) {
+                Some(base) => pairs.push(Pair { base, head }),
+                None => left.entry(&head.path).or_default().push(head),
+            }
+        }
+        let mut gone: BTreeMap<&str, Vec<&Function<'_>>> = BTreeMap::new();
+        for (_, base) in older.into_iter().filter(|(key, base)| *key != base.path) {
+            gone.entry(&base.path).or_default().push(base);
+        }
+        for (path, heads) in left {
+            if let ([head], Some([base])) = (heads.as_slice(), gone.get(path).map(Vec::as_slice)) {
+                pairs.push(Pair { base, head });
+            }
+        }
+        pairs
     }
 
     /// Returns the functions that head alone has, on changed lines.

@@ -374,7 +374,7 @@ const WORDS: &[&str] = &[
     "err",
     "except",
     "for now",
-    "implement",
+    "mplement",
     "interface{}",
     "let _",
     "mock",

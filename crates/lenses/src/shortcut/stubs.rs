@@ -21,7 +21,7 @@ static MEANT: Pattern = Pattern::new(
 
 /// Words of comments that postpone the work, and so give no reason for an empty body.
 static UNDONE: Pattern = Pattern::new(
-    r"(?i)\b(?:demo|dummy|example|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
+    r"(?i)\b(?:demo|dummy|example|fake|fixme|for now|hack|hard-?coded?|implement\w*|later|mock\w*|nothing (?:else )?(?:here|needed|to do)\W*$|placeholder|real|simplif\w*|skip\w*|stub\w*|temporar\w*|tests?|todo|until)\b",
 );
 /// Head of a type whose methods are declarations, or do nothing by design.
 static IDLE: Pattern = Pattern::new(

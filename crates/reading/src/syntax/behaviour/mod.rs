@@ -136,7 +136,10 @@ impl<'t> Behaviour<'t> {
             let mut key = function.path.clone();
             if alike.get(function.path.as_str()).is_some_and(|&count| count > 1) {
                 let head = function.head.of(function.source.text);
-                let parameters = head.find('(').map(|at| &head[at..]).unwrap_or_default();
+                let name = function.path.rsplit('.').next().unwrap_or_default();
+                let from = head.find(name).map_or(0, |at| at + name.len());
+                let parameters =
+                    head[from..].rfind(')').map(|end| &head[from..=from + end]).unwrap_or_default();
                 key.extend(parameters.split_whitespace());
             }
             let known = found.entry(key).or_insert(Some(function));
