@@ -61,7 +61,8 @@ static REFUSES: Pattern = Pattern::new(
     r"^\s*(?:\{\s*)?(?:throw|raise|panic!?\(|abort\(|return\s+(?:Err\(|.*\b(?:err|fmt\.Errorf|errors\.New)\b))",
 );
 
-/// Reports a refusal of a range of numbers that is one of a single number outside of the range's bound.
+/// Reports a refusal whose condition never holds any more, and one of a range of numbers that is one of a single number
+/// outside of the range's bound.
 fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let Compared { base, head, packet, .. } = compared;
     let mut drafts = Vec::new();
@@ -70,20 +71,38 @@ fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         let added: Vec<Line<'_>> = hunk.added().collect();
         let ([old], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
+        if !is_inside {
+            continue;
+        }
+        let next = usize::try_from(new.number).ok().and_then(|number| head.text.lines().nth(number));
+        let refuses = next.is_some_and(|line| REFUSES.is_match(line));
+        let start = new.text.len() - new.text.trim_start().len();
+        let columns = start..new.text.trim_end().len();
+        if refuses && is_switched_off(old.text, new.text) {
+            let summary = "condition of a refusal never holds";
+            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
+            continue;
+        }
         let (Some(range), Some(point)) = (RANGE.captures(old.text), POINT.captures(new.text)) else {
             continue;
         };
         let is_same = range[1] == point[1] && range[4] == point[3] && range[1].trim_start().starts_with("if");
-        let next = usize::try_from(new.number).ok().and_then(|number| head.text.lines().nth(number));
-        let refuses = next.is_some_and(|line| REFUSES.is_match(line));
-        if is_inside && is_same && refuses && !is_bound(&range[2], &range[3], &point[2]) {
-            let start = new.text.len() - new.text.trim_start().len();
-            let columns = start..new.text.trim_end().len();
+        if is_same && refuses && !is_bound(&range[2], &range[3], &point[2]) {
             let summary = "range that was refused is refused for one number alone";
             drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
         }
     }
     drafts
+}
+
+/// Returns whether a condition is the one before with an operand that never holds.
+fn is_switched_off(old: &str, new: &str) -> bool {
+    const NEVER: &[&str] = &[" and False", " && false", "False and ", "false && "];
+    let before: String = old.chars().filter(|sign| !"() ".contains(*sign)).collect();
+    NEVER.iter().filter(|never| new.contains(*never)).any(|never| {
+        let rest = new.replacen(never, "", 1);
+        rest.chars().filter(|sign| !"() ".contains(*sign)).eq(before.chars())
+    })
 }
 
 /// Returns whether a number is the one at the bound of a range, which is all of it where nothing lies beyond.

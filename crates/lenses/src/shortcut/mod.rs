@@ -310,7 +310,7 @@ fn may_compare(packet: &Packet<'_>) -> bool {
 /// Returns whether a comparison by size may become one with a single number.
 fn may_narrow(removed: &[&str], added: &[&str]) -> bool {
     let ([old], [new]) = (removed, added) else { return false };
-    old.contains(['<', '>']) && new.contains("==")
+    old.contains(['<', '>']) && new.contains("==") || new.contains(" False") || new.contains("false")
 }
 
 /// Returns whether a line of a test may leave a table without cases, or the function that it stands in.
