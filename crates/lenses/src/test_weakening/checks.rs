@@ -20,7 +20,7 @@ static ASSERTION: Pattern = Pattern::new(
 );
 
 /// A function or method that a line calls.
-static CALLED: Pattern = Pattern::new(r"([A-Za-z_]\w+)!?\s*\(");
+static CALLED: Pattern = Pattern::new(r"([A-Za-z_]\w+)!?(?:\[[\w.*, ]*\]|(?:::)?<[^<>()]*>)?\s*\(");
 
 /// An assertion that holds whatever the code does.
 static TRIVIAL: Pattern = Pattern::new(concat!(
