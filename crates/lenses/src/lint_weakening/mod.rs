@@ -48,7 +48,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "11",
+    version: "12",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
