@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::GATE_DISARMED;
+use super::{GATE_DISARMED, GATE_PRECEDED};
 use crate::changes::{Change, repo_path};
 use crate::contract::{Draft, Lookups};
 use crate::is_gate;
@@ -20,7 +20,12 @@ const FILTERS: &[&str] = &["branches", "branches-ignore", "paths", "paths-ignore
 /// Activities for which a pull request starts a workflow that names none.
 const USUAL_TYPES: &[&str] = &["opened", "reopened", "synchronize"];
 /// Inputs that choose what is judged, or how.
-const CHOOSING: &[&str] = &["base", "command", "head", "lenses", "mode", "preset", "working-directory"];
+const CHOOSING: &[&str] =
+    &["base", "command", "head", "lenses", "mode", "parts", "preset", "shard", "shards", "working-directory"];
+/// Directory of the workflows.
+const WORKFLOWS: &str = ".github/workflows";
+/// Action that only gets the commits.
+const CHECKOUT: &str = "actions/checkout";
 
 /// Returns whether a path is that of a workflow.
 pub(super) fn is_workflow(path: &RepoPath) -> bool {
@@ -77,6 +82,10 @@ struct Gate {
     id_span: Span,
     /// The name under which it reports.
     check: String,
+    /// Place of the matrix, which makes several names of one.
+    matrix: Option<Span>,
+    /// Steps of the job before it but for the checkout, and its container: whatever can change what it finds.
+    before: Vec<Placed>,
     /// The action, without its version.
     action: Placed,
     inputs: Vec<(&'static str, Placed)>,
@@ -87,27 +96,25 @@ struct Gate {
     events: Vec<Event>,
 }
 
-/// A job that does not run the gate.
-struct OtherJob {
+/// A job with the name under which it reports.
+struct NamedJob {
     path: String,
+    id: String,
     check: String,
     span: Span,
 }
 
-/// Jobs of the workflows that a change touches, on one side.
+/// Jobs of workflows on one side.
 #[derive(Default)]
 struct Jobs {
     gates: Vec<Gate>,
-    others: Vec<OtherJob>,
+    all: Vec<NamedJob>,
 }
 
 impl Jobs {
-    fn new(side: Side, changes: &[Change], lookups: &dyn Lookups) -> Self {
+    fn new(side: Side, paths: &[&str], lookups: &dyn Lookups) -> Self {
         let mut jobs = Self::default();
-        for path in changes.iter().filter_map(|change| change.path(side)) {
-            if !is_workflow(&repo_path(path)) {
-                continue;
-            }
+        for path in paths {
             let Some(text) = lookups.text(side, path) else { continue };
             let Ok(document) = Document::parse(Format::Yaml, &text) else { continue };
             let Ok(workflow) = Workflow::parse(&document) else { continue };
@@ -119,13 +126,12 @@ impl Jobs {
     fn add(&mut self, path: &str, text: &str, workflow: &Workflow<'_>) {
         for job in &workflow.jobs {
             let check = check_name(job);
-            let steps: Vec<&Step<'_>> = job.steps.iter().filter(|step| action_of(step).is_some()).collect();
-            for step in &steps {
-                self.gates.extend(gate(path, text, workflow, job, step));
+            for (position, step) in job.steps.iter().enumerate() {
+                let gate = gate(path, text, workflow, job, step);
+                self.gates.extend(gate.map(|gate| Gate { before: before(text, job, position), ..gate }));
             }
-            if steps.is_empty() {
-                self.others.push(OtherJob { path: path.to_owned(), check, span: job.id_span });
-            }
+            let (path, id) = (path.to_owned(), job.id.to_owned());
+            self.all.push(NamedJob { path, id, check, span: job.id_span });
         }
     }
 }
@@ -149,9 +155,16 @@ fn action_of(step: &Step<'_>) -> Option<Placed> {
 
 fn gate(path: &str, text: &str, workflow: &Workflow<'_>, job: &Job<'_>, step: &Step<'_>) -> Option<Gate> {
     let events: Vec<Event> = EVENTS.iter().filter_map(|name| Event::new(workflow, name)).collect();
+    // An input is a variable of the action's container, which a variable of the step can set as well.
+    let variables = [&workflow.env, &job.env, &step.env].into_iter().flatten();
+    let of_variables = variables.filter_map(|member| {
+        let name = CHOOSING.iter().find(|name| member.name.eq_ignore_ascii_case(&format!("input_{name}")))?;
+        Some((*name, placed(member.value, text)))
+    });
     let inputs: Vec<(&'static str, Placed)> = CHOOSING
         .iter()
         .filter_map(|name| Some((*name, placed(step.input(name)?, text))))
+        .chain(of_variables)
         .filter(|(_, value)| !value.text.is_empty())
         .collect();
     let judges = inputs.iter().all(|(name, value)| *name != "command" || value.text == "check");
@@ -166,6 +179,8 @@ fn gate(path: &str, text: &str, workflow: &Workflow<'_>, job: &Job<'_>, step: &S
         id: job.id.to_owned(),
         id_span: job.id_span,
         check: check_name(job),
+        matrix: job.strategy.and_then(|strategy| strategy.get("matrix")).map(Value::span),
+        before: Vec::new(),
         action: action_of(step)?,
         inputs,
         conditions: conditions.map(|condition| placed(condition.value, text)).collect(),
@@ -174,6 +189,20 @@ fn gate(path: &str, text: &str, workflow: &Workflow<'_>, job: &Job<'_>, step: &S
         ignored: ignored.map(Value::span),
         events,
     })
+}
+
+/// Returns what runs in a job before its step at a position, and the container that the steps run in. A step that uses an
+/// action is known by its name, so that another version of it is the same.
+fn before(text: &str, job: &Job<'_>, position: usize) -> Vec<Placed> {
+    let container = job.container.iter().filter_map(|container| container.image);
+    let container = container.map(|image| placed(image, text));
+    let steps = job.steps[..position].iter().filter_map(|step| {
+        let Some(uses) = step.uses else { return Some(placed(step.value, text)) };
+        let whole = placed(uses, text);
+        let name = whole.text.split('@').next().unwrap_or_default().to_lowercase();
+        (name != CHECKOUT).then_some(Placed { text: name, span: whole.span })
+    });
+    steps.chain(container).collect()
 }
 
 fn can_be_false(condition: Condition<'_>) -> bool {
@@ -188,24 +217,38 @@ fn placed(value: Value<'_>, text: &str) -> Placed {
 
 /// Compares the workflows of both sides.
 pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
-    let base = Jobs::new(Side::Base, changes, lookups);
-    if base.gates.is_empty() {
+    let changed = |side: Side| -> Vec<&str> {
+        let paths = changes.iter().filter_map(|change| change.path(side));
+        paths.filter(|path| is_workflow(&repo_path(path))).collect()
+    };
+    let (old_paths, new_paths) = (changed(Side::Base), changed(Side::Head));
+    if old_paths.is_empty() && new_paths.is_empty() {
         return Vec::new();
     }
-    let head = Jobs::new(Side::Head, changes, lookups);
+    let base = Jobs::new(Side::Base, &old_paths, lookups);
+    let head = Jobs::new(Side::Head, &new_paths, lookups);
+    let files = lookups.files_in(Side::Head, WORKFLOWS).into_iter();
+    let unchanged: Vec<String> = files.map(|name| format!("{WORKFLOWS}/{name}")).collect();
+    let unchanged: Vec<&str> = unchanged.iter().map(String::as_str).collect();
+    let unchanged: Vec<&str> = unchanged
+        .into_iter()
+        .filter(|path| !new_paths.contains(path) && is_workflow(&repo_path(path)))
+        .collect();
+    let unchanged = Jobs::new(Side::Head, &unchanged, lookups);
     let mut report = Report { changes, lookups, drafts: Vec::new() };
+    report.namesakes(&base, &head, &unchanged);
     for old in &base.gates {
         let Some(new) = partner(old, &head.gates) else {
-            report.add(Side::Base, &old.path, old.action.span, "job that runs the gate is removed");
+            report.add(
+                GATE_DISARMED,
+                Side::Base,
+                &old.path,
+                old.action.span,
+                "job that runs the gate is removed",
+            );
             continue;
         };
         report.compare(old, new);
-        let taken = head.others.iter().find(|other| other.check == old.check);
-        let was_there = base.others.iter().any(|other| other.check == old.check);
-        if let Some(other) = taken.filter(|_| !was_there) {
-            let summary = "another job reports under the name of the gate's job";
-            report.add(Side::Head, &other.path, other.span, summary);
-        }
     }
     report.drafts
 }
@@ -229,35 +272,74 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
+    /// Reports jobs that get the name of a gate's job while that is there as well: either of them makes the check green.
+    fn namesakes(&mut self, base: &Jobs, head: &Jobs, unchanged: &Jobs) {
+        for job in &head.all {
+            let is_name = |gate: &&Gate| gate.check == job.check;
+            let is_itself = |gate: &Gate| gate.path == job.path && gate.id == job.id;
+            let was_there = base.all.iter().any(|old| old.path == job.path && old.check == job.check);
+            let others = head.gates.iter().chain(&unchanged.gates).filter(is_name);
+            let has_other = others.clone().any(|gate| !is_itself(gate));
+            // A job that takes the place of a gate is compared with it instead.
+            let is_only_name = base.gates.iter().chain(&unchanged.gates).any(|gate| gate.check == job.check)
+                && !head.gates.iter().any(is_itself);
+            let is_own = base.gates.iter().any(|gate| gate.path == job.path && gate.id == job.id);
+            if !was_there && (has_other || is_only_name && !is_own) {
+                let summary = "another job reports under the name of the gate's job";
+                self.add(GATE_DISARMED, Side::Head, &job.path, job.span, summary);
+            }
+        }
+    }
+
     fn compare(&mut self, old: &Gate, new: &Gate) {
         let path = &new.path;
         if old.action.text != new.action.text {
-            self.add(Side::Head, path, new.action.span, "gate is an action of another repository");
+            self.add(
+                GATE_DISARMED,
+                Side::Head,
+                path,
+                new.action.span,
+                "gate is an action of another repository",
+            );
         }
         if old.check != new.check {
             let summary = "job that runs the gate reports under another name";
-            self.add(Side::Head, path, new.id_span, summary);
+            self.add(GATE_DISARMED, Side::Head, path, new.id_span, summary);
         }
         for (name, value) in &new.inputs {
             let before = old.inputs.iter().find(|(other, _)| other == name).map(|(_, value)| value);
             if before.is_none_or(|before| before.text != value.text) && !is_stricter(name, value, before) {
-                self.add(Side::Head, path, value.span, "input of the gate chooses what is judged or how");
+                self.add(
+                    GATE_DISARMED,
+                    Side::Head,
+                    path,
+                    value.span,
+                    "input of the gate chooses what is judged or how",
+                );
             }
         }
         for (_, value) in
             old.inputs.iter().filter(|(name, _)| !new.inputs.iter().any(|(other, _)| other == name))
         {
-            self.add(Side::Base, &old.path, value.span, "input of the gate is removed");
+            self.add(GATE_DISARMED, Side::Base, &old.path, value.span, "input of the gate is removed");
         }
         for condition in new.conditions.iter().filter(|one| !has_text(&old.conditions, one)) {
-            self.add(Side::Head, path, condition.span, "gate runs under a condition only");
+            self.add(GATE_DISARMED, Side::Head, path, condition.span, "gate runs under a condition only");
         }
         for need in new.needs.iter().filter(|one| !has_text(&old.needs, one)) {
             let summary = "gate is skipped with a job that it waits for, and counts as passed";
-            self.add(Side::Head, path, need.span, summary);
+            self.add(GATE_DISARMED, Side::Head, path, need.span, summary);
+        }
+        if let Some(span) = new.matrix.filter(|_| old.matrix.is_none()) {
+            let summary = "job that runs the gate reports under several names";
+            self.add(GATE_DISARMED, Side::Head, path, span, summary);
+        }
+        for step in new.before.iter().filter(|one| !has_text(&old.before, one)) {
+            let summary = "what runs before the gate in its job can change what it finds";
+            self.add(GATE_PRECEDED, Side::Head, path, step.span, summary);
         }
         if let Some(span) = new.ignored.filter(|_| old.ignored.is_none()) {
-            self.add(Side::Head, path, span, "failure of the gate is ignored");
+            self.add(GATE_DISARMED, Side::Head, path, span, "failure of the gate is ignored");
         }
         for event in &old.events {
             let is_pull_request = |name: &str| name.starts_with("pull_request");
@@ -265,9 +347,21 @@ impl Report<'_> {
             let kin =
                 new.events.iter().find(|other| is_pull_request(&other.name) && is_pull_request(&event.name));
             match same.or(kin) {
-                None => self.add(Side::Base, &old.path, event.span, "gate no longer runs for this event"),
+                None => self.add(
+                    GATE_DISARMED,
+                    Side::Base,
+                    &old.path,
+                    event.span,
+                    "gate no longer runs for this event",
+                ),
                 Some(other) if other.is_narrower_than(event) => {
-                    self.add(Side::Head, path, other.span, "gate no longer runs for every change");
+                    self.add(
+                        GATE_DISARMED,
+                        Side::Head,
+                        path,
+                        other.span,
+                        "gate no longer runs for every change",
+                    );
                 }
                 Some(_) => {}
             }
@@ -275,11 +369,11 @@ impl Report<'_> {
     }
 
     /// Reports a place, or the nearest changed line where it is on none.
-    fn add(&mut self, side: Side, path: &str, span: Span, summary: &str) {
+    fn add(&mut self, rule: &'static str, side: Side, path: &str, span: Span, summary: &str) {
         let Some(change) = self.changes.iter().find(|change| change.path(side) == Some(path)) else { return };
         let draft = change
-            .on_line(GATE_DISARMED, side, Some(span), summary, self.lookups)
-            .unwrap_or_else(|| change.on_any_line(GATE_DISARMED, side, summary, self.lookups));
+            .on_line(rule, side, Some(span), summary, self.lookups)
+            .unwrap_or_else(|| change.on_any_line(rule, side, summary, self.lookups));
         let is_known = self
             .drafts
             .iter()

@@ -18,6 +18,7 @@ use qa_core::policy::Policy;
 
 const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
 const GATE_DISARMED: &str = "policy-weakening/gate-disarmed";
+const GATE_PRECEDED: &str = "policy-weakening/gate-preceded";
 const LOCKFILE: &str = "policy-weakening/lockfile-removed";
 const REPLACED: &str = "policy-weakening/lockfile-replaced";
 const POLICY_CHANGED: &str = "policy-weakening/policy-file-changed";
@@ -37,7 +38,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "6",
+    version: "7",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -56,7 +57,14 @@ static SPEC: LensSpec = LensSpec {
             "Job that runs the gate is removed or disarmed",
             Severity::High,
             ALWAYS,
-            "Keep the job as the base has it, or let an owner change it in a change of its own.",
+            "Keep the job as the base has it; to change it, put a waiver for this finding on the base branch first.",
+        ),
+        rule(
+            GATE_PRECEDED,
+            "Something runs before the gate in its job",
+            Severity::Medium,
+            GUARDED,
+            "Run it in a job of its own; where the gate reads its report, put a waiver on the base branch first.",
         ),
         rule(
             LOCKFILE,
