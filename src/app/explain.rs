@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::console::{Color, use_color, write_stdout};
 use super::exit::{Exit, Failure};
+use super::route_command::written_at;
 use crate::config::Environment;
 use crate::git::OpenRepository;
 use crate::store::RunDirectory;
@@ -180,7 +181,8 @@ fn finding(id: &str, artifact_root: &Path) -> Result<String, Failure> {
         .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
         .map(|entry| entry.path())
         .collect();
-    directories.sort();
+    // The newest run answers: an earlier one may have had another policy.
+    directories.sort_by_cached_key(|path| std::cmp::Reverse(written_at(path)));
     for directory in directories {
         let Ok(result) = RunDirectory::open(&directory).and_then(|run| run.artifact::<SkillResult>()) else {
             continue;

@@ -80,6 +80,7 @@ fn newest_run(root: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-fn written_at(run: &Path) -> Option<SystemTime> {
+/// Returns when a run was stored.
+pub(super) fn written_at(run: &Path) -> Option<SystemTime> {
     std::fs::metadata(run.join("hashes.json")).and_then(|metadata| metadata.modified()).ok()
 }

@@ -116,7 +116,27 @@ fn missing_commit(repository: &OpenRepository, name: &str) -> Result<MissingComm
     Ok(MissingCommit::new(repository, name, start_is_here))
 }
 
+/// Refs of the default branch, the first that names a commit counts, with the names to show.
+const DEFAULT_BRANCHES: [(&str, &str); 6] = [
+    ("refs/remotes/origin/HEAD", "origin/HEAD"),
+    ("refs/remotes/origin/main", "origin/main"),
+    ("refs/remotes/origin/master", "origin/master"),
+    ("refs/heads/main", "main"),
+    ("refs/heads/master", "master"),
+    ("HEAD", "HEAD"),
+];
+
 impl OpenRepository {
+    /// Returns the ref of the default branch as far as the clone knows it, and its name to show; `HEAD` without one.
+    pub(crate) fn default_branch(&self) -> Result<(&'static str, &'static str), GitError> {
+        for branch in DEFAULT_BRANCHES {
+            if self.commit_named(branch.0)?.is_some() {
+                return Ok(branch);
+            }
+        }
+        Ok(("HEAD", "HEAD"))
+    }
+
     /// Returns the commit of a name, by the rules of `--base` and `--head`.
     pub(crate) fn commit_named(&self, name: &str) -> Result<Option<CommitId>, GitError> {
         find_commit(self, name)?.map(|commit| commit_id(commit.id())).transpose()

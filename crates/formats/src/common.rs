@@ -10,7 +10,7 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
     ChangeKind, ChangedFile, Conclusion, CoverageStatus, Finding, FindingOrigin, LensPlan, LensStatus,
-    Preset, QaGate, RegistryRule, Severity,
+    PolicyPreview, Preset, QaGate, RegistryRule, Severity, WeakenedSetting,
 };
 use qa_core::escape::visible_cut;
 use qa_core::findings::all_places;
@@ -127,10 +127,7 @@ fn headline(report: &Report<'_>) -> String {
             let unread = unread_files(&report.result.lens_plans).len();
             let advice = match all {
                 0 => "No finding in the files that were read".to_owned(),
-                count => format!(
-                    "Nothing blocks in the files that were read; {}",
-                    counted(count, "advisory finding")
-                ),
+                _ => format!("Nothing blocks in the files that were read; {}", advisory(report)),
             };
             let verb = if unread == 1 { "was" } else { "were" };
             let opaque = opaque_clause(report);
@@ -139,7 +136,7 @@ fn headline(report: &Report<'_>) -> String {
         Conclusion::Pass => {
             let advice = match all {
                 0 => "No findings".to_owned(),
-                count => format!("Nothing blocks; {}", counted(count, "advisory finding")),
+                _ => format!("Nothing blocks; {}", advisory(report)),
             };
             let gap = if verdict.degraded { ", and an optional plan is incomplete" } else { "" };
             format!("{advice}{gap}{}.", opaque_clause(report))
@@ -166,6 +163,40 @@ fn headline(report: &Report<'_>) -> String {
             "The run could not be completed, so the change was not judged.".to_owned()
         }
     }
+}
+
+/// Counts the findings that do not block, and the worst of them: `3 advisory findings, 1 critical among them`.
+fn advisory(report: &Report<'_>) -> String {
+    let all = report.result.lens_results.iter().flat_map(|result| &result.findings);
+    let mut text = counted(all_places(all.clone()), "advisory finding");
+    let worst: Vec<String> = [Severity::Critical, Severity::High]
+        .into_iter()
+        .filter_map(|severity| {
+            let of_it = all.clone().filter(|finding| finding.severity == severity && is_warning(finding));
+            let count = all_places(of_it);
+            (count > 0).then(|| format!("{count} {severity}"))
+        })
+        .collect();
+    if !worst.is_empty() {
+        text += &format!(", {} among them", worst.join(" and "));
+    }
+    text
+}
+
+/// Settings of a policy preview that are shown one by one.
+pub(crate) struct ShownSettings<'a> {
+    pub(crate) settings: Vec<&'a WeakenedSetting>,
+    /// Number of settings of rules that are left out because the preset, from which most of them follow, is shown.
+    pub(crate) of_rules: usize,
+}
+
+/// Returns the weakened settings of a preview to show.
+pub(crate) fn shown_settings(preview: &PolicyPreview) -> ShownSettings<'_> {
+    let has_preset = preview.weakened.iter().any(|setting| setting.name == "preset");
+    let (of_rules, mut settings): (Vec<_>, Vec<_>) =
+        preview.weakened.iter().partition(|setting| has_preset && setting.name.starts_with("rules."));
+    settings.sort_by_key(|setting| setting.name != "preset");
+    ShownSettings { settings, of_rules: of_rules.len() }
 }
 
 /// Returns the reasons beside the headline, which has the number of blocking findings already.

@@ -4,7 +4,7 @@ mod findings;
 
 use crate::common::{
     codes, counted, extent, further_reasons, gate_word, head_commit, model_reviews, plan_name, plan_totals,
-    quality_gates, reason, uncommitted, verdict_word,
+    quality_gates, reason, shown_settings, uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report, SincePush};
 use crate::gaps::gaps;
@@ -185,12 +185,19 @@ fn preview(page: &mut Page, report: &Report<'_>) {
     if preview.weakened.is_empty() {
         return;
     }
+    let shown = shown_settings(preview);
     page.push("\n| Weaker setting | Base | Head |\n|---|---|---|");
-    page.list(&preview.weakened, MAX_LIST, "setting", |setting| {
+    page.list(&shown.settings, MAX_LIST, "setting", |setting| {
         let [name, base, head] =
             [&setting.name, &setting.base, &setting.head].map(|text| cell_code(text, 200));
         format!("| {name} | {base} | {head} |")
     });
+    if shown.of_rules > 0 {
+        page.push(&format!(
+            "\nAnd {} of rules, all in `final-verdict.json`.",
+            counted(shown.of_rules, "setting")
+        ));
+    }
 }
 
 fn cross_check(page: &mut Page, report: &Report<'_>) {
@@ -330,7 +337,7 @@ mod tests {
     fn active(text: &str) -> String {
         let escapes = regex::Regex::new(r"\\[^\w\s]").unwrap();
         let spans = regex::Regex::new(r"(`+)[^`\n](?:[^\n]*?[^`\n])??(`+)").unwrap();
-        let tags = regex::Regex::new("<(br|details|summary|/details|/summary)>").unwrap();
+        let tags = regex::Regex::new("<(br|details|details open|summary|/details|/summary)>").unwrap();
         let bare = spans.replace_all(&without_fences(text), "").into_owned();
         tags.replace_all(&escapes.replace_all(&bare, ""), "").into_owned()
     }

@@ -115,7 +115,6 @@ pub(crate) fn pass() -> Sample {
     assemble(Vec::new(), Conclusion::Pass)
 }
 
-/// A run with many files and findings.
 pub(crate) fn large(files: usize, findings: usize) -> Sample {
     let all = (0..findings).map(|index| {
         let mut finding = if index % 40 == 0 { blocking() } else { advised() };

@@ -5,8 +5,8 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use crate::causes::{Cause, causes, place_line};
 use crate::common::{
     Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons,
-    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, uncommitted,
-    verdict_word,
+    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason,
+    shown_settings, uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::edit::{edit_lines, edit_title};
@@ -447,11 +447,16 @@ fn preview(page: &mut Page, report: &Report<'_>) {
             page.item("  ", "", &format!("the new policy cannot be read: {}", visible_cut(error, 300)));
         }
     }
-    for setting in preview.weakened.iter().take(MAX_LIST) {
+    let shown = shown_settings(preview);
+    for setting in shown.settings.iter().take(MAX_LIST) {
         let [base, head] = [&setting.base, &setting.head].map(|value| visible_cut(value, 120));
         page.item("  weaker  ", YELLOW, &format!("{}: {base} → {head}", visible_cut(&setting.name, 200)));
     }
-    page.left_out(MAX_LIST, preview.weakened.len(), "setting");
+    page.left_out(MAX_LIST, shown.settings.len(), "setting");
+    if shown.of_rules > 0 {
+        let rest = counted(shown.of_rules, "setting");
+        page.item("  … ", DIM, &format!("and {rest} of rules, all in final-verdict.json"));
+    }
 }
 
 fn cross_check(page: &mut Page, report: &Report<'_>) {

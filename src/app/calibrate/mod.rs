@@ -36,12 +36,22 @@ pub(crate) struct MergedChangesArgs {
     /// The repository, or any directory inside its checkout
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) repo: PathBuf,
-    /// The newest change: a branch, tag or commit
-    #[arg(long, default_value = "HEAD", value_name = "REV")]
-    pub(crate) head: String,
+    /// The newest change: a branch, tag or commit; by default the default branch
+    #[arg(long, value_name = "REV")]
+    pub(crate) head: Option<String>,
     /// Number of changes, each a first-parent commit against its parent
     #[arg(long, default_value_t = 400, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
     pub(crate) last: u64,
+}
+
+impl MergedChangesArgs {
+    /// Returns the newest change that is judged.
+    pub(crate) fn newest(&self) -> Result<String, Failure> {
+        match &self.head {
+            Some(head) => Ok(head.clone()),
+            None => Ok(OpenRepository::discover(&self.repo)?.default_branch()?.0.to_owned()),
+        }
+    }
 }
 
 #[derive(Args)]
@@ -93,7 +103,8 @@ impl Format {
 /// Judges the merged changes and prints the cost of the policy.
 pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) -> Result<(), Failure> {
     let progress = TerminalProgress::new(arguments.quiet);
-    let calibration = back_test(&arguments.back_test(), cancellation, &progress);
+    let head = arguments.changes.newest()?;
+    let calibration = back_test(&arguments.back_test(&head), cancellation, &progress);
     progress.clear();
     let calibration = calibration?;
     arguments.format.print(&calibration, report::render_text)
@@ -115,10 +126,10 @@ pub(crate) struct BackTest<'a> {
 }
 
 impl CalibrateArgs {
-    fn back_test(&self) -> BackTest<'_> {
+    fn back_test<'a>(&'a self, head: &'a str) -> BackTest<'a> {
         BackTest {
             repository: &self.changes.repo,
-            head: &self.changes.head,
+            head,
             last: self.changes.last,
             file: self.file.as_deref(),
             preset: self.preset,

@@ -38,16 +38,6 @@ Proposes guarded if, by the 95 % interval, it stops at most 4 % of the measured 
 stopped at most 5 %, else advisory; default where fewer than 20 changes were judged. A policy that is there keeps its
 settings, and is never weakened.";
 
-/// Refs of the default branch, the first that names a commit counts, with the names to show.
-const DEFAULT_BRANCHES: [(&str, &str); 6] = [
-    ("refs/remotes/origin/HEAD", "origin/HEAD"),
-    ("refs/remotes/origin/main", "origin/main"),
-    ("refs/remotes/origin/master", "origin/master"),
-    ("refs/heads/main", "main"),
-    ("refs/heads/master", "master"),
-    ("HEAD", "HEAD"),
-];
-
 /// Consent to write files.
 #[derive(Args)]
 pub(in crate::app) struct ConfirmationArgs {
@@ -265,12 +255,8 @@ fn history(arguments: &InitArgs, repository: &OpenRepository) -> Result<Branch, 
     if let Some(name) = &arguments.head {
         return Ok(Branch { name: name.clone(), shown: visible(name), is_default: false });
     }
-    for (name, shown) in DEFAULT_BRANCHES {
-        if repository.commit_named(name)?.is_some() {
-            return Ok(Branch { name: name.to_owned(), shown: shown.to_owned(), is_default: name != "HEAD" });
-        }
-    }
-    Ok(Branch { name: "HEAD".to_owned(), shown: "HEAD".to_owned(), is_default: false })
+    let (name, shown) = repository.default_branch()?;
+    Ok(Branch { name: name.to_owned(), shown: shown.to_owned(), is_default: name != "HEAD" })
 }
 
 #[cfg(test)]

@@ -43,9 +43,10 @@ pub(crate) struct UpgradeArgs {
 /// Judges the merged changes with both versions and prints the difference.
 pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> Result<(), Failure> {
     let pinned = written_pin(&OpenRepository::discover(&arguments.changes.repo)?.root)?;
+    let head = arguments.changes.newest()?;
     let test = BackTest {
         repository: &arguments.changes.repo,
-        head: &arguments.changes.head,
+        head: &head,
         last: arguments.changes.last,
         file: None,
         preset: None,

@@ -8,7 +8,7 @@ use super::strengths::in_scope;
 use crate::gates;
 use qa_contracts::v1::{
     BlockingPolicy, EmptyChange, GateName, LedgerNeed, ObserverMode, OverflowPolicy, PermissionProfileId,
-    PolicyCommand, PolicyFeature, PolicyModel, PolicyReport, RunMode, Scope, Strength, WaiverFile,
+    PolicyCommand, PolicyFeature, PolicyModel, PolicyReport, Preset, RunMode, Scope, Strength, WaiverFile,
     WeakenedSetting,
 };
 
@@ -237,6 +237,12 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
         RunMode::BestEffort => 0,
     };
     ranks.add("mode", policy.mode, mode);
+    let preset = match policy.preset {
+        Preset::Guarded => 2,
+        Preset::Default => 1,
+        Preset::Advisory => 0,
+    };
+    ranks.add("preset", policy.preset, preset);
     let (empty, rank) = empty_change_strictness(policy.empty_change);
     ranks.add("empty-change", empty, rank);
     let blocking = match policy.blocking_policy {

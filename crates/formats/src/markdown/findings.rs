@@ -4,15 +4,15 @@ use super::{MAX_LIST, Page, cell_code, prose, text};
 use crate::answers::fenced;
 use crate::causes::{Cause, causes, place_line};
 use crate::common::{
-    Files, by_rule, capital, counted, elsewhere, findings_here, is_on_base, location, message_lines, note,
-    standing,
+    Files, by_rule, capital, counted, elsewhere, findings_here, is_on_base, is_warning, location,
+    message_lines, note, standing,
 };
 use crate::contract::{Links, Report};
 use crate::edit::{edit_lines, edit_title};
 use crate::excerpt::{LineKind, Sides, excerpt};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
-use qa_contracts::v1::Finding;
+use qa_contracts::v1::{Finding, Severity};
 use qa_core::escape::{markdown_cell_code, markdown_code, visible_cut};
 
 /// The most causes that are shown with their lines, and the most rows of advice.
@@ -41,7 +41,10 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     if !advice.is_empty() {
         let title = counted(advice.len(), "finding");
         let verb = if advice.len() == 1 { "does" } else { "do" };
-        page.push(&format!("\n<details><summary>{title} that {verb} not block</summary>\n"));
+        // Grave advice is not folded away: under a lax preset it is what a reviewer has to see.
+        let is_grave = advice.iter().any(|finding| finding.severity <= Severity::High && is_warning(finding));
+        let open = if is_grave { " open" } else { "" };
+        page.push(&format!("\n<details{open}><summary>{title} that {verb} not block</summary>\n"));
         page.push("| Where | Finding |\n|---|---|");
         page.list(&causes(advice), MAX_CAUSES, "group", |cause| row(report, &files, cause));
         page.push("\n</details>");

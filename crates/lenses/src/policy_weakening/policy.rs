@@ -117,7 +117,15 @@ struct Weakened<'a> {
 fn summary(settings: &[WeakenedSetting]) -> String {
     match settings {
         [one] => format!("{} is weakened: {} instead of {}", one.name, one.head, one.base),
-        many => format!("{} settings are weakened", many.len()),
+        many => match many.iter().find(|one| one.name == "preset") {
+            Some(preset) => format!(
+                "preset is weakened from {} to {}, and {} settings with it",
+                preset.base,
+                preset.head,
+                many.len() - 1
+            ),
+            None => format!("{} settings are weakened", many.len()),
+        },
     }
 }
 
