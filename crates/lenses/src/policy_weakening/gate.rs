@@ -14,14 +14,35 @@ use qa_reading::syntax::Span;
 use qa_reading::workflow::{Condition, Job, Reference, Step, Value, Workflow};
 
 /// Events for which a gate judges what is to be merged.
-const EVENTS: &[&str] = &["pull_request", "pull_request_target", "merge_group"];
+const EVENTS: &[&str] = &["pull_request", "pull_request_target", "merge_group", "workflow_call"];
 /// Filters by which an event starts a workflow less often.
 const FILTERS: &[&str] = &["branches", "branches-ignore", "paths", "paths-ignore", "types"];
 /// Activities for which a pull request starts a workflow that names none.
 const USUAL_TYPES: &[&str] = &["opened", "reopened", "synchronize"];
-/// Inputs that choose what is judged, or how.
-const CHOOSING: &[&str] =
-    &["base", "command", "head", "lenses", "mode", "parts", "preset", "shard", "shards", "working-directory"];
+/// Inputs about what is published, kept and shown. Any other one may choose what is judged or how, or whether the action
+/// runs at all, as `entrypoint` does.
+const HARMLESS: &[&str] = &[
+    "artifact-name",
+    "artifact-root",
+    "check-name",
+    "comment",
+    "comment-author",
+    "fail-on-engine-change",
+    "jobs",
+    "limit",
+    "no-model",
+    "open-issue",
+    "publish",
+    "publish-timeout",
+    "replies",
+    "require-artifact",
+    "retention-days",
+    "since-days",
+    "suggestions",
+    "token",
+    "upload-artifact",
+    "upload-sarif",
+];
 /// Directory of the workflows.
 const WORKFLOWS: &str = ".github/workflows";
 /// Action that only gets the commits.
@@ -50,11 +71,12 @@ struct Event {
 impl Event {
     fn new(workflow: &Workflow<'_>, name: &str) -> Option<Self> {
         let trigger = workflow.trigger(name)?;
-        let filters = FILTERS.iter().map(|filter| {
+        let is_there = |filter: &&&str| trigger.options.and_then(|options| options.get(filter)).is_some();
+        let filters = FILTERS.iter().filter(is_there).map(|filter| {
             let patterns = trigger.filter(filter).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
             (*filter, patterns)
         });
-        let filters = filters.filter(|(_, patterns)| !patterns.is_empty()).collect();
+        let filters = filters.collect();
         Some(Self { name: name.to_owned(), span: trigger.name_span, filters })
     }
 
@@ -66,10 +88,12 @@ impl Event {
             let excludes = |pattern: &&String| name.ends_with("-ignore") || pattern.starts_with('!');
             let is_excluded_anew = new.iter().filter(excludes).any(|pattern| !old.contains(pattern));
             let usual: BTreeSet<String> = USUAL_TYPES.iter().map(|name| (*name).to_owned()).collect();
-            let wanted = if old.is_empty() && *name == "types" { &usual } else { old };
+            let has_usual = *name == "types" && self.name != "merge_group";
+            let wanted = if old.is_empty() && has_usual { &usual } else { old };
             let includes = !name.ends_with("-ignore");
-            let is_lost =
-                includes && (wanted.is_empty() || wanted.iter().any(|pattern| !new.contains(pattern)));
+            let is_lost = includes
+                && (wanted.is_empty() && *name != "types"
+                    || wanted.iter().any(|pattern| !new.contains(pattern)));
             is_excluded_anew || is_lost
         })
     }
@@ -88,20 +112,66 @@ struct Gate {
     before: Vec<Placed>,
     /// The action, without its version.
     action: Placed,
-    inputs: Vec<(&'static str, Placed)>,
+    inputs: Vec<(String, Placed)>,
     conditions: Vec<Placed>,
     needs: Vec<Placed>,
+    /// Conditions of the jobs that it waits for, and of those that they wait for.
+    awaited: Vec<Placed>,
+    /// True if it runs whatever became of the jobs that it waits for.
+    runs_always: bool,
     /// Place of what lets it fail unseen.
     ignored: Option<Span>,
     events: Vec<Event>,
 }
 
-/// A job with the name under which it reports.
+/// A job with the names under which it may report.
 struct NamedJob {
     path: String,
     id: String,
-    check: String,
+    names: Names,
     span: Span,
+}
+
+/// Names under which a job may report.
+enum Names {
+    Known(Vec<String>),
+    /// The text before and behind what is computed.
+    Computed {
+        before: String,
+        behind: String,
+    },
+}
+
+impl Names {
+    fn new(job: &Job<'_>, text: &str) -> Self {
+        let Some(name) = job.name else { return Self::Known(vec![job.id.to_owned()]) };
+        if let Some(constant) = name.constant() {
+            return Self::Known(vec![constant.trim().to_owned()]);
+        }
+        let template = name.span().of(text).trim_matches(['"', '\'', ' ']);
+        let (before, rest) = template.split_once("${{").unwrap_or((template, ""));
+        let (inside, behind) = rest.rsplit_once("}}").unwrap_or((rest, ""));
+        let values = inside.trim().strip_prefix("matrix.").map(|key| job.matrix_values(key));
+        let constants = values
+            .filter(|values| !values.is_empty())
+            .and_then(|values| values.iter().map(|value| value.constant()).collect::<Option<Vec<_>>>());
+        match constants {
+            Some(values) => {
+                let names = values.iter().map(|value| format!("{before}{value}{behind}").trim().to_owned());
+                Self::Known(names.collect())
+            }
+            None => Self::Computed { before: before.to_owned(), behind: behind.to_owned() },
+        }
+    }
+
+    fn may_be(&self, name: &str) -> bool {
+        match self {
+            Self::Known(names) => names.iter().any(|own| own == name),
+            Self::Computed { before, behind } => {
+                name.strip_prefix(before.as_str()).is_some_and(|rest| rest.ends_with(behind.as_str()))
+            }
+        }
+    }
 }
 
 /// Jobs of workflows on one side.
@@ -109,36 +179,41 @@ struct NamedJob {
 struct Jobs {
     gates: Vec<Gate>,
     all: Vec<NamedJob>,
+    /// Workflows whose text is not to be had: too large, or no UTF-8.
+    unread: Vec<String>,
 }
 
 impl Jobs {
     fn new(side: Side, paths: &[&str], lookups: &dyn Lookups) -> Self {
         let mut jobs = Self::default();
         for path in paths {
-            let Some(text) = lookups.text(side, path) else { continue };
+            let Some(text) = lookups.text(side, path) else {
+                jobs.unread.push((*path).to_owned());
+                continue;
+            };
+            // What cannot be parsed is a finding of its own.
             let Ok(document) = Document::parse(Format::Yaml, &text) else { continue };
             let Ok(workflow) = Workflow::parse(&document) else { continue };
-            jobs.add(path, &text, &workflow);
+            let file = File { path, text: &text, workflow: &workflow };
+            for job in &workflow.jobs {
+                for (position, step) in job.steps.iter().enumerate() {
+                    let gate =
+                        action_of(step).and_then(|action| file.gate(job, Some((position, step)), action));
+                    jobs.gates.extend(gate);
+                }
+                let called = job.uses.and_then(|uses| called_gate(uses, side, lookups));
+                jobs.gates.extend(called.and_then(|action| file.gate(job, None, action)));
+                let (path, id) = ((*path).to_owned(), job.id.to_owned());
+                jobs.all.push(NamedJob { path, id, names: Names::new(job, &text), span: job.id_span });
+            }
         }
         jobs
-    }
-
-    fn add(&mut self, path: &str, text: &str, workflow: &Workflow<'_>) {
-        for job in &workflow.jobs {
-            let check = check_name(job);
-            for (position, step) in job.steps.iter().enumerate() {
-                let gate = gate(path, text, workflow, job, step);
-                self.gates.extend(gate.map(|gate| Gate { before: before(text, job, position), ..gate }));
-            }
-            let (path, id) = (path.to_owned(), job.id.to_owned());
-            self.all.push(NamedJob { path, id, check, span: job.id_span });
-        }
     }
 }
 
 /// Returns the name under which a job reports.
 fn check_name(job: &Job<'_>) -> String {
-    job.name.and_then(Value::constant).map_or_else(|| job.id.to_owned(), |name| name.into_owned())
+    job.name.and_then(Value::constant).map_or_else(|| job.id.to_owned(), |name| name.trim().to_owned())
 }
 
 /// Returns the name of the gate's action that a step uses.
@@ -146,67 +221,157 @@ fn action_of(step: &Step<'_>) -> Option<Placed> {
     let uses = step.uses?;
     let text = uses.constant()?;
     let name = match Reference::parse(&text)? {
-        Reference::Remote { name, .. } => name,
-        Reference::Image(image) => image.split(['@', ':']).next()?,
+        Reference::Remote { name, .. } => name.to_lowercase(),
+        Reference::Image(image) => {
+            let (host, last) = image.rsplit_once('/').unwrap_or(("", image));
+            format!("{host}/{}", last.split(['@', ':']).next()?).to_lowercase()
+        }
         Reference::Local(_) => return None,
     };
-    is_gate(name).then(|| Placed { text: name.to_lowercase(), span: uses.span() })
+    is_gate(&name).then(|| Placed { text: name, span: uses.span() })
 }
 
-fn gate(path: &str, text: &str, workflow: &Workflow<'_>, job: &Job<'_>, step: &Step<'_>) -> Option<Gate> {
-    let events: Vec<Event> = EVENTS.iter().filter_map(|name| Event::new(workflow, name)).collect();
-    // An input is a variable of the action's container, which a variable of the step can set as well.
-    let variables = [&workflow.env, &job.env, &step.env].into_iter().flatten();
-    let of_variables = variables.filter_map(|member| {
-        let name = CHOOSING.iter().find(|name| member.name.eq_ignore_ascii_case(&format!("input_{name}")))?;
-        Some((*name, placed(member.value, text)))
-    });
-    let inputs: Vec<(&'static str, Placed)> = CHOOSING
-        .iter()
-        .filter_map(|name| Some((*name, placed(step.input(name)?, text))))
-        .chain(of_variables)
-        .filter(|(_, value)| !value.text.is_empty())
-        .collect();
-    let judges = inputs.iter().all(|(name, value)| *name != "command" || value.text == "check");
-    if events.is_empty() || !judges {
-        return None;
+/// Returns the workflow of this repository that a job calls, if that runs the gate.
+fn called_gate(uses: Value<'_>, side: Side, lookups: &dyn Lookups) -> Option<Placed> {
+    let text = uses.constant()?;
+    let path = text.strip_prefix("./")?;
+    let callee = lookups.text(side, path)?;
+    let document = Document::parse(Format::Yaml, &callee).ok()?;
+    let workflow = Workflow::parse(&document).ok()?;
+    let runs_gate = workflow.jobs.iter().flat_map(|job| &job.steps).any(|step| action_of(step).is_some());
+    runs_gate.then(|| Placed { text: path.to_owned(), span: uses.span() })
+}
+
+/// A workflow with its text.
+struct File<'f, 'd> {
+    path: &'f str,
+    text: &'f str,
+    workflow: &'f Workflow<'d>,
+}
+
+impl File<'_, '_> {
+    /// Returns the gate that a step of a job runs, or that the job calls; `None` where it judges nothing that is to be
+    /// merged.
+    fn gate(&self, job: &Job<'_>, at: Option<(usize, &Step<'_>)>, action: Placed) -> Option<Gate> {
+        let events: Vec<Event> = EVENTS.iter().filter_map(|name| Event::new(self.workflow, name)).collect();
+        let step = at.map(|(_, step)| step);
+        let inputs = self.inputs(job, step);
+        let judges = inputs.iter().all(|(name, value)| name != "command" || value.text == "check");
+        if events.is_empty() || !judges {
+            return None;
+        }
+        let conditions = [job.condition, step.and_then(|step| step.condition)].into_iter().flatten();
+        let conditions = conditions.filter(|one| one.constant() != Some(true));
+        let conditions = conditions.map(|condition| self.condition(condition, job, step)).collect();
+        let is_on = |value: &Value<'_>| value.flag() != Some(false);
+        let ignored = [job.continue_on_error, step.and_then(|step| step.continue_on_error)];
+        let ignored = ignored.into_iter().flatten().find(is_on).map(Value::span);
+        let runs_always = job.condition.is_some_and(|condition| {
+            let text = condition.value.span().of(self.text);
+            text.contains("always()") || text.contains("!cancelled()")
+        });
+        Some(Gate {
+            path: self.path.to_owned(),
+            id: job.id.to_owned(),
+            id_span: job.id_span,
+            check: check_name(job),
+            matrix: job.strategy.and_then(|strategy| strategy.get("matrix")).map(Value::span),
+            before: at.map(|(position, _)| self.before(job, position)).unwrap_or_default(),
+            action,
+            inputs,
+            conditions,
+            needs: job.needs.iter().map(|need| placed(*need, self.text)).collect(),
+            awaited: self.awaited(job),
+            runs_always,
+            ignored,
+            events,
+        })
     }
-    let conditions = [job.condition, step.condition].into_iter().flatten().filter(|one| can_be_false(*one));
-    let is_on = |value: &Value<'_>| value.flag() != Some(false);
-    let ignored = [job.continue_on_error, step.continue_on_error].into_iter().flatten().find(is_on);
-    Some(Gate {
-        path: path.to_owned(),
-        id: job.id.to_owned(),
-        id_span: job.id_span,
-        check: check_name(job),
-        matrix: job.strategy.and_then(|strategy| strategy.get("matrix")).map(Value::span),
-        before: Vec::new(),
-        action: action_of(step)?,
-        inputs,
-        conditions: conditions.map(|condition| placed(condition.value, text)).collect(),
-        // A job with a condition of its own may run whatever became of those it waits for.
-        needs: job.needs.iter().map(|need| placed(*need, text)).collect(),
-        ignored: ignored.map(Value::span),
-        events,
-    })
-}
 
-/// Returns what runs in a job before its step at a position, and the container that the steps run in. A step that uses an
-/// action is known by its name, so that another version of it is the same.
-fn before(text: &str, job: &Job<'_>, position: usize) -> Vec<Placed> {
-    let container = job.container.iter().filter_map(|container| container.image);
-    let container = container.map(|image| placed(image, text));
-    let steps = job.steps[..position].iter().filter_map(|step| {
-        let Some(uses) = step.uses else { return Some(placed(step.value, text)) };
-        let whole = placed(uses, text);
-        let name = whole.text.split('@').next().unwrap_or_default().to_lowercase();
-        (name != CHECKOUT).then_some(Placed { text: name, span: whole.span })
-    });
-    steps.chain(container).collect()
-}
+    /// Returns the inputs that may choose what is judged. An input is a variable of the action's container, which a
+    /// variable of the step can set as well.
+    fn inputs(&self, job: &Job<'_>, step: Option<&Step<'_>>) -> Vec<(String, Placed)> {
+        let given = step.map_or(&job.with, |step| &step.with).iter();
+        let given = given.map(|member| (member.name.to_lowercase(), member.value));
+        let own = step.map(|step| step.env.as_slice()).unwrap_or_default();
+        let variables = self.workflow.env.iter().chain(&job.env).chain(own).filter_map(|member| {
+            Some((member.name.to_lowercase().strip_prefix("input_")?.to_owned(), member.value))
+        });
+        let inputs = given.chain(variables).filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
+        let inputs = inputs.map(|(name, value)| (name, placed(value, self.text)));
+        inputs.filter(|(_, value)| !value.text.is_empty()).collect()
+    }
 
-fn can_be_false(condition: Condition<'_>) -> bool {
-    condition.constant() != Some(true)
+    /// Returns a condition, with the variables that it may read.
+    fn condition(&self, condition: Condition<'_>, job: &Job<'_>, step: Option<&Step<'_>>) -> Placed {
+        let mut found = placed(condition.value, self.text);
+        if found.text.contains("env") {
+            let own = step.map(|step| step.env.as_slice()).unwrap_or_default();
+            for member in self.workflow.env.iter().chain(&job.env).chain(own) {
+                found.text += &format!("\n{}={}", member.name, placed(member.value, self.text).text);
+            }
+        }
+        found
+    }
+
+    /// Returns the conditions of the jobs that a job waits for, and of those that they wait for.
+    fn awaited(&self, job: &Job<'_>) -> Vec<Placed> {
+        let mut found = Vec::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut open: Vec<&Job<'_>> = vec![job];
+        while let Some(waiting) = open.pop() {
+            for need in waiting.needs.iter().filter_map(|need| need.constant()) {
+                let needed = self.workflow.jobs.iter().find(|other| other.id == need);
+                let Some(needed) = needed.filter(|_| seen.insert(need.clone().into_owned())) else {
+                    continue;
+                };
+                open.push(needed);
+                if let Some(condition) = needed.condition.filter(|one| one.constant() != Some(true)) {
+                    let condition = placed(condition.value, self.text);
+                    found.push(Placed { text: format!("{need}: {}", condition.text), ..condition });
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns what runs in a job before its step at a position, and what it runs in and beside. Of an action another
+    /// version is the same.
+    fn before(&self, job: &Job<'_>, position: usize) -> Vec<Placed> {
+        let steps = job.steps[..position].iter().filter_map(|step| self.step_before(step));
+        let mut found: Vec<Placed> = steps.collect();
+        if !found.is_empty() {
+            let shells = [job.defaults.shell, self.workflow.defaults.shell].into_iter().flatten();
+            found.extend(shells.map(|shell| self.written(shell)));
+            found.extend(self.workflow.env.iter().chain(&job.env).map(|member| {
+                let value = placed(member.value, self.text);
+                Placed { text: format!("{}={}", member.name, value.text), span: value.span }
+            }));
+        }
+        found.extend(job.container.iter().map(|container| self.written(container.value)));
+        found.extend(job.services.iter().map(|service| self.written(service.container.value)));
+        found
+    }
+
+    fn step_before(&self, step: &Step<'_>) -> Option<Placed> {
+        let whole = self.written(step.value);
+        let Some(uses) = step.uses else { return Some(whole) };
+        let name = placed(uses, self.text).text;
+        let name = name.split('@').next().unwrap_or_default();
+        if name.eq_ignore_ascii_case(CHECKOUT) {
+            return None;
+        }
+        let lines = whole.text.lines().map(|line| match line.split_once(name) {
+            Some((before, _)) => format!("{before}{name}"),
+            None => line.to_owned(),
+        });
+        Some(Placed { text: lines.collect::<Vec<_>>().join("\n"), span: uses.span() })
+    }
+
+    /// Returns a value as it is written.
+    fn written(&self, value: Value<'_>) -> Placed {
+        Placed { text: value.span().of(self.text).trim().to_owned(), span: value.span() }
+    }
 }
 
 /// Returns a value with its place; its text is that of the file where it is computed.
@@ -237,6 +402,12 @@ pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
     let unchanged = Jobs::new(Side::Head, &unchanged, lookups);
     let mut report = Report { changes, lookups, drafts: Vec::new() };
     report.namesakes(&base, &head, &unchanged);
+    if !base.gates.is_empty() || !unchanged.gates.is_empty() {
+        for path in &head.unread {
+            let summary = "workflow cannot be read, so it may report under the name of the gate's job";
+            report.add(GATE_DISARMED, Side::Head, path, Span { start: 0, end: 0 }, summary);
+        }
+    }
     for old in &base.gates {
         let Some(new) = partner(old, &head.gates) else {
             report.add(
@@ -275,14 +446,17 @@ impl Report<'_> {
     /// Reports jobs that get the name of a gate's job while that is there as well: either of them makes the check green.
     fn namesakes(&mut self, base: &Jobs, head: &Jobs, unchanged: &Jobs) {
         for job in &head.all {
-            let is_name = |gate: &&Gate| gate.check == job.check;
+            let is_name = |gate: &&Gate| job.names.may_be(&gate.check);
             let is_itself = |gate: &Gate| gate.path == job.path && gate.id == job.id;
-            let was_there = base.all.iter().any(|old| old.path == job.path && old.check == job.check);
+            let gates = base.gates.iter().chain(&unchanged.gates);
+            let was_there = base.all.iter().any(|old| {
+                let is_same = old.path == job.path && old.id == job.id;
+                is_same && gates.clone().filter(is_name).all(|gate| old.names.may_be(&gate.check))
+            });
             let others = head.gates.iter().chain(&unchanged.gates).filter(is_name);
             let has_other = others.clone().any(|gate| !is_itself(gate));
             // A job that takes the place of a gate is compared with it instead.
-            let is_only_name = base.gates.iter().chain(&unchanged.gates).any(|gate| gate.check == job.check)
-                && !head.gates.iter().any(is_itself);
+            let is_only_name = gates.clone().any(|gate| is_name(&gate)) && !head.gates.iter().any(is_itself);
             let is_own = base.gates.iter().any(|gate| gate.path == job.path && gate.id == job.id);
             if !was_there && (has_other || is_only_name && !is_own) {
                 let summary = "another job reports under the name of the gate's job";
@@ -329,6 +503,16 @@ impl Report<'_> {
         for need in new.needs.iter().filter(|one| !has_text(&old.needs, one)) {
             let summary = "gate is skipped with a job that it waits for, and counts as passed";
             self.add(GATE_DISARMED, Side::Head, path, need.span, summary);
+        }
+        if !new.runs_always {
+            for condition in new.awaited.iter().filter(|one| !has_text(&old.awaited, one)) {
+                let summary = "gate is skipped with a job that it waits for, and counts as passed";
+                self.add(GATE_DISARMED, Side::Head, path, condition.span, summary);
+            }
+            if let Some(need) = new.needs.first().filter(|_| old.runs_always) {
+                let summary = "gate no longer runs whatever becomes of the jobs that it waits for";
+                self.add(GATE_DISARMED, Side::Head, path, need.span, summary);
+            }
         }
         if let Some(span) = new.matrix.filter(|_| old.matrix.is_none()) {
             let summary = "job that runs the gate reports under several names";
@@ -391,7 +575,7 @@ fn has_text(all: &[Placed], one: &Placed) -> bool {
 /// Returns whether an input asks for more than before, whatever the policy says.
 fn is_stricter(name: &str, value: &Placed, before: Option<&Placed>) -> bool {
     match (name, value.text.as_str()) {
-        ("preset", "guarded") | ("mode", "strict") => true,
+        ("preset", "guarded") | ("mode", "strict") | ("objects", "server") => true,
         ("preset", "default") => before.is_some_and(|before| before.text == "advisory"),
         _ => false,
     }

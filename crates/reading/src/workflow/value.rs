@@ -200,7 +200,7 @@ impl<'d> Condition<'d> {
         match self.expression() {
             Some(expression) => expression.truth(),
             None if text.trim().is_empty() => Some(true),
-            None if text.contains("${{") => Some(true),
+            None if has_text_beside(text.trim()) => Some(true),
             None => None,
         }
     }
@@ -226,6 +226,14 @@ impl<'d> Condition<'d> {
         let expressions = template.expressions.iter().filter_map(|embedded| embedded.expression.as_ref());
         expressions.flat_map(Expression::paths).cloned().collect()
     }
+}
+
+/// Returns whether a text has anything but white space beside its expressions, of which it has one.
+fn has_text_beside(text: &str) -> bool {
+    let spans = embedded(text);
+    let begins = std::iter::once(0).chain(spans.iter().map(|span| span.end));
+    let ends = spans.iter().map(|span| span.start).chain([text.len()]);
+    !spans.is_empty() && begins.zip(ends).any(|(begin, end)| !text[begin..end].trim().is_empty())
 }
 
 impl Run<'_> {
