@@ -43,6 +43,12 @@ impl Change {
         }
     }
 
+    /// Returns the removed lines of the file's text at the base.
+    pub(crate) fn removed_lines<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let lines = (1..).zip(text.lines()).filter(|(number, _)| self.removed.contains(number));
+        lines.map(|(_, line)| line).collect()
+    }
+
     /// Makes a draft on the first changed line that a place touches; without a place, on the first that is not blank.
     pub(crate) fn on_line(
         &self,

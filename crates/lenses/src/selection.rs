@@ -1,267 +1,17 @@
 //! Reads the words of a command as what a test runner or linter looks at: parts that it selects, parts that it leaves
 //! out, and options that make it stricter.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command_words::{ListedPackages, is_about_addresses, is_usual_file};
+use options::Effect::{Excludes, Requires, Selects};
+use options::{
+    ALL_TESTS, CARGO, EVERYTHING, FLAGS, GO, HARMLESS, MODULES, OTHERS, PYTEST, ROWS, RUSTC, Row,
+    SUBCOMMANDS, VARIABLES, WITH_OPERANDS, is_harmless_for_pytest,
+};
 
-/// Effect of an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
-    /// Names a part that alone is looked at.
-    Selects,
-    /// Names a part that is left out, or makes a failure count for less.
-    Excludes,
-    /// Makes the tool look at more, or more strictly.
-    Requires,
-}
-
-/// Options of some tools that have one effect.
-struct Row {
-    /// Names of the tools; empty for all.
-    tools: &'static [&'static str],
-    effect: Effect,
-    /// Spellings parted by `|`; a `*` at the end stands for any text. Options of one row select parts of one kind.
-    names: &'static str,
-    /// True if the value is the next word, unless it stands behind `=`.
-    has_value: bool,
-}
-
-const fn row(tools: &'static [&'static str], effect: Effect, names: &'static str, has_value: bool) -> Row {
-    Row { tools, effect, names, has_value }
-}
-
-use Effect::{Excludes, Requires, Selects};
-
-const PYTEST: &[&str] = &["pytest", "py.test"];
-const CARGO: &[&str] = &["cargo", "cross"];
-const GO: &[&str] = &["go", "gotestsum"];
-const NODE: &[&str] = &[
-    "ava",
-    "bun",
-    "cypress",
-    "jest",
-    "mocha",
-    "node",
-    "npm",
-    "playwright",
-    "pnpm",
-    "turbo",
-    "vitest",
-    "yarn",
-];
-/// Runners of tests that find a configuration of their own name.
-const JEST: &[&str] = &["jest", "playwright", "vitest"];
-/// The compiler of Rust, whose options Cargo hands on.
-const RUSTC: &[&str] = &["rustc"];
-const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
-const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
-
-/// The options that are known. Of several rows for a word the first one counts.
-const ROWS: &[Row] = &[
-    row(PYTEST, Selects, "-k", true),
-    row(PYTEST, Selects, "-m", true),
-    row(PYTEST, Selects, "-c|--config-file|--rootdir", true),
-    row(PYTEST, Selects, "--lf|--last-failed|--sw|--stepwise|--pyargs", false),
-    row(PYTEST, Excludes, "--deselect|--ignore|--ignore-glob|-o|--override-ini|--reruns", true),
-    row(
-        PYTEST,
-        Excludes,
-        "--co|--collect-only|--fixtures|--markers|--noconftest|--setup-only|--setup-plan",
-        false,
-    ),
-    row(PYTEST, Excludes, "--suppress-no-test-exit-code|--suppress-tests-failed-exit-code", false),
-    row(PYTEST, Excludes, "-p", true),
-    row(PYTEST, Requires, "--doctest-modules", false),
-    row(PYTEST, Requires, "--strict*", false),
-    row(CARGO, Excludes, "-V|--version", false),
-    row(CARGO, Selects, "-p|--package", true),
-    row(CARGO, Selects, "-E|--filter-expr|--filterset", true),
-    row(CARGO, Selects, "--bench|--bin|--example|--test", true),
-    row(CARGO, Selects, "--benches|--bins|--doc|--examples|--lib|--tests", false),
-    row(CARGO, Selects, "--ignored", false),
-    row(CARGO, Excludes, "-A|--allow|--cap-lints|--exclude|--no-tests|--retries|--skip", true),
-    row(CARGO, Excludes, "--no-default-features|--no-run", false),
-    row(CARGO, Requires, "-D|--deny|-F|--forbid", true),
-    row(CARGO, Requires, "--all|--workspace", false),
-    row(CARGO, Requires, "--all-*", false),
-    row(CARGO, Requires, "--include-ignored", false),
-    row(RUSTC, Excludes, "-A|--allow|--cap-lints", true),
-    row(RUSTC, Requires, "-D|--deny|-F|--forbid", true),
-    row(GO, Selects, "-run|--run|-test.run", true),
-    row(GO, Excludes, "-exec|-skip|-test.skip|-vet", true),
-    row(GO, Excludes, "-c|-n|-short|-list", false),
-    row(GO, Requires, "-race", false),
-    row(
-        NODE,
-        Selects,
-        "-t|--testNamePattern|--testPathPattern|--testPathPatterns|--grep|-g|--fgrep|-f|--spec",
-        true,
-    ),
-    row(
-        NODE,
-        Selects,
-        "--changedSince|--filter|--findRelatedTests|--project|--runTestsByPath|--selectProjects",
-        true,
-    ),
-    row(NODE, Selects, "-w|--test-name-pattern", true),
-    row(NODE, Selects, "--changed|--onlyChanged|--only-changed|--onlyFailures", false),
-    row(NODE, Excludes, "--grep-invert|--retries|--retry|--testPathIgnorePatterns", true),
-    row(NODE, Excludes, "--if-present|--invert|--pass-with-no-tests|--passWithNoTests", false),
-    row(NODE, Requires, "--forbid-only|--forbidOnly", false),
-    row(NODE, Requires, "-r|--recursive|--workspaces|-ws", false),
-    row(NODE, Selects, "--shard", true),
-    row(JEST, Selects, "-c|--config", true),
-    row(JVM, Selects, "-f|--file|-p|--project-dir|-b|--build-file", true),
-    row(JVM, Excludes, "-rf|--resume-from", true),
-    row(JVM, Selects, "--tests|-pl|--projects", true),
-    row(JVM, Selects, "-Dtest|-Dit.test|-Dgroups", false),
-    row(JVM, Excludes, "-x|--exclude-task", true),
-    row(JVM, Excludes, "-DexcludedGroups|-DskipITs|-Dcheckstyle.skip|-Dspotbugs.skip|-Dpmd.skip", false),
-    row(JVM, Excludes, "-DfailIfNoTests|-fn|--fail-never|-m|--dry-run", false),
-    row(&["ruff", "flake8"], Selects, "--select", true),
-    row(&["ruff", "flake8"], Excludes, "--extend-ignore|--extend-per-file-ignores|--per-file-ignores", true),
-    row(&["mypy"], Selects, "-p|--package|-m|--module", true),
-    row(&["mypy"], Excludes, "--allow*|--ignore-missing-imports|--no-strict*|--no-warn*", false),
-    row(&["mypy"], Requires, "--disallow*", false),
-    row(&["mypy"], Requires, "--strict*", false),
-    row(&["pylint"], Selects, "--rcfile", true),
-    row(&["pylint"], Excludes, "-E|--errors-only", false),
-    row(&["pylint"], Excludes, "-d|--disable", true),
-    row(&["bandit"], Excludes, "-s|--skip|-x", true),
-    row(&["bandit"], Excludes, "-l|-ll|-lll", false),
-    row(&["eslint", "oxlint"], Excludes, "--ignore-pattern|--rule", true),
-    row(&["eslint"], Excludes, "--no-config-lookup|--no-error-on-unmatched-pattern|--no-eslintrc", false),
-    row(&["eslint", "stylelint"], Requires, "--max-warnings", true),
-    row(&["tsc", "vue-tsc"], Excludes, "--noCheck|--skipLibCheck", false),
-    row(&["tsc", "vue-tsc"], Selects, "-p|--project", true),
-    row(
-        &["golangci-lint"],
-        Selects,
-        "--enable-only|--new-from-rev|--new-from-patch|--new-from-merge-base",
-        true,
-    ),
-    row(&["golangci-lint"], Excludes, "-D|--disable|--issues-exit-code|--tests", true),
-    row(&["golangci-lint"], Excludes, "--disable-all|--fast|--fast-only|-n|--new|--no-config", false),
-    row(&["rubocop"], Selects, "--only", true),
-    row(&["rubocop"], Excludes, "--except|--fail-level", true),
-    row(&["rspec"], Selects, "-e|--example|-P|--pattern|-t|--tag", true),
-    row(&["phpunit"], Selects, "--filter|--group|--testsuite", true),
-    row(&["phpunit"], Excludes, "--do-not-fail*", false),
-    row(&["phpunit"], Requires, "--fail-on*", false),
-    row(&["ctest"], Selects, "-R|-L|--tests-regex|--label-regex", true),
-    row(&["ctest"], Excludes, "-E|-LE|--exclude-regex|--label-exclude", true),
-    row(&["dotnet"], Selects, "--filter", true),
-    row(&["nox"], Selects, "-k|-s|-t|--session|--sessions|--tags", true),
-    row(&["make", "gmake"], Excludes, "-i|--ignore-errors|-n|--dry-run|--just-print|-t|--touch", false),
-    row(&["pre-commit"], Requires, "-a|--all-files", false),
-    row(&["tox"], Excludes, "--notest", false),
-    row(FORMATTERS, Requires, "--check|--check-only|--diff|--list-different|-l|-c", false),
-    row(&[], Requires, "--cov-fail-under|--fail-under|--fail-under-lines|--min-msi", true),
-    row(&[], Excludes, "--dry-run|--exit-zero|--help|--no-verify", false),
-    row(&[], Excludes, "--deselect*|--exclude*|--ignore*|--skip*", true),
-];
-
-/// Options that begin as those of the last row and leave out nothing that is checked.
-const HARMLESS: &[&str] =
-    &["--exclude-newer", "--ignore-rust-version", "--ignore-scripts", "--skip-existing", "--skip-install"];
-
-/// Plug-ins of pytest that choose no test and judge none.
-const HARMLESS_PLUGINS: &[&str] = &["cacheprovider", "randomly", "sugar"];
-
-/// Settings of pytest that say how it reports.
-const REPORTING: &[&str] = &["cache_dir", "console_output_style", "junit_", "log_", "tmp_path_retention_"];
-
-/// Returns whether an option of pytest loads a plug-in, blocks one that chooses no test, or sets how it reports.
-fn is_harmless_for_pytest(name: &str, value: &str) -> bool {
-    match name {
-        "-p" => value.strip_prefix("no:").is_none_or(|plugin| HARMLESS_PLUGINS.contains(&plugin)),
-        "-o" | "--override-ini" => REPORTING.iter().any(|start| value.starts_with(start)),
-        _ => false,
-    }
-}
-
-/// Options that have no value and name no part, so that the word behind one is an operand.
-const FLAGS: &[&str] = &[
-    "-b",
-    "-l",
-    "-q",
-    "-qq",
-    "-s",
-    "-u",
-    "-v",
-    "-vv",
-    "-x",
-    "--all",
-    "--ci",
-    "--color",
-    "--coverage",
-    "--fix",
-    "--frozen",
-    "--locked",
-    "--offline",
-    "--quiet",
-    "--release",
-    "--run",
-    "--silent",
-    "--verbose",
-    "-race",
-];
-
-/// Tools whose operands are the files, packages or tests that they look at.
-const WITH_OPERANDS: &[&str] = &[
-    "ava",
-    "bandit",
-    "black",
-    "cargo",
-    "cypress",
-    "eslint",
-    "flake8",
-    "go",
-    "golangci-lint",
-    "isort",
-    "jest",
-    "mocha",
-    "mypy",
-    "oxlint",
-    "phpunit",
-    "playwright",
-    "prettier",
-    "py.test",
-    "pylint",
-    "pyright",
-    "pytest",
-    "rspec",
-    "rubocop",
-    "ruff",
-    "stylelint",
-    "vitest",
-];
-/// Tools behind those that call them, as in `uv run pytest`; all with operands, and these.
-const OTHERS: &[&str] =
-    &["ctest", "gradle", "gradlew", "mvn", "mvnw", "nox", "pre-commit", "tox", "tsc", "vue-tsc"];
-
-/// Variables of the environment that hold options, with the tools that read them.
-const VARIABLES: &[(&str, &[&str])] = &[
-    ("GOFLAGS", GO),
-    ("GRADLE_OPTS", JVM),
-    ("MAKEFLAGS", &["gmake", "make"]),
-    ("MAVEN_ARGS", JVM),
-    ("PYTEST_ADDOPTS", &["make", "nox", "py.test", "pytest", "tox"]),
-    ("RUSTDOCFLAGS", CARGO),
-    ("RUSTFLAGS", CARGO),
-    ("SKIP", &["pre-commit"]),
-    ("TOX_SKIP_ENV", &["gmake", "make", "tox"]),
-];
-
-/// Words that name what a tool is to do.
-const SUBCOMMANDS: &[&str] = &[
-    "b", "bench", "build", "c", "check", "clippy", "doc", "fmt", "format", "hack", "lint", "llvm-cov",
-    "miri", "nextest", "run", "t", "test", "vet",
-];
-/// Operands that stand for all of a repository, or for all tests where the tool has none.
-const EVERYTHING: &[&str] = &["", "*", "**", ".", "..."];
-const ALL_TESTS: &[&str] = &["__tests__", "spec", "t", "test", "tests"];
+mod options;
 
 /// The parts that a command looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -277,6 +27,31 @@ pub(crate) struct Selection {
     unsure: BTreeSet<String>,
     /// True if a part is chosen by a matrix or by the arguments of a script.
     is_computed: bool,
+    spellings: Spellings,
+}
+
+/// The words of [`Selection::narrowed_by`] as the command has them. Two selections that differ in these are the same.
+#[derive(Debug, Clone, Default)]
+struct Spellings(BTreeMap<String, String>);
+
+impl PartialEq for Spellings {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Spellings {}
+
+impl PartialOrd for Spellings {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Spellings {
+    fn cmp(&self, _other: &Self) -> Ordering {
+        Ordering::Equal
+    }
 }
 
 impl Selection {
@@ -305,6 +80,8 @@ impl Selection {
 
     /// Reads the options and operands of a tool.
     pub(crate) fn of_options(tool: &str, words: &[&str]) -> Self {
+        // It runs the same hooks and has the same options.
+        let tool = if tool == "prek" { "pre-commit" } else { tool };
         let mut selection = Self { tool: tool.to_owned(), ..Self::default() };
         let has_operands = WITH_OPERANDS.contains(&tool);
         let mut is_behind_dashes = false;
@@ -322,12 +99,16 @@ impl Selection {
                 };
                 let value = match option.value {
                     Some(value) => Some(value),
-                    None if row.has_value => {
-                        words.next_if(|next| !next.starts_with('-') || next.contains(' ')).copied()
-                    }
+                    None if row.has_value => words
+                        .next_if(|next| !next.starts_with('-') || next.contains(' ') || row.names == MODULES)
+                        .copied(),
                     None => None,
                 };
-                selection.add(row, option.name, value);
+                let written = match value {
+                    Some(value) if option.value.is_none() => format!("{word} {value}"),
+                    Some(_) | None => (*word).to_owned(),
+                };
+                selection.add(row, option.name, value, &written);
             } else if let Some(listed) = ListedPackages::new(word).filter(|_| GO.contains(&tool)) {
                 selection.operands.extend(listed.packages.into_iter().map(normalized));
                 selection.excluded.extend(listed.filters.into_iter().map(str::to_owned));
@@ -343,31 +124,77 @@ impl Selection {
         selection
     }
 
-    fn add(&mut self, row: &'static Row, name: &str, value: Option<&str>) {
+    fn add(&mut self, row: &'static Row, name: &str, value: Option<&str>, written: &str) {
         let value = value.map(|value| value.trim_matches(['"', '\''])).unwrap_or_default();
         let first = row.names.split('|').next().unwrap_or(row.names);
         let own = if first.ends_with('*') { name } else { first };
         let text = if value.is_empty() { name.to_owned() } else { format!("{name} {value}") };
         match row.effect {
             Selects if is_computed(value) => self.is_computed = true,
+            Selects if row.names == MODULES => self.add_modules(first, value, written),
             Selects if is_usual_file(&self.tool, value) => {}
             // Targets of a build are of one kind, whatever selects them.
             Selects
                 if CARGO.contains(&self.tool.as_str()) && name.starts_with("--") && name != "--package" =>
             {
-                self.selected.entry("--lib").or_default().insert(text);
+                self.select("--lib", &text, written);
             }
-            Selects => drop(self.selected.entry(first).or_default().insert(value.to_owned())),
+            Selects => self.select(first, value, written),
             Excludes if PYTEST.contains(&self.tool.as_str()) && is_harmless_for_pytest(name, value) => {}
             Excludes if matches!(value, "0" | "false") && name != "--issues-exit-code" => {}
-            Excludes => drop(self.excluded.insert(text)),
-            Requires if value.is_empty() => drop(self.required.insert(own.to_owned())),
+            Excludes => self.exclude(text, written),
+            Requires if value.is_empty() => self.require(own.to_owned(), written),
             // A number may change; another rule compares it.
             Requires if value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => {
-                self.required.insert(own.to_owned());
+                self.require(own.to_owned(), written);
             }
-            Requires => drop(self.required.insert(format!("{own} {value}"))),
+            Requires => self.require(format!("{own} {value}"), written),
         }
+    }
+
+    /// Adds the modules of a list, each of which is looked at or left out.
+    fn add_modules(&mut self, option: &'static str, list: &str, written: &str) {
+        for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let name = normalized(part.trim_start_matches(['!', '+', '-', '?']));
+            match part.starts_with(['!', '-']) {
+                true => self.exclude(format!("{option} !{name}"), written),
+                false => self.select(option, &name, written),
+            }
+        }
+    }
+
+    fn select(&mut self, kind: &'static str, value: &str, written: &str) {
+        self.spell(format!("{kind} {value}"), written);
+        self.selected.entry(kind).or_default().insert(value.to_owned());
+    }
+
+    fn exclude(&mut self, text: String, written: &str) {
+        self.spell(text.clone(), written);
+        self.excluded.insert(text);
+    }
+
+    fn require(&mut self, option: String, written: &str) {
+        self.spell(format!("without {option}"), &format!("without {written}"));
+        self.required.insert(option);
+    }
+
+    fn spell(&mut self, words: String, written: &str) {
+        self.spellings.0.insert(words, written.to_owned());
+    }
+
+    /// Returns words of [`Self::narrowed_by`] as the command has them.
+    pub(crate) fn as_written<'w>(&'w self, words: &'w str) -> &'w str {
+        self.spellings.0.get(words).map(String::as_str).unwrap_or(words)
+    }
+
+    /// Modules that alone are looked at.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
+        self.selected.get("-pl").into_iter().flatten().map(String::as_str)
+    }
+
+    /// Modules that are left out.
+    pub(crate) fn modules_left_out(&self) -> impl Iterator<Item = &str> {
+        self.excluded.iter().filter_map(|text| text.strip_prefix("-pl !"))
     }
 
     /// Adds the options that a variable of the environment holds for the tool.
@@ -379,10 +206,11 @@ impl Selection {
         let more = Self::of_options(&self.tool, &value.split_whitespace().collect::<Vec<_>>());
         self.excluded.extend(more.excluded);
         self.required.extend(more.required);
+        self.spellings.0.extend(more.spellings.0);
         for (kind, values) in more.selected {
             self.selected.entry(kind).or_default().extend(values);
         }
-        if matches!(name, "SKIP" | "TOX_SKIP_ENV") {
+        if matches!(name, "PREK_SKIP" | "SKIP" | "TOX_SKIP_ENV") {
             self.excluded.extend(value.split(',').map(|part| format!("{name} {part}")));
         }
     }
@@ -403,7 +231,8 @@ impl Selection {
 
     /// Returns the words by which a newer command looks at less, in the order of their kinds; none where it does not.
     pub(crate) fn narrowed_by(&self, new: &Self) -> Vec<String> {
-        let mut found: Vec<String> = new.excluded.difference(&self.excluded).cloned().collect();
+        let gained = new.excluded.difference(&self.excluded).filter(|words| !self.never_had_module(words));
+        let mut found: Vec<String> = gained.cloned().collect();
         if self.tool == new.tool {
             found.extend(self.required.difference(&new.required).map(|option| format!("without {option}")));
         }
@@ -420,6 +249,14 @@ impl Selection {
             found.extend(new.operands.iter().cloned());
         }
         found
+    }
+
+    /// Returns whether words leave out a module that is none of those that alone are looked at.
+    fn never_had_module(&self, words: &str) -> bool {
+        let module = words.strip_prefix("-pl !");
+        module.is_some_and(|left_out| {
+            self.modules().next().is_some() && self.modules().all(|own| own != left_out)
+        })
     }
 
     fn narrows_operands(&self, new: &Self) -> bool {
@@ -455,7 +292,7 @@ impl Selection {
         let selected = self.selected.values().flatten().filter(|value| !value.starts_with("not "));
         let selected = selected.chain(&self.operands);
         let mut selected = selected.map(|value| value.rsplit(' ').next().unwrap_or(value));
-        let part = part.rsplit(' ').next().unwrap_or(part);
+        let part = part.rsplit(' ').next().unwrap_or(part).trim_start_matches('!');
         !part.is_empty() && selected.any(|value| value == part)
     }
 }
@@ -578,6 +415,18 @@ mod tests {
             ("jest", "jest --config jest.config.ts", ""),
             ("mvn verify", "mvn -f sub/pom.xml verify", "-f sub/pom.xml"),
             ("mvn verify", "mvn -f pom.xml verify", ""),
+            ("mvn verify", "mvn verify -pl a,b", "-pl a, -pl b"),
+            ("mvn verify -pl a,b", "mvn verify --projects=b", "-pl b"),
+            ("mvn verify -pl a", "mvn verify -pl b,a/", ""),
+            ("mvn verify", "mvn verify --projects !a,-b", "-pl !a, -pl !b"),
+            ("mvn verify", "mvn verify -pl -a -B", "-pl !a"),
+            ("mvn verify -pl -a,!b", "mvn verify -pl !b", ""),
+            ("mvn verify -pl !b", "mvn verify --projects !b,!a", "-pl !a"),
+            ("mvn verify -pl !b", "mvn verify", ""),
+            ("mvn verify -pl a", "mvn verify -pl !b", ""),
+            ("mvn verify -pl a,b", "mvn verify -pl !b", "-pl !b"),
+            ("pre-commit run --all-files", "prek run -a", ""),
+            ("pre-commit run --all-files", "uvx prek run", "without -a"),
             ("npm test", "npm test -- --testPathPattern unit", "-t unit"),
             ("npm test", "npm test -- unit", "unit"),
             ("npm test", "npm test --silent", ""),
@@ -593,6 +442,21 @@ mod tests {
             let [old, new] =
                 [old, new].map(|text| Selection::of_command(&text.split_whitespace().collect::<Vec<_>>()));
             assert_eq!(old.narrowed_by(&new).join(", "), expected, "{old:?} {new:?}");
+        }
+    }
+
+    #[test]
+    fn words_are_shown_as_the_command_has_them() {
+        for (command, words, expected) in [
+            ("mvn verify --projects !a,!b", "-pl !b", "--projects !a,!b"),
+            ("npm test -- --testPathPattern unit", "-t unit", "--testPathPattern unit"),
+            ("cargo test --lib", "--lib --lib", "--lib"),
+            ("cargo test --workspace", "without --all", "without --workspace"),
+            ("pytest --ignore=a", "--ignore a", "--ignore=a"),
+            ("pytest a", "a", "a"),
+        ] {
+            let selection = Selection::of_command(&command.split_whitespace().collect::<Vec<_>>());
+            assert_eq!(selection.as_written(words), expected, "{command}");
         }
     }
 }

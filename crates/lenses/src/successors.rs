@@ -185,7 +185,11 @@ const COVERS: &[(&str, &[&str])] = &[
     ("trivy", &["clair", "tfsec", "anchore"]),
     ("gitleaks", &["detect-secrets", "trufflehog", "git-secrets"]),
     ("trufflehog", &["gitleaks", "detect-secrets"]),
-    ("zizmor", &["actionlint"]),
+    ("zizmor", &["actionlint", "zizmor-action"]),
+    // The action uploads what it finds.
+    ("zizmor-action", &["actionlint", "upload-sarif", "zizmor"]),
+    ("prek", &["pre-commit"]),
+    ("pre-commit", &["prek"]),
 ];
 
 /// Linters that their runner accepts by name and that have reported nothing for years, so that none takes their place.
@@ -240,6 +244,10 @@ mod tests {
             ("pytest", "test", true),
             ("eslint", "test", false),
             ("gosec", "gas", true),
+            ("prek", "pre-commit", true),
+            ("zizmor-action", "upload-sarif", true),
+            ("upload-sarif", "zizmor-action", false),
+            ("codeql", "upload-sarif", false),
         ];
         for (new, old, expected) in cases {
             assert_eq!(covers(new, old), *expected, "{new} for {old}");

@@ -11,6 +11,7 @@ use qa_reading::syntax::Span;
 use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
 use super::environment::Environment;
 use super::guards::{self, Directory, Shadows};
+use super::options::softens;
 use super::shards::with_known_shards;
 
 /// A command of a job, of a target, of a script or of a hook.
@@ -96,7 +97,7 @@ static HARMLESS: Pattern = Pattern::new(
 
 /// Words by which commands and actions name what they check.
 static CHECK: Pattern = Pattern::new(
-    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill)(?:\b|_)",
+    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor-action|zizmor|prek|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill)(?:\b|_)",
 );
 
 /// Commands whose words name no check.
@@ -104,24 +105,9 @@ static NO_CHECK: Pattern = Pattern::new(
     r"^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
 );
 
-/// Options that make a tool succeed whatever it finds.
-const SOFT_OPTIONS: &[&str] =
-    &["--exit-zero", "--no-verify", "--pass-with-no-tests", "--passWithNoTests", "--exit-code=0"];
-/// Options that leave out tests, or their run.
-const PARTIAL_OPTIONS: &[&str] = &[
-    "--co",
-    "--collect-only",
-    "--help",
-    "--ignored",
-    "--list",
-    "--list-tests",
-    "--listTests",
-    "--no-run",
-    "--version",
-    "-DskipTests",
-    "-Dmaven.test.failure.ignore",
-    "-Dmaven.test.skip",
-];
+/// Action that uploads the results of another tool, and the word for its work.
+const UPLOAD_OF_RESULTS: &str = "codeql-action/upload-sarif";
+pub(super) const UPLOAD: &str = "upload-sarif";
 
 /// Returns whether a command may fail without any check failing.
 pub(super) fn is_harmless(text: &str) -> bool {
@@ -142,6 +128,11 @@ pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
         let is_option = name.len() < word.len();
         let name = if is_option { name.split('=').next().unwrap_or(name) } else { name };
         if name.contains("://") || !is_option && name.contains('=') {
+            continue;
+        }
+        // It reports what another step found.
+        if name.ends_with(UPLOAD_OF_RESULTS) {
+            found.insert(UPLOAD.to_owned());
             continue;
         }
         for groups in CHECK.captures_all(name) {
@@ -431,28 +422,6 @@ pub(super) fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) ->
     texts
 }
 
-/// Returns what an option does to the command it belongs to.
-fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
-    let word = words[position].text.as_str();
-    if SOFT_OPTIONS.contains(&word) {
-        return Some(Effect::Ignored);
-    }
-    let name = word.strip_suffix("=true").unwrap_or(word);
-    if PARTIAL_OPTIONS.contains(&name) {
-        return Some(Effect::Partial);
-    }
-    let is_gradle = words.first().is_some_and(|first| first.text.contains("gradle"));
-    let before = position.checked_sub(1).map(|before| words[before].text.as_str());
-    let is_excluded = before == Some("-x") && is_excluded_task(word);
-    let excludes = word == "-x" && words.get(position + 1).is_some_and(|next| is_excluded_task(&next.text));
-    if is_gradle && (is_excluded || excludes) { Some(Effect::Partial) } else { None }
-}
-
-fn is_excluded_task(word: &str) -> bool {
-    let task = word.rsplit(':').next().unwrap_or(word);
-    ["test", "check", "lint"].iter().any(|start| task.starts_with(start))
-}
-
 /// Reads the lines of a script in another language as commands.
 fn foreign(text: &str, around: &Surroundings) -> Vec<Step> {
     lines(text, Span { start: 0, end: text.len() }, around)
@@ -534,6 +503,11 @@ mod tests {
             ("uses actions/setup-python", ""),
             ("npm install jest", ""),
             ("./test.sh", "test"),
+            ("uses github/codeql-action/analyze", "codeql"),
+            ("uses github/codeql-action/upload-sarif", "upload-sarif"),
+            ("uses zizmorcore/zizmor-action", "zizmor-action"),
+            ("uvx zizmor .", "zizmor"),
+            ("prek run --all-files", "prek"),
         ] {
             let found: Vec<String> = names_of_checks(text).into_iter().collect();
             assert_eq!(found.join(" "), expected, "{text}");
@@ -578,6 +552,15 @@ mod tests {
             ("cargo test\nexit 0", "exit 0"),
             ("grep -q x y || true", ""),
             ("npx vitest --passWithNoTests", "--passWithNoTests"),
+            ("gem install rack --version '< 3.2'", ""),
+            ("dotnet tool install -g tool --version 1.2.3 && tool", ""),
+            ("cargo install cargo-nextest --version v0.9", ""),
+            ("helm upgrade app chart --version \"$VERSION\"", ""),
+            ("cargo test --version", "--version"),
+            ("pytest --version 1.2", "--version"),
+            ("./deploy --version", "--version"),
+            ("./deploy --version --now", "--version"),
+            ("./deploy --version now", "--version"),
         ] {
             let steps = steps(text, &strict());
             let marks = steps.iter().flat_map(|step| &step.marks).map(|mark| mark.span.of(text));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::commands::{Effect, is_harmless};
+use super::commands::{Effect, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
 use crate::selection::Selection;
 use crate::successors;
@@ -240,7 +240,10 @@ fn is_as_certain(old: &Check, new: &Check) -> bool {
     old.is_written || !new.is_written
 }
 
-/// Returns whether a command checks what another one checks.
+/// Returns whether a command checks what another one checks. A tool that uploads its own results does so for no other
+/// file of CI.
 fn covers(new: &Check, old: &Check) -> bool {
-    old.checks.iter().any(|word| successors::cover(&new.checks, word))
+    let is_beside = new.unit.file == old.unit.file;
+    let may_cover = |word: &String| is_beside || word != UPLOAD || new.checks.contains(word);
+    old.checks.iter().any(|word| may_cover(word) && successors::cover(&new.checks, word))
 }

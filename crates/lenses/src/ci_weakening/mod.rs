@@ -12,6 +12,8 @@ mod files;
 mod github;
 mod guards;
 mod hooks;
+mod missing;
+mod options;
 mod pipeline;
 mod recipes;
 mod shards;
@@ -51,7 +53,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "13",
+    version: "14",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -104,7 +106,7 @@ impl Lens for CiWeakening {
     }
 
     fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
-        edits::restore(draft, packet)
+        edits::restore(draft, packet).filter(|edit| !missing::names_missing_part(edit, draft))
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
@@ -191,10 +193,12 @@ impl ChangeSet<'_> {
                         self.add(SOFTENED, Side::Head, places, summary);
                     }
                 }
-                Weakening::Narrowed { base, head, words } if self.have_moved(base, head, words) => {}
-                Weakening::Narrowed { head, words, .. } => {
-                    let summary = "CI check now looks at less than before";
-                    self.add_with(SOFTENED, Side::Head, head.places.iter(), summary, words);
+                Weakening::Narrowed { base, head, words } => {
+                    let words = self.unexplained(base, head, words);
+                    if !words.is_empty() {
+                        let summary = "CI check now looks at less than before";
+                        self.add_with(SOFTENED, Side::Head, head.places.iter(), summary, &words);
+                    }
                 }
                 Weakening::Moved { base, head } if self.has_moved(&base.directory, &head.directory) => {}
                 Weakening::Moved { head, .. } => {
@@ -394,6 +398,46 @@ impl ChangeSet<'_> {
         }
     }
 
+    /// Returns the words by which a check looks at less, as its command has them, without those that follow from what is
+    /// renamed or deleted.
+    fn unexplained(&self, base: &Check, head: &Check, words: &[String]) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        if self.have_moved(base, head, words) {
+            return found;
+        }
+        for word in words.iter().filter(|word| !self.is_about_moved_module(base, head, word)) {
+            let selection = if word.starts_with("without ") { &base.selection } else { &head.selection };
+            let written = selection.as_written(word);
+            if !found.iter().any(|known| known == written) {
+                found.push(written.to_owned());
+            }
+        }
+        found
+    }
+
+    /// Returns whether words name a module that is new at head, in the place of one that is gone there.
+    fn is_about_moved_module(&self, base: &Check, head: &Check, words: &str) -> bool {
+        let Some(part) = words.strip_prefix("-pl ") else { return false };
+        let is_at = |side, directory: &str, module: &str| {
+            self.lookups.is_present(side, &calls::joined(directory, module))
+        };
+        let is_gone = |module: &str| {
+            is_at(Side::Base, &base.directory, module) && !is_at(Side::Head, &base.directory, module)
+        };
+        let is_new = |module: &str| !is_at(Side::Base, &head.directory, module);
+        if let Some(left_out) = part.strip_prefix('!') {
+            let old: Vec<&str> = base.selection.modules_left_out().collect();
+            let gained = head.selection.modules_left_out().filter(|module| !old.contains(module)).count();
+            let gone = old.iter().filter(|module| is_gone(module)).count();
+            return is_new(left_out) && gained <= gone;
+        }
+        let old: Vec<&str> = base.selection.modules().collect();
+        let new: Vec<&str> = head.selection.modules().collect();
+        let mut lost = old.iter().filter(|module| !new.contains(module));
+        let mut gained = new.iter().filter(|module| !old.contains(module));
+        !old.is_empty() && lost.all(|module| is_gone(module)) && gained.all(|module| is_new(module))
+    }
+
     /// Returns whether the parts that a check no longer names are gone, so that it looks at others.
     fn have_moved(&self, base: &Check, head: &Check, words: &[String]) -> bool {
         let is_about_parts = words.iter().all(|word| head.selection.has_operand(word));
@@ -468,6 +512,7 @@ impl ChangeSet<'_> {
     }
 
     fn keep(&mut self, draft: Draft) {
+        let draft = self.with_missing_parts(draft);
         let key = Key {
             file: draft.file.clone(),
             side: draft.side,

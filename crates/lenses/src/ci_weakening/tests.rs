@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use qa_reading::documents::{Document, Format, Node, Plain};
 
 use super::CiWeakening;
+use crate::contract::Lens;
 use crate::corpus::{CaseFile, CaseVersion, cases_of, changed_file, run_lens};
+use qa_core::packet::Packet;
 
 /// Returns what the lens finds, as `rule path:line`, with ` base` behind what is found there.
 fn findings(files: &[CaseFile]) -> Vec<String> {
@@ -97,6 +99,41 @@ fn another_spelling_of_the_same_is_no_finding() {
 }
 
 const CI: &str = ".github/workflows/ci.yml";
+
+/// Returns whether each finding has an edit.
+fn have_edits(files: &[CaseFile]) -> Vec<bool> {
+    let files: Vec<_> = files.iter().map(changed_file).collect();
+    let drafts = run_lens(&CiWeakening, &files);
+    let edits = drafts.iter().map(|draft| {
+        let own = files.iter().find(|(file, _)| file.path == draft.file);
+        let (file, text) = own.expect("the file of the draft");
+        let included = vec![true; file.hunks.len()];
+        CiWeakening.edit(draft, &Packet { file, text, included: &included }).is_some()
+    });
+    edits.collect()
+}
+
+#[test]
+fn a_line_comes_back_only_where_head_has_all_that_it_names() {
+    let echo = "      - run: echo done\n";
+    for (step, path, base, head, expected) in [
+        ("pytest && ./ci/check.sh", "ci/check.sh", "make x", "make y", true),
+        ("pytest && ./ci/check.sh", "ci/check.sh", "make x", "-", false),
+        ("pytest tests/a", "tests/a/test_x.py", "x = 1", "-", false),
+        ("mvn test -pl '!core,api'", "api/pom.xml", "<project/>", "-", false),
+        ("mvn test -pl '!core,api'", "web/pom.xml", "<project/>", "-", true),
+        ("make check", "Makefile", "check:\n\tpytest\n", "other:\n\tpytest\n", false),
+        ("make check", "Makefile", "check:\n\tpytest\n", "check:\n\tpytest -v\n", true),
+    ] {
+        let before = workflow(&format!("      - run: {step}\n{echo}"));
+        let files = [file(CI, &before, &workflow(echo)), file(path, base, head)];
+        let found = have_edits(&files);
+        assert!(
+            !found.is_empty() && found.iter().all(|has_edit| *has_edit == expected),
+            "{step} {head} {found:?}"
+        );
+    }
+}
 
 /// Returns a workflow with one job, whose steps are given.
 fn workflow(steps: &str) -> String {

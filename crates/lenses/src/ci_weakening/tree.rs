@@ -338,6 +338,11 @@ impl<'a> Tree<'a> {
         directories.find(|directory| holds(&directory.path)).map(|directory| directory.span)
     }
 
+    /// Returns whether something has the name that a call of a file has.
+    pub(super) fn has_target(&mut self, call: &Call, from: &str) -> bool {
+        !self.resolve(call, from).is_empty()
+    }
+
     /// Returns the units that a call stands for.
     fn resolve(&mut self, call: &Call, from: &str) -> Vec<Target> {
         match call {

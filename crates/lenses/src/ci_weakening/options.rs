@@ -1,0 +1,56 @@
+//! Options by which a command does less than it seems to, or whose failure they hide.
+
+use super::commands::{Effect, Spelled, names_of_checks};
+
+/// Options that make a tool succeed whatever it finds.
+const SOFT_OPTIONS: &[&str] =
+    &["--exit-zero", "--no-verify", "--pass-with-no-tests", "--passWithNoTests", "--exit-code=0"];
+/// Options that leave out tests, or their run.
+const PARTIAL_OPTIONS: &[&str] = &[
+    "--co",
+    "--collect-only",
+    "--help",
+    "--ignored",
+    "--list",
+    "--list-tests",
+    "--listTests",
+    "--no-run",
+    "--version",
+    "-DskipTests",
+    "-Dmaven.test.failure.ignore",
+    "-Dmaven.test.skip",
+];
+
+/// Returns what an option does to the command it belongs to.
+pub(super) fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
+    let word = words[position].text.as_str();
+    if SOFT_OPTIONS.contains(&word) {
+        return Some(Effect::Ignored);
+    }
+    let name = word.strip_suffix("=true").unwrap_or(word);
+    if name == "--version" && chooses_version(words, position) {
+        return None;
+    }
+    if PARTIAL_OPTIONS.contains(&name) {
+        return Some(Effect::Partial);
+    }
+    let is_gradle = words.first().is_some_and(|first| first.text.contains("gradle"));
+    let before = position.checked_sub(1).map(|before| words[before].text.as_str());
+    let is_excluded = before == Some("-x") && is_excluded_task(word);
+    let excludes = word == "-x" && words.get(position + 1).is_some_and(|next| is_excluded_task(&next.text));
+    if is_gradle && (is_excluded || excludes) { Some(Effect::Partial) } else { None }
+}
+
+/// Returns whether `--version` has a version behind it, in a command that checks nothing: it chooses what is installed.
+fn chooses_version(words: &[Spelled], position: usize) -> bool {
+    let Some(value) = words.get(position + 1) else { return false };
+    let value = value.text.trim_start_matches(['<', '>', '=', '~', '^', '!', ' ', 'v']);
+    let is_version = value.starts_with(|first: char| first.is_ascii_digit() || first == '$');
+    let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    is_version && names_of_checks(&text.join(" ")).is_empty()
+}
+
+fn is_excluded_task(word: &str) -> bool {
+    let task = word.rsplit(':').next().unwrap_or(word);
+    ["test", "check", "lint"].iter().any(|start| task.starts_with(start))
+}
