@@ -224,7 +224,12 @@ fn says_false(check: &Check) -> bool {
 fn says_true(check: &Check) -> bool {
     const THERE: &[&str] =
         &["called", "defined", "empty", "exist", "nil", "none", "not", "null", "present", "some", "!"];
-    let text = check.text.trim_start_matches("assert!").to_lowercase();
+    let mut text = check.text.trim_start_matches("assert!").to_owned();
+    // A negation may be a part of the subject; names in it say nothing.
+    for subject in check.subjects.iter().filter(|subject| !subject.starts_with(['!', '(', 'n'])) {
+        text = text.replacen(subject.as_str(), "", 1);
+    }
+    let text = text.to_lowercase();
     check.demand == Demand::Exists && !THERE.iter().any(|word| text.contains(word))
 }
 

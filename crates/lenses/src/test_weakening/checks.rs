@@ -16,11 +16,13 @@ use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:<[^()]*>)?\s*[.(]|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|^\s*(?:assert|refute|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|^\s*(?:assert|refute|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
 );
 
-/// A function or method that a line calls.
-static CALLED: Pattern = Pattern::new(r"([A-Za-z_]\w+)!?(?:\[[\w.*, ]*\]|(?:::)?<[^<>()]*>)?\s*\(");
+/// A function or method that a line calls, with type arguments where it has some.
+static CALLED: Pattern = Pattern::new(
+    r"([A-Za-z_]\w+)!?(?:(?:::)?<[^()]*>|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\])?\s*\(",
+);
 
 /// An assertion that holds whatever the code does.
 static TRIVIAL: Pattern = Pattern::new(concat!(
@@ -290,6 +292,23 @@ mod tests {
         assert!(super::ASSERTION.is_match("_(total).wont_be_nil"));
         assert!(!super::ASSERTION.is_match("    expect = [1, 2]"));
         assert!(super::ASSERTION.is_match("outcome.ShouldBeOfType<Task<int>>();"));
+        for (line, expected) in [
+            ("checkTick[string](t, 1)", true),
+            ("checkTick[map[string]int](t, 1)", true),
+            ("check_tick::<u8>(1);", true),
+            ("this.<String>checkTick(1);", true),
+            ("checkTick<string>(1)", true),
+            ("checks[0](t)", false),
+            ("tick[string](t, 1)", false),
+        ] {
+            assert_eq!(super::ASSERTION.is_match(line), expected, "{line}");
+        }
+        for line in ["tick[string](t)", "tick[[]byte](t)", "tick::<u8>(1)", "tick<string>(1)", "tick(1)"] {
+            assert_eq!(
+                super::CALLED.captures(line).map(|found| found[1].to_owned()),
+                Some("tick".to_owned())
+            );
+        }
         for pattern in [&super::COMPARED, &super::FAILURE_EXPECTED, &super::TRIVIAL, &super::TUPLE] {
             pattern.check();
         }

@@ -70,6 +70,8 @@ pub(super) struct Shape {
     pub(super) hidden: bool,
     /// Set where another test of the same hunk is already taken for this one under its other name.
     pub(super) paired: bool,
+    /// Digest of its body, without comments and docstrings; empty for a short one.
+    pub(super) body: String,
     /// Every word of it.
     pub(super) words: BTreeSet<String>,
     /// The words that stand in no unchanged line of its file: what it alone is about.
@@ -281,6 +283,13 @@ impl<'a> Change<'a> {
             .iter_mut()
             .find(|new| !new.is_taken && new.shape.name == test.name && new.shape.may_be(test));
         if let Some(new) = same_name {
+            new.is_taken = true;
+            return Fate::Kept;
+        }
+        let same_body = self.added.iter_mut().find(|new| {
+            !new.is_taken && !test.body.is_empty() && new.shape.body == test.body && new.shape.may_be(test)
+        });
+        if let Some(new) = same_body {
             new.is_taken = true;
             return Fate::Kept;
         }

@@ -15,6 +15,7 @@ use super::version::{Version, only_side, reveal};
 use super::{TEST_DELETED, TEST_REMOVED};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use qa_contracts::v1::ChangeKind;
+use qa_core::canonical::sha256;
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::{Branch, Span};
@@ -65,7 +66,7 @@ static FAILS: Pattern = Pattern::new(
 
 /// A condition by which a test looks at the platform it runs on.
 static PLATFORM: Pattern = Pattern::new(
-    r"\bsys\.(?:platform|version_info|implementation)|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d",
+    r"\bsys\.(?:platform|version_info|implementation)|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d|\bJavaVersion\b|\bSystem\.getProperty\(\s*\x22(?:java|os)\.|\bRuntime\.version\(|\bRuntimeInformation\b|\bEnvironment\.(?:OSVersion|Version)\b|\bOperatingSystem\.Is|\bSystemUtils\.(?:IS_|JAVA_)|\bPHP_(?:OS|VERSION)|\bRUBY_(?:ENGINE|PLATFORM|VERSION)\b",
 );
 
 /// Maximum branches of a test that are looked at, since each is compared with all others. Of a test with more, each
@@ -277,10 +278,19 @@ impl<'a> Side<'a> {
             file_gone: packet.file.kind == ChangeKind::Deleted,
             hollow: read.is_hollow,
             paired: false,
+            body: digest_of(&self.body(position)),
             own: telling(&read.words).filter(|word| !staying.contains(word)).map(str::to_owned).collect(),
             words: said.into_iter().map(str::to_owned).collect(),
         }
     }
+}
+
+/// Returns the digest of a body that is long enough to tell one test from others, without blanks and comments; empty for
+/// another.
+fn digest_of(lines: &[&str]) -> String {
+    const SHORTEST: usize = 40;
+    let text: String = lines.iter().flat_map(|line| line.split_whitespace()).collect();
+    if text.len() < SHORTEST { String::new() } else { sha256(text.as_bytes()).to_string() }
 }
 
 /// Returns the words that tests of every kind do not say.

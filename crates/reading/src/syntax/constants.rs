@@ -110,7 +110,7 @@ fn asks_for_ci(text: &str) -> bool {
 }
 
 /// Longest condition in bytes whose value is looked for; a longer one counts as true.
-const LONGEST_CONDITION: usize = 1_000;
+pub(super) const LONGEST_CONDITION: usize = 1_000;
 
 impl Speller<'_> {
     /// Returns the truth value of an expression that has the same in every run.
@@ -122,53 +122,6 @@ impl Speller<'_> {
         let value = self.fold(node, 0);
         // What nothing but literals goes into is the same in every run, and hardly written to be false.
         value.or_else(|| self.is_closed(node).then_some(true))
-    }
-
-    /// Returns whether an expression is made of literals and functions of the language alone.
-    pub(super) fn is_closed(&self, node: Node<'_>) -> bool {
-        const FUNCTIONS: &[&str] = &[
-            "Array",
-            "Boolean",
-            "Math",
-            "Number",
-            "Object",
-            "String",
-            "abs",
-            "all",
-            "any",
-            "bool",
-            "dict",
-            "float",
-            "int",
-            "isinstance",
-            "len",
-            "list",
-            "max",
-            "min",
-            "object",
-            "range",
-            "set",
-            "str",
-            "sum",
-            "tuple",
-            "type",
-        ];
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            let kind = node.word();
-            let is_open =
-                (kind.contains("identifier") || kind.contains("name") || kind == "this" || kind == "self")
-                    && kind != "property_identifier"
-                    && !(FUNCTIONS.contains(&self.text_of(node)) && self.is_of_language(node))
-                    || kind.contains("await")
-                    || kind.contains("function")
-                    || kind.contains("new_expression");
-            if is_open {
-                return false;
-            }
-            stack.extend(parts(node));
-        }
-        true
     }
 
     fn fold(&self, node: Node<'_>, depth: usize) -> Option<bool> {

@@ -5,6 +5,7 @@ mod behaviour;
 mod branches;
 mod c;
 pub(crate) mod callers;
+mod closed;
 mod constants;
 mod coroutines;
 mod csharp;

@@ -258,6 +258,15 @@ impl<'t> Reader<'t> {
                 let dead = self.dead_branches(node);
                 return self.visit_branches(node, &dead, marks, depth);
             }
+            // A docstring, or another text that nothing gets.
+            "expression_statement"
+                if self.language == Language::Python
+                    && node.named_child_count() == 1
+                    && node.named_child(0).is_some_and(|text| text.word() == "string") =>
+            {
+                self.file.dead.push(span(node));
+                return;
+            }
             "for_statement" | "for_in_statement" | "expression_statement" => {
                 let dead = self.note_idle(node);
                 if dead.is_some() {

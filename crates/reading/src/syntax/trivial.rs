@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Language;
-use super::constants::arguments;
+use super::constants::{LONGEST_CONDITION, arguments};
 use super::spelled::{Speller, first_field, parts};
 use crate::nodes::Tabled;
 
@@ -59,24 +59,11 @@ fn constant_assertion(word: &str, first: Option<bool>) -> bool {
 }
 
 impl Speller<'_> {
-    /// Returns whether a name that the language gives to a function or a type is that, and no variable: it is called, has
-    /// members, or is the type that a value is compared with.
-    pub(super) fn is_of_language(&self, name: Node<'_>) -> bool {
-        const OF_TYPES: &[&str] = &["isinstance", "issubclass"];
-        let Some(parent) = name.parent() else { return false };
-        let is_called = ["constructor", "function", "object", "type"]
-            .iter()
-            .any(|field| parent.field(field) == Some(name));
-        let around = parent.parent().filter(|_| parent.word() == "argument_list");
-        let function = around.and_then(|call| call.field("function"));
-        is_called || function.is_some_and(|function| OF_TYPES.contains(&self.text_of(function)))
-    }
-
     /// Returns whether a statement is an assertion over literals alone.
     pub(super) fn is_trivial(&self, statement: Node<'_>) -> bool {
         match statement.word() {
             "assert_statement" => {
-                parts(statement).first().is_some_and(|condition| self.constant(*condition) == Some(true))
+                parts(statement).first().is_some_and(|condition| self.is_always_true(*condition))
             }
             "expression_statement" => self.is_trivial_call(self.inner(statement), 0),
             "call" if self.language == Language::Ruby => {
@@ -88,6 +75,35 @@ impl Speller<'_> {
             "macro_invocation" => self.is_trivial_macro(statement),
             _ => false,
         }
+    }
+
+    /// Returns whether an expression of an assertion is true in every run. One that is too long to be evaluated is so where
+    /// it is made of literals alone, or where that holds for an operand by which it is decided.
+    fn is_always_true(&self, node: Node<'_>) -> bool {
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if node.byte_range().len() <= LONGEST_CONDITION {
+                if self.constant(node) == Some(true) {
+                    return true;
+                }
+                continue;
+            }
+            let operator = node.field("operator").map(|operator| self.text_of(operator));
+            let is_choice = matches!(operator, Some("or" | "||"));
+            let is_parenthesis = node.word() == "parenthesized_expression";
+            if self.is_closed(node) {
+                return true;
+            }
+            if is_choice || is_parenthesis {
+                stack.extend(parts(node));
+            }
+        }
+        false
+    }
+
+    /// Returns the value of an expression that is short enough to be evaluated, and the same in every run.
+    fn short_constant(&self, node: Node<'_>) -> Option<bool> {
+        if node.byte_range().len() > LONGEST_CONDITION { None } else { self.constant(node) }
     }
 
     /// Returns the expression of a statement.
@@ -134,7 +150,7 @@ impl Speller<'_> {
             || OBJECTS.contains(&object.rsplit('.').next().unwrap_or(object));
         let holds = match given.as_slice() {
             _ if !is_assertion => false,
-            [first, ..] if TRUTHS.contains(&word.as_str()) => self.constant(*first) == Some(true),
+            [first, ..] if TRUTHS.contains(&word.as_str()) => self.is_always_true(*first),
             [first, ..] if FALSITIES.contains(&word.as_str()) || word == "refute" => {
                 self.constant(*first) == Some(false)
             }
@@ -159,7 +175,7 @@ impl Speller<'_> {
         if path.is_some_and(|path| SUBJECTS.contains(&path)) {
             return self.argument_nodes(node).first().is_some_and(|subject| {
                 let is_operation = matches!(subject.word(), "binary_expression" | "unary_expression");
-                self.is_closed(*subject) || is_operation && self.constant(*subject).is_some()
+                self.is_closed(*subject) || is_operation && self.short_constant(*subject).is_some()
             });
         }
         let chained = matches!(

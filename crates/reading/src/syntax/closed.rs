@@ -1,0 +1,74 @@
+//! Expressions made of nothing but literals and names of the language, which have the same value in every run.
+
+use tree_sitter::Node;
+
+use super::Language;
+use super::spelled::{Speller, first_field, parts};
+use crate::nodes::Tabled;
+
+impl Speller<'_> {
+    /// Returns whether an expression is made of literals and functions of the language alone.
+    pub(super) fn is_closed(&self, node: Node<'_>) -> bool {
+        const FUNCTIONS: &[&str] = &[
+            "Array",
+            "Boolean",
+            "Math",
+            "Number",
+            "Object",
+            "String",
+            "abs",
+            "all",
+            "any",
+            "bool",
+            "dict",
+            "float",
+            "int",
+            "isinstance",
+            "len",
+            "list",
+            "max",
+            "min",
+            "object",
+            "range",
+            "set",
+            "str",
+            "sum",
+            "tuple",
+            "type",
+        ];
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            let kind = node.word();
+            let is_named =
+                kind.contains("identifier") || kind.contains("name") || kind == "this" || kind == "self";
+            let is_open = is_named && kind != "property_identifier" && !self.is_builtin(self.text_of(node))
+                || kind.contains("await")
+                || kind.contains("function")
+                || kind.contains("new_expression");
+            if is_open {
+                return false;
+            }
+            let is_call = kind.contains("call") || kind.contains("invocation");
+            let callee = first_field(node, &["function", "name"]).filter(|callee| {
+                is_call && callee.word().contains("identifier") && FUNCTIONS.contains(&self.text_of(*callee))
+            });
+            stack.extend(parts(node).into_iter().filter(|part| Some(*part) != callee));
+        }
+        true
+    }
+
+    /// Returns whether a name that is not called is one of the language. In Python a class is such a name where the file
+    /// gives no value the same name; other languages have their own in capitals.
+    fn is_builtin(&self, name: &str) -> bool {
+        const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
+        const CLASSES: &[&str] =
+            &["bool", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"];
+        let is_given_value = || {
+            [format!("{name} ="), format!("for {name} "), format!("as {name}"), format!("{name},")]
+                .iter()
+                .any(|spelling| self.text.contains(spelling.as_str()))
+        };
+        OBJECTS.contains(&name)
+            || self.language == Language::Python && CLASSES.contains(&name) && !is_given_value()
+    }
+}
