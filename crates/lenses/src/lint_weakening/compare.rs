@@ -55,6 +55,22 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
     found
 }
 
+/// Returns whether a configuration does nothing but relax what its tool checks without it.
+pub(super) fn only_relaxes(tool: &Tool, base: &InForce) -> bool {
+    let is_relaxing = |(key, located): (&Key, &Located)| {
+        let has_defaults = matches!(
+            tool.settings[key.setting].direction,
+            Direction::ExcludesBeyond(_) | Direction::Options(_)
+        );
+        located.value != Value::Unknown && !has_defaults
+    };
+    let has_all = base.is_known && base.builds_on.is_empty() && !base.is_partly_unknown;
+    has_all
+        && !base.values.is_empty()
+        && base.values.iter().all(is_relaxing)
+        && weakenings(tool, base, &InForce::default()).is_empty()
+}
+
 /// Returns the linters that head runs and the base did not: what is excluded from them was not looked at before.
 fn new_linters(tool: &Tool, base: &InForce, head: &InForce) -> BTreeSet<String> {
     let [enabled, disabled] = ["linters enable", "linters disable"].map(|path| {

@@ -104,6 +104,7 @@ impl Tree<'_> {
         let builds_on = configuration.builds_on.clone();
         if found.files.is_empty() {
             found.configuration.is_about_versions = configuration.is_about_versions;
+            found.configuration.is_known = configuration.is_known;
         }
         found.files.push(path.clone());
         found.configuration.merge_below(configuration);
@@ -135,6 +136,7 @@ impl Configuration {
         self.builds_on.extend(below.builds_on);
         self.is_root |= below.is_root;
         self.is_partly_unknown |= below.is_partly_unknown;
+        self.is_known &= below.is_known;
     }
 }
 

@@ -7,6 +7,7 @@ mod commands;
 mod compare;
 mod in_force;
 mod moved;
+mod projects;
 mod redirects;
 mod settings;
 mod tool;
@@ -304,7 +305,8 @@ impl<'a> Comparison<'a> {
             return Vec::new();
         }
         if head.files.is_empty() && !tool.runs_tests() {
-            if base.configuration.is_about_versions {
+            let known = &base.configuration;
+            if known.is_about_versions || compare::only_relaxes(tool, known) {
                 return Vec::new();
             }
             let is_replaced = self.new_tools.iter().any(|new| successors::covers(new, tool.name));
@@ -319,6 +321,7 @@ impl<'a> Comparison<'a> {
             .iter()
             .filter(|weakening| !self.is_about_gone_parts(weakening, directory))
             .filter(|weakening| !self.is_about_built_parts(tool, weakening, directory))
+            .filter(|weakening| !self.is_of_all_tests(tool, weakening, directory))
             .map(|weakening| self.draft(tool, weakening, change))
             .collect()
     }

@@ -72,6 +72,8 @@ pub(super) struct Configuration {
     pub(super) is_about_versions: bool,
     /// True if it takes over settings that are not written here.
     pub(super) is_partly_unknown: bool,
+    /// True if each value in it is that of a known setting.
+    pub(super) is_known: bool,
 }
 
 /// Reads the settings of a tool from a file; none where the file has no part for the tool.
@@ -100,9 +102,20 @@ pub(super) fn read_settings(
     configuration.read_base(section);
     let mut names = section.entries().map(|entry| entry.key).peekable();
     configuration.is_about_versions = names.peek().is_some() && names.all(|name| VERSIONS.contains(&name));
-    let is_empty =
-        configuration.values.is_empty() && (place.section.is_empty() || section.entries().next().is_none());
+    let known: Vec<Span> = configuration.values.values().map(|located| located.span).collect();
+    configuration.is_known = is_known(section, &known);
+    // The section of a manifest of Maven is all of it.
+    let is_whole = place.section.is_empty() || place.format == Format::Xml;
+    let is_empty = configuration.values.is_empty() && (is_whole || section.entries().next().is_none());
     Ok(if is_shared(path) && is_empty { None } else { Some(configuration) })
+}
+
+/// Returns whether each value below a node is that of a known setting.
+fn is_known(node: Node<'_>, known: &[Span]) -> bool {
+    let own = node.span();
+    known.iter().any(|span| span.start <= own.start && own.end <= span.end)
+        || node.is_map() && node.entries().all(|entry| is_known(entry.value, known))
+        || node.is_list() && node.items().all(|item| is_known(item, known))
 }
 
 /// Returns whether a file configures other things than one tool.

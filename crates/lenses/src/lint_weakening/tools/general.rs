@@ -125,7 +125,11 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "zizmor",
         places: &[place("zizmor.yml", Yaml, &[]), place(".github/zizmor.yml", Yaml, &[])],
         scope: Scope::Nearest,
-        settings: &[lint(Off, &["rules * disable"]), lint(Excludes, &["rules * ignore"])],
+        settings: &[
+            lint(Off, &["rules * disable"]),
+            lint(Excludes, &["rules * ignore"]),
+            lint(Words(&["hash-pin", "ref-pin", "any"]), &["rules unpinned-uses config policies *"]),
+        ],
         umbrellas: &[],
     },
     Tool {

@@ -60,8 +60,14 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "jacoco",
         places: &[place("pom.xml", Xml, &["project"])],
         scope: Scope::File,
+        settings: &[threshold(AtLeast, &["** limit minimum #text"])],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "plug-ins of Maven",
+        places: &[place("pom.xml", Xml, &["project"])],
+        scope: Scope::File,
         settings: &[
-            threshold(AtLeast, &["** limit minimum #text"]),
             lint(Off, &["** checkstyle.skip #text"]),
             lint(OnByDefault, &["** failOnViolation #text"]),
             lint(OnByDefault, &["** failsOnError #text"]),
