@@ -43,7 +43,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "7",
+    version: "8",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,

@@ -16,6 +16,9 @@ pub(super) struct Silenced {
     rules: BTreeSet<String>,
 }
 
+/// Checker of an annotation of Java or Kotlin.
+const ANNOTATION: &str = "annotation";
+
 /// Checkers of types in Python.
 const TYPE_CHECKERS: &[&str] = &["type", "ty", "pyright", "basedpyright", "pyre", "pytype", "mypy"];
 
@@ -70,6 +73,10 @@ const DEPARTMENTS: &[&str] = &[
 /// Returns whether the name of a rule stands for many: a group of Clippy or Biome, a department of RuboCop's, the
 /// beginning of codes, a name with a star.
 fn is_group(tool: &str, rule: &str) -> bool {
+    // For Java and Kotlin this is one rule: of what nothing uses.
+    if tool == ANNOTATION && rule == "unused" {
+        return false;
+    }
     let name = ["clippy::", "rustdoc::"].iter().find_map(|lints| rule.strip_prefix(lints)).unwrap_or(rule);
     GROUPS.contains(&name.to_lowercase().as_str())
         || name.contains('*')
@@ -139,7 +146,11 @@ impl Silenced {
             true => names.filter(|name| is_code(name)).map(|name| name.to_uppercase()).collect(),
             false => names.collect(),
         };
-        let tool = if is_comment { first_word(own) } else { "attribute".to_owned() };
+        let tool = match is_comment {
+            true => first_word(own),
+            false if own.starts_with('@') => ANNOTATION.to_owned(),
+            false => "attribute".to_owned(),
+        };
         let text = format!("{own}{}", listed.trim_end());
         Self { text, tool, rules }
     }
@@ -310,6 +321,10 @@ mod tests {
             ("#[allow(clippy::all)]", "#[allow(", false),
             ("#[allow(unsafe_code)]", "#[allow(", false),
             ("@SuppressWarnings(\"unchecked\")", "@SuppressWarnings", true),
+            ("@SuppressWarnings(\"unused\")", "@SuppressWarnings", true),
+            ("@Suppress(\"unused\")", "@Suppress", true),
+            ("@SuppressWarnings({\"unused\", \"all\"})", "@SuppressWarnings", false),
+            ("#[allow(unused)]", "#[allow", false),
             ("x  # noqa: E9", "# noqa", false),
             ("x  # noqa: PLR0", "# noqa", false),
             ("x  # noqa: PLR0913, ASYNC100, B008", "# noqa", true),
