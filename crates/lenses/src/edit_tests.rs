@@ -24,6 +24,7 @@ const EDITED: &[&str] = &[
     "merge-leftover/debugger-statement",
     "merge-leftover/focused-test",
     "policy-weakening/codeowners-weakened",
+    "policy-weakening/gate-disarmed",
     "policy-weakening/policy-weakened",
     "test-weakening/test-skipped",
     "trojan-source/bidi-control",
@@ -201,6 +202,57 @@ fn what_a_leftover_stands_beside_decides_about_its_edit() {
     ];
     for (path, head, expected) in cases {
         assert_eq!(mended(path, "", head).as_deref(), expected, "{head}");
+    }
+}
+
+#[test]
+fn a_skip_goes_with_the_condition_that_has_nothing_else() {
+    let go = |inside: &str| {
+        format!(
+            "package a\n\nfunc TestX(t *testing.T) {{\n{inside}\tif f() != 1 {{\n\t\tt.Fatal(1)\n\t}}\n}}\n"
+        )
+    };
+    let python = |inside: &str| format!("import pytest\n\n\ndef test_x():\n{inside}    assert f() == 1\n");
+    let ruby = |inside: &str| format!("def test_x\n{inside}  assert_equal 1, f\nend\n");
+    let kotlin = |import: &str, mark: &str, end: &str| {
+        format!(
+            "import org.junit.Test\n{import}\nclass A {{\n{mark}    @Test\n    fun x() {{\n        assertEquals(1, f())\n    }}\n}}\n{end}"
+        )
+    };
+    let ignore = "import org.junit.Ignore\n";
+    let cases = [
+        ("a_test.go", go(""), go("\tif testing.Short() {\n\t\tt.Skip(\"slow\")\n\t}\n"), Some(go(""))),
+        (
+            "a_test.go",
+            go("\tif testing.Short() {\n\t\tg()\n\t}\n"),
+            go("\tif testing.Short() {\n\t\tg()\n\t\tt.Skip(\"slow\")\n\t}\n"),
+            Some(go("\tif testing.Short() {\n\t\tg()\n\t}\n")),
+        ),
+        // Without the call the condition, which stood there before, decides nothing.
+        (
+            "a_test.go",
+            go("\tif testing.Short() {\n\t}\n"),
+            go("\tif testing.Short() {\n\t\tt.Skip(\"slow\")\n\t}\n"),
+            None,
+        ),
+        ("test_a.py", python(""), python("    pytest.skip(\"later\")\n"), Some(python(""))),
+        ("test_a.rb", ruby(""), ruby("  skip(\"later\")\n"), Some(ruby(""))),
+        (
+            "src/test/kotlin/ATest.kt",
+            kotlin("", "", ""),
+            kotlin(ignore, "    @Ignore(\"later\")\n", ""),
+            Some(kotlin("", "", "")),
+        ),
+        // Another test has the mark as well.
+        (
+            "src/test/kotlin/ATest.kt",
+            kotlin("", "", "\n@Ignore class B\n"),
+            kotlin(ignore, "    @Ignore(\"later\")\n", "\n@Ignore class B\n"),
+            Some(kotlin(ignore, "", "\n@Ignore class B\n")),
+        ),
+    ];
+    for (path, base, head, expected) in cases {
+        assert_eq!(mended(path, &base, &head), expected, "{head}");
     }
 }
 

@@ -1,14 +1,17 @@
 //! Makes edits out of the lines of a hunk. Lenses say which, and whether an edit is safe.
 
 mod characters;
+mod imports;
 mod leftovers;
+mod marks;
 mod pins;
 mod restore;
 
 pub(crate) use characters::escape_characters;
 pub(crate) use leftovers::{delete_debugger, delete_focus, resolve_conflict};
+pub(crate) use marks::run_test_again;
 pub(crate) use pins::pin_as_before;
-pub(crate) use restore::{restore, run_test_again};
+pub(crate) use restore::restore;
 
 use std::ops::Range;
 
@@ -43,8 +46,12 @@ impl<'a> RawLine<'a> {
 
 /// Returns the added line that a draft begins on.
 fn added_line<'a>(draft: &Draft, packet: &Packet<'a>) -> Option<RawLine<'a>> {
-    let mut lines = packet.hunks().flat_map(|hunk| hunk.added().map(move |line| RawLine::new(&hunk, line)));
-    lines.find(|line| line.number == draft.start_line)
+    added_lines(packet).find(|line| line.number == draft.start_line)
+}
+
+/// Returns the added lines of a file.
+fn added_lines<'a>(packet: &Packet<'a>) -> impl Iterator<Item = RawLine<'a>> + use<'a> {
+    packet.hunks().flat_map(|hunk| hunk.added().map(move |line| RawLine::new(&hunk, line)))
 }
 
 /// Returns the bytes of a draft's columns in its line.

@@ -22,84 +22,18 @@ pub(crate) fn restore(draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
     exact.or_else(|| block.revert(EditSafety::Unsafe).filter(|_| !block.has_moved(&block.added)))
 }
 
-/// Deletes the mark that skips a test, or restores the line that the mark was written into.
-pub(crate) fn run_test_again(draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
-    let block = Block::find(draft, packet).filter(|_| draft.side == Side::Head)?;
-    let at = block.added.iter().position(|line| line.number == draft.start_line)?;
-    let title = "Delete the mark, so that the test runs again";
-    if let Some(old) = block.without_mark(at) {
-        let line = &block.added[at];
-        let replacement = replace_part(packet, line, 0..line.text.len(), old.text);
-        return edit(EditSafety::Safe, title, vec![replacement]);
-    }
-    let unit = branch(&block.added, at);
-    let is_mark = is_mark_alone(&block.added[unit.clone()]);
-    let replacement = replace_lines(packet, &block.added[unit], "").filter(|_| is_mark)?;
-    edit(EditSafety::Safe, title, vec![replacement])
-}
-
-/// Words with which tests and groups of tests begin.
-const TESTS: &[&str] = &[
-    "bench",
-    "context",
-    "def",
-    "describe",
-    "example",
-    "fixture",
-    "fn",
-    "func",
-    "function",
-    "group",
-    "ignore",
-    "it",
-    "pending",
-    "scenario",
-    "specify",
-    "suite",
-    "test",
-    "xcontext",
-    "xdescribe",
-    "xit",
-    "xspecify",
-    "xtest",
-];
-
-/// Words of calls that skip the test around them.
-const SKIPS: &[&str] = &["skip", "Skip", "SKIP", "pending", "xfail", "abort", "assumeTrue", "assumeFalse"];
-
-/// Returns whether lines are one annotation, or one call that skips, with nothing of the test.
-fn is_mark_alone(lines: &[RawLine<'_>]) -> bool {
-    let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return false };
-    let (first, last) = (first.text.trim_start(), last.text.trim_end());
-    let depth = |signs: &[char]| {
-        lines.iter().flat_map(|line| line.text.chars()).filter(|sign| signs.contains(sign)).count()
-    };
-    let is_balanced = depth(&['(', '[', '{']) == depth(&[')', ']', '}']);
-    let word: String = first.chars().take_while(|sign| sign.is_alphanumeric() || *sign == '_').collect();
-    let is_annotation = match lines {
-        [_] => first.starts_with('@') && !first.contains(" fun ") && !first.contains(" void "),
-        _ => first.starts_with('@') && last.ends_with(')'),
-    };
-    let is_attribute = first.starts_with("#[") && last.ends_with(']');
-    let is_call = lines.len() == 1
-        && last.trim_end_matches(';').ends_with(')')
-        && !TESTS.contains(&word.as_str())
-        && SKIPS.iter().any(|skip| first.contains(skip));
-    is_balanced && !last.ends_with(['{', ':', '|']) && (is_annotation || is_attribute || is_call)
-}
-
 /// Lines that a change replaces with others.
-struct Block<'a> {
+pub(super) struct Block<'a> {
     packet: Packet<'a>,
     removed: Vec<RawLine<'a>>,
-    added: Vec<RawLine<'a>>,
+    pub(super) added: Vec<RawLine<'a>>,
     /// Number at head of the line behind the removed ones, where nothing is added.
     behind: u64,
 }
 
 impl<'a> Block<'a> {
     /// Finds the lines around a draft in a file that both sides have.
-    fn find(draft: &Draft, packet: &Packet<'a>) -> Option<Self> {
+    pub(super) fn find(draft: &Draft, packet: &Packet<'a>) -> Option<Self> {
         let has_both = packet.file.old_mode.is_some() && packet.file.new_mode.is_some();
         let mut hunks = packet.hunks().filter(|_| has_both);
         let hunk = hunks.find(|hunk| {
@@ -169,11 +103,13 @@ impl<'a> Block<'a> {
     }
 
     /// Returns the only removed line that an added one has with some text written into it.
-    fn without_mark(&self, at: usize) -> Option<&RawLine<'a>> {
+    pub(super) fn without_mark(&self, at: usize) -> Option<&RawLine<'a>> {
         let new = self.added[at].text.as_bytes();
         let mut grown =
             self.removed.iter().filter(|old| !old.is_blank() && is_grown(old.text.as_bytes(), new));
-        grown.next().filter(|_| grown.next().is_none())
+        // What opens on the line may go on below.
+        let depth = depth(self.added[at].text);
+        grown.next().filter(|old| grown.next().is_none() && self::depth(old.text) == depth)
     }
 
     /// Reverts all lines.
@@ -203,7 +139,7 @@ fn closes(line: &RawLine<'_>) -> bool {
 }
 
 /// Returns the line with everything below it: the lines that are indented further, and the bracket that closes it.
-fn branch(lines: &[RawLine<'_>], at: usize) -> Range<usize> {
+pub(super) fn branch(lines: &[RawLine<'_>], at: usize) -> Range<usize> {
     let own = lines[at].indent();
     let mut end = at + 1;
     while let Some(line) = lines.get(end) {
@@ -267,7 +203,16 @@ fn key(text: &str) -> Option<&str> {
     is_key.then(|| &text[..start + end])
 }
 
+/// Returns the number of brackets that a line opens and does not close, less than zero where it closes more.
+fn depth(text: &str) -> isize {
+    let of_sign = |sign| match sign {
+        '(' | '[' | '{' => 1,
+        ')' | ']' | '}' => -1,
+        _ => 0,
+    };
+    text.chars().map(of_sign).sum()
+}
+
 fn is_balanced(text: &str) -> bool {
-    let count = |signs: [char; 3]| text.chars().filter(|sign| signs.contains(sign)).count();
-    count(['(', '[', '{']) == count([')', ']', '}']) && !text.trim_end().ends_with(['\\', '|', '>', ':'])
+    depth(text) == 0 && !text.trim_end().ends_with(['\\', '|', '>', ':'])
 }
