@@ -1,7 +1,7 @@
 //! The reason why a finding blocks or does not, in one sentence, and the message of a finding that has it.
 
 use crate::common::{counted, evidence_text, is_on_base, message_lines, note};
-use qa_contracts::v1::{Finding, FindingOrigin, Strength};
+use qa_contracts::v1::{Finding, FindingOrigin, Scope, Strength};
 use qa_core::escape::{visible, visible_cut};
 
 /// Returns one sentence about the reason why a finding blocks or does not.
@@ -24,7 +24,7 @@ pub(crate) fn why(finding: &Finding) -> String {
 fn why_blocks(finding: &Finding) -> String {
     let scope = finding.scope;
     match (finding.strength, &finding.ratchet) {
-        (Strength::Block, _) => format!("the rule blocks in {scope} files"),
+        (Strength::Block, _) => format!("the rule blocks{}", in_scope(scope)),
         (Strength::Ratchet, Some(ratchet)) => format!(
             "{} of {} places at the base comply, and the ratchet needs {}",
             ratchet.complying,
@@ -53,8 +53,13 @@ fn why_advises(finding: &Finding) -> String {
         ),
         (Strength::Ratchet, None) => "the base has no place for the ratchet to compare with".to_owned(),
         (Strength::Block, _) => "below the policy's blocking threshold".to_owned(),
-        (Strength::Advise | Strength::Off, _) => format!("the rule is advisory in {scope} files"),
+        (Strength::Advise | Strength::Off, _) => format!("the rule is advisory{}", in_scope(scope)),
     }
+}
+
+/// Names a scope whose files are judged differently. Product is the scope of all others, such as workflows.
+fn in_scope(scope: Scope) -> String {
+    if scope == Scope::Product { String::new() } else { format!(" in {scope} files") }
 }
 
 fn percent(permille: u16) -> String {
@@ -102,7 +107,8 @@ mod tests {
             change(&mut finding);
             assert_eq!(why(&finding), expected);
         };
-        check(&|_| {}, "does not block: the rule is advisory in product files");
+        check(&|_| {}, "does not block: the rule is advisory");
+        check(&|one| one.scope = Scope::Test, "does not block: the rule is advisory in test files");
         check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),

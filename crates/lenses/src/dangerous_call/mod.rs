@@ -138,7 +138,7 @@ static SPEC: LensSpec = LensSpec {
             "Unsafe deserialization of untrusted data",
             Severity::High,
             RATCHETED,
-            "Use a loader that builds plain values only, such as `yaml.safe_load`.",
+            "Read the data as plain values: as JSON, or with the safe loader of the language's YAML library.",
         ),
     ],
 };
