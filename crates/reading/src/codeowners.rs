@@ -56,6 +56,31 @@ impl CodeOwners {
         read
     }
 
+    /// Takes out the lines that GitHub ignores and returns them: those with an owner that is neither `@user`, `@org/team`
+    /// nor an address, and those with a pattern that begins with `!` or an escaped `#`, or has brackets. A header of a
+    /// section is such a line too, so its owners are nobody's.
+    pub fn take_ignored_by_github(text: &str) -> (Self, Vec<OwnerRule>) {
+        let mut read = Self::default();
+        let mut ignored = Vec::new();
+        for line in lines(text).filter(|line| !line.text.starts_with('#')) {
+            let words = words(line.text);
+            let Some((pattern, owners)) = words.split_first() else { continue };
+            let rule = OwnerRule {
+                pattern: Part::new(pattern.replace("\\ ", " "), line.part(pattern).span),
+                owners: owners.iter().map(|owner| line.part(owner)).collect(),
+                section: None,
+                span: line.span(),
+            };
+            let is_pattern = !pattern.starts_with(['!', '^']) && !pattern.contains(['[', ']']);
+            if is_pattern && !pattern.starts_with("\\#") && owners.iter().all(|owner| is_owner(owner)) {
+                read.rules.push(rule);
+            } else {
+                ignored.push(rule);
+            }
+        }
+        (read, ignored)
+    }
+
     /// Returns the rules that decide about a path: the last that matches, of each section.
     pub fn rules_of(&self, path: &str) -> Vec<&OwnerRule> {
         let mut found: Vec<&OwnerRule> = Vec::new();
@@ -111,6 +136,19 @@ fn section(line: Line<'_>) -> Option<Section> {
     Some(Section { name: line.part(name), optional, approvals, owners })
 }
 
+/// Returns whether a word is a user, a team or an address on GitHub.
+fn is_owner(word: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_known = |sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.');
+        !name.is_empty() && name.chars().all(is_known)
+    };
+    match (word.strip_prefix('@'), word.split_once('@')) {
+        (Some(name), _) => name.split('/').count() <= 2 && name.split('/').all(is_name),
+        (None, Some((local, domain))) => !local.is_empty() && domain.contains('.') && is_name(domain),
+        (None, None) => false,
+    }
+}
+
 /// Splits at blanks that no backslash escapes, up to a comment.
 fn words(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -159,6 +197,34 @@ mod tests {
             ("a b", "@blank"),
         ] {
             assert_eq!(owners(text, path), [expected], "{path}");
+        }
+    }
+
+    #[test]
+    fn lines_that_github_ignores_decide_nothing() {
+        for (line, expected) in [
+            ("/a/ @user", true),
+            ("/a/ @org/team x.y@example.org # why", true),
+            ("/a/", true),
+            ("/a\\ b/ @user", true),
+            ("/a/ security", false),
+            ("/a/ @user security", false),
+            ("/a/ @", false),
+            ("/a/ @org/", false),
+            ("/a/ @org/team/more", false),
+            ("/a/ user@host", false),
+            ("[b]/ @user", false),
+            ("/a/[xy].c @user", false),
+            ("!/a/ @user", false),
+            ("\\#a @user", false),
+            ("^[Code][2] @user", false),
+        ] {
+            let (read, ignored) = CodeOwners::take_ignored_by_github(&format!("{line}\n"));
+            assert_eq!(
+                (read.rules.len(), ignored.len()),
+                (usize::from(expected), usize::from(!expected)),
+                "{line}"
+            );
         }
     }
 

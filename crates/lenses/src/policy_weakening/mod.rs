@@ -6,6 +6,7 @@ mod locks;
 mod owners;
 mod policy;
 mod rubric;
+mod waivers;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,7 @@ use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 
 const CODEOWNERS: &str = "policy-weakening/codeowners-weakened";
+const OWNERS_CHANGED: &str = "policy-weakening/codeowners-changed";
 const GATE_DISARMED: &str = "policy-weakening/gate-disarmed";
 const GATE_PRECEDED: &str = "policy-weakening/gate-preceded";
 const LOCKFILE: &str = "policy-weakening/lockfile-removed";
@@ -46,11 +48,18 @@ static SPEC: LensSpec = LensSpec {
     page: include_str!(concat!(env!("OUT_DIR"), "/policy-weakening.md")),
     rules: &[
         rule(
+            OWNERS_CHANGED,
+            "Files of the gate have other code owners",
+            Severity::Medium,
+            NOTICE,
+            "Let an owner of the base approve the new owners in a change of its own.",
+        ),
+        rule(
             CODEOWNERS,
             "Code owners are removed",
             Severity::High,
             GUARDED,
-            "Keep the owners, or name others in the same change.",
+            "Restore the owners, or let one of them approve the removal in a change of its own.",
         ),
         rule(
             GATE_DISARMED,
@@ -117,10 +126,10 @@ static SPEC: LensSpec = LensSpec {
         ),
         rule(
             WAIVER_ADDED,
-            "Waiver is added",
+            "Waiver is added or excuses more",
             Severity::Medium,
             GUARDED,
-            "Add the waiver in a change of its own that an owner approves.",
+            "Add or extend the waiver in a change of its own that an owner approves.",
         ),
     ],
 };
@@ -157,7 +166,7 @@ impl Lens for PolicyWeakening {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut seen = Inspection { drafts: Vec::new(), facts: locks::inspect(packet) };
         if files::is_own(packet.path()) {
-            seen.drafts.extend(files::inspect(packet));
+            seen.drafts.extend(files::inspect(packet, &crate::registry()));
         }
         seen.drafts.extend(policy::inspect_place(packet));
         if files::is_waivers(packet.path()) {
