@@ -39,7 +39,7 @@ const ADVISED: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "10",
+    version: "11",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,

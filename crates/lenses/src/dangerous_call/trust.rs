@@ -229,11 +229,17 @@ pub(super) const ROWS: &[Definition] = &[
         &[
             "CURLOPT_SSL_VERIFYPEER => $V",
             "CURLOPT_SSL_VERIFYHOST => $V",
+            "\\CURLOPT_SSL_VERIFYPEER => $V",
+            "\\CURLOPT_SSL_VERIFYHOST => $V",
+            "$O[CURLOPT_SSL_VERIFYPEER] = $V",
+            "$O[CURLOPT_SSL_VERIFYHOST] = $V",
             "'verify_peer' => $V",
             "'verify_peer_name' => $V",
+            "$O['verify_peer'] = $V",
+            "$O['verify_peer_name'] = $V",
         ],
     )
-    .with(&[Variable::any("V").matching("(?i)^(?:false|0)$")])),
+    .with(&[Variable::any("V").matching(r"(?i)^\\?(?:false|0)$")])),
     off(Definition::new(PHP, &["$O->$M(..., ['verify' => false, ...])", "new Client(['verify' => false, ...])"])
         .with(&[METHOD])
         .reporting("verify")),
