@@ -52,11 +52,14 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             if let Some(name) = node.field("name") {
                 found.symbol(SymbolKind::Method, node, name, false, Place { nested: true, ..place });
             }
-            Place { nested: true, exported: false, ..place }
+            Place { nested: true, at_load: false, exported: false, ..place }
         }
         "arrow_function" | "function_expression" | "generator_function" | "class" | "class_body" => {
-            Place { nested: true, exported: false, ..place }
+            let at_load = (!place.nested || place.at_load) && is_called_at_once(found, node);
+            Place { nested: true, at_load, exported: false, ..place }
         }
+        // The body of a function that is called where it stands runs whenever what is around it does.
+        "statement_block" if place.at_load && node.parent().is_some_and(is_function) => place,
         "if_statement" | "switch_statement" | "ternary_expression" => Place { conditional: true, ..place },
         "for_statement" | "for_in_statement" | "while_statement" | "do_statement" | "statement_block" => {
             Place { conditional: true, exported: false, ..place }
@@ -72,6 +75,70 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         _ => place,
     }
+}
+
+fn is_function(node: Node<'_>) -> bool {
+    matches!(node.word(), "arrow_function" | "function_expression")
+}
+
+/// Returns whether a function is called by the statement that it stands in: `(function () { … }());`, also by `.call`,
+/// with an operator before it, or as the value of a name. A generator runs nothing when it is called.
+fn is_called_at_once(found: &Found<'_>, function: Node<'_>) -> bool {
+    if !is_function(function) {
+        return false;
+    }
+    let (mut node, mut is_called) = (function, false);
+    while let Some(parent) = node.parent() {
+        match parent.word() {
+            "parenthesized_expression" | "sequence_expression" | "comment" => {}
+            "await_expression" | "unary_expression" | "variable_declarator" | "assignment_expression"
+                if is_called => {}
+            "member_expression" if !is_called && parent.field("object") == Some(node) => {
+                if !matches!(found.field_text(parent, "property"), "apply" | "call") {
+                    return false;
+                }
+            }
+            "call_expression" if !is_called && parent.field("function") == Some(node) => is_called = true,
+            "expression_statement" | "lexical_declaration" | "variable_declaration" => return is_called,
+            _ => return false,
+        }
+        node = parent;
+    }
+    false
+}
+
+/// Returns whether the branches around a call, up to the function that is called with the file, are those that Node
+/// takes in a wrapper for several loaders.
+fn is_branch_of_node(found: &Found<'_>, call: Node<'_>) -> bool {
+    let (mut node, mut has_branch) = (call, false);
+    while let Some(parent) = node.parent() {
+        match parent.word() {
+            "if_statement" | "ternary_expression" => {
+                let asked: String = found.field_text(parent, "condition").split_whitespace().collect();
+                let asks = |words: &[&str]| words.iter().any(|word| asked.contains(word));
+                let asks_for_node = asks(&["typeofexports", "typeofmodule"]);
+                let is_there = !asks(&["!=='object'", "!==\"object\"", "=='undefined'", "==\"undefined\""])
+                    || asks(&["!=='undefined'", "!==\"undefined\"", "!='undefined'", "!=\"undefined\""]);
+                let is_taken = if parent.field("consequence") == Some(node) {
+                    asks_for_node && is_there
+                } else if parent.field("alternative") == Some(node) {
+                    asks(&["define.amd", "typeofdefine"]) && !asks_for_node
+                } else {
+                    false
+                };
+                if !is_taken {
+                    return false;
+                }
+                has_branch = true;
+            }
+            "arrow_function" | "function_expression" => return has_branch,
+            "do_statement" | "for_in_statement" | "for_statement" | "switch_statement" | "try_statement"
+            | "while_statement" => return false,
+            _ => {}
+        }
+        node = parent;
+    }
+    false
 }
 
 fn common_js(left: &str) -> bool {
@@ -97,7 +164,7 @@ fn declared<'t>(found: &mut Found<'_>, kind: SymbolKind, node: Node<'t>, place: 
     if let Some(name) = name.and_then(first) {
         found.symbol(kind, node, name, place.exported, place);
     }
-    Place { nested: true, exported: false, ..place }
+    Place { nested: true, at_load: false, exported: false, ..place }
 }
 
 /// The names a pattern binds.
@@ -249,6 +316,9 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         // A file that is loaded later may be built by then, and its absence is often caught.
         let is_awaited = node.parent().is_some_and(|parent| parent.word() == "await_expression");
         let is_later = name != "require" && !is_awaited;
+        if place.at_load && place.conditional && is_branch_of_node(found, node) {
+            import.conditional = false;
+        }
         import.conditional |= is_later && import.module.starts_with('.');
         found.outline.imports.push(import);
     }

@@ -18,6 +18,8 @@ const MAX_DEPTH: usize = 1_000;
 pub(super) struct Place {
     /// Inside something that has a scope of its own.
     pub(super) nested: bool,
+    /// Inside functions that are all called where they stand, so that what they import is imported with the file.
+    pub(super) at_load: bool,
     /// Inside a branch.
     pub(super) conditional: bool,
     /// Inside something that catches a failed import.
@@ -122,7 +124,7 @@ impl<'t> Found<'t> {
             star: false,
             type_only: place.type_only,
             erased: false,
-            top_level: !place.nested,
+            top_level: !place.nested || place.at_load,
             conditional: place.conditional,
             guarded: place.guarded,
             span: span(whole),
