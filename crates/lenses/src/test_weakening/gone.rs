@@ -42,6 +42,8 @@ pub(super) enum Found {
         path: String,
         words: Vec<String>,
     },
+    /// A file of Rust may declare fewer modules.
+    Modules(crate::changes::Change),
 }
 
 /// A share of what only the removed test said that has to stand in the one that replaces it, in percent.
@@ -238,7 +240,8 @@ impl<'a> Change<'a> {
                     change.note_gone(defined, Some(stem(path)));
                     change.note_gone(keys, None);
                 }
-                Found::Needs { .. }
+                Found::Modules(_)
+                | Found::Needs { .. }
                 | Found::PackageGone { .. }
                 | Found::Removed(_)
                 | Found::InDeleted(_)

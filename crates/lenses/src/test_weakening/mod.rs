@@ -2,6 +2,7 @@
 
 mod checks;
 mod gone;
+mod modules;
 mod names;
 mod needs;
 mod skip_rows;
@@ -33,7 +34,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "14",
+    version: "15",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
@@ -96,7 +97,11 @@ impl Lens for TestWeakening {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        checks::inspect(packet)
+        let mut seen = checks::inspect(packet);
+        if packet.file.language.as_deref() == Some("rust") {
+            seen.facts.extend(modules::inspect(packet));
+        }
+        seen
     }
 
     fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
@@ -112,7 +117,9 @@ impl Lens for TestWeakening {
     }
 
     fn look_up(&self, facts: &[Fact], _policy: &Policy, lookups: &dyn Lookups) -> Vec<Draft> {
-        needs::look_up(facts, lookups)
+        let mut drafts = needs::look_up(facts, lookups);
+        drafts.extend(modules::look_up(facts, lookups));
+        drafts
     }
 }
 
