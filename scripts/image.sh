@@ -43,7 +43,7 @@ if [ "${STAND_IN:-}" = "" ] && docker info > /dev/null 2>&1; then
     docker build "${target[@]}" --build-arg SOURCE_DATE_EPOCH="$epoch" --tag "$name" .
     echo "$name" > "$name_file"
     if [ -n "$archive" ]; then
-        docker save "$name" | gzip > "$archive"
+        docker save "$name" | gzip -9 > "$archive"
         ls -l "$archive"
     fi
     exit
@@ -124,7 +124,7 @@ store=$PWD/target/image/podman
 "${buildah[@]}" push --quiet "$name" "containers-storage:[vfs@$store/root+/run/qa-skill-$(cksum <<< "$PWD" | cut -d ' ' -f 1)]$name"
 echo "$name" > "$name_file"
 if [ -n "$archive" ]; then
-    "${buildah[@]}" push --quiet "$name" "oci-archive:$archive:latest"
+    "${buildah[@]}" push --quiet --compression-format gzip --compression-level 9 "$name" "oci-archive:$archive:latest"
     ls -l "$archive"
 fi
 "${buildah[@]}" rmi "$name" > /dev/null

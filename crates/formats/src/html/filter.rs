@@ -46,7 +46,7 @@ impl<'a> Filter<'a> {
                         label for={ "show-" (word) } { (word) " " (count) }
                     }
                     (self.files.menu("file", "of file", |path| visible(&path.to_string())))
-                    (self.rules.menu("rule", "of rule", |rule| visible(rule)))
+                    (self.rules.menu("rule", "of rule", visible))
                 }
             }
         }

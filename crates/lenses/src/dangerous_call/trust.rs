@@ -235,8 +235,6 @@ pub(super) const ROWS: &[Definition] = &[
             "$O[CURLOPT_SSL_VERIFYHOST] = $V",
             "'verify_peer' => $V",
             "'verify_peer_name' => $V",
-            "$O['verify_peer'] = $V",
-            "$O['verify_peer_name'] = $V",
         ],
     )
     .with(&[Variable::any("V").matching(r"(?i)^\\?(?:false|0)$")])),

@@ -68,7 +68,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "7",
+    version: "8",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
