@@ -24,7 +24,6 @@ const EDITED: &[&str] = &[
     "merge-leftover/debugger-statement",
     "merge-leftover/focused-test",
     "policy-weakening/codeowners-weakened",
-    "policy-weakening/gate-disarmed",
     "policy-weakening/policy-weakened",
     "test-weakening/test-skipped",
     "trojan-source/bidi-control",

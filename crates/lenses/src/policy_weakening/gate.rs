@@ -19,29 +19,25 @@ const EVENTS: &[&str] = &["pull_request", "pull_request_target", "merge_group", 
 const FILTERS: &[&str] = &["branches", "branches-ignore", "paths", "paths-ignore", "types"];
 /// Activities for which a pull request starts a workflow that names none.
 const USUAL_TYPES: &[&str] = &["opened", "reopened", "synchronize"];
-/// Inputs about what is published, kept and shown. Any other one may choose what is judged or how, or whether the action
+/// Begins of the names of inputs about what is published, kept and shown. Any other one may choose what is judged or how, or whether the action
 /// runs at all, as `entrypoint` does.
 const HARMLESS: &[&str] = &[
-    "artifact-name",
-    "artifact-root",
+    "artifact-",
     "check-name",
     "comment",
-    "comment-author",
     "fail-on-engine-change",
     "jobs",
     "limit",
     "no-model",
     "open-issue",
     "publish",
-    "publish-timeout",
     "replies",
-    "require-artifact",
-    "retention-days",
-    "since-days",
+    "require-",
+    "retention-",
+    "since-",
     "suggestions",
     "token",
-    "upload-artifact",
-    "upload-sarif",
+    "upload-",
 ];
 /// Directory of the workflows.
 const WORKFLOWS: &str = ".github/workflows";
@@ -204,7 +200,8 @@ impl Jobs {
                 let called = job.uses.and_then(|uses| called_gate(uses, side, lookups));
                 jobs.gates.extend(called.and_then(|action| file.gate(job, None, action)));
                 let (path, id) = ((*path).to_owned(), job.id.to_owned());
-                jobs.all.push(NamedJob { path, id, names: Names::new(job, &text), span: job.id_span });
+                let span = job.name.map_or(job.id_span, Value::span);
+                jobs.all.push(NamedJob { path, id, names: Names::new(job, &text), span });
             }
         }
         jobs
@@ -297,7 +294,8 @@ impl File<'_, '_> {
         let variables = self.workflow.env.iter().chain(&job.env).chain(own).filter_map(|member| {
             Some((member.name.to_lowercase().strip_prefix("input_")?.to_owned(), member.value))
         });
-        let inputs = given.chain(variables).filter(|(name, _)| !HARMLESS.contains(&name.as_str()));
+        let inputs =
+            given.chain(variables).filter(|(name, _)| !HARMLESS.iter().any(|begin| name.starts_with(begin)));
         let inputs = inputs.map(|(name, value)| (name, placed(value, self.text)));
         inputs.filter(|(_, value)| !value.text.is_empty()).collect()
     }
@@ -365,7 +363,7 @@ impl File<'_, '_> {
             Some((before, _)) => format!("{before}{name}"),
             None => line.to_owned(),
         });
-        Some(Placed { text: lines.collect::<Vec<_>>().join("\n"), span: uses.span() })
+        Some(Placed { text: lines.collect::<Vec<_>>().join("\n"), span: whole.span })
     }
 
     /// Returns a value as it is written.

@@ -40,7 +40,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "policy-weakening",
-    version: "8",
+    version: "10",
     class: LensClass::Security,
     title: "Weakened policy, removed code owners and lock files",
     required_by_default: true,
@@ -195,7 +195,7 @@ impl Lens for PolicyWeakening {
 
     fn edit(&self, draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
         match &*draft.rule {
-            CODEOWNERS | GATE_DISARMED | POLICY_WEAKENED => edits::restore(draft, packet),
+            CODEOWNERS | POLICY_WEAKENED => edits::restore(draft, packet),
             _ => None,
         }
     }
