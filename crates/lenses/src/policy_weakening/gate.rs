@@ -352,24 +352,31 @@ impl File<'_, '_> {
     }
 
     fn step_before(&self, step: &Step<'_>) -> Option<Placed> {
-        let whole = self.written(step.value);
+        let whole = Placed { text: meaning(step.value, &["uses"]), span: step.value.span() };
         let Some(uses) = step.uses else { return Some(whole) };
         let name = placed(uses, self.text).text;
         let name = name.split('@').next().unwrap_or_default();
-        if name.eq_ignore_ascii_case(CHECKOUT) {
-            return None;
-        }
-        let lines = whole.text.lines().map(|line| match line.split_once(name) {
-            Some((before, _)) => format!("{before}{name}"),
-            None => line.to_owned(),
-        });
-        Some(Placed { text: lines.collect::<Vec<_>>().join("\n"), span: whole.span })
+        let is_checkout = name.eq_ignore_ascii_case(CHECKOUT);
+        (!is_checkout).then(|| Placed { text: format!("{name} {}", whole.text), span: whole.span })
     }
 
-    /// Returns a value as it is written.
+    /// Returns a value with what it says.
     fn written(&self, value: Value<'_>) -> Placed {
-        Placed { text: value.span().of(self.text).trim().to_owned(), span: value.span() }
+        Placed { text: meaning(value, &[]), span: value.span() }
     }
+}
+
+/// Returns what a value says, however it is written, without some of its members.
+fn meaning(value: Value<'_>, without: &[&str]) -> String {
+    if let Some(template) = value.template() {
+        return template.text().trim().to_owned();
+    }
+    let members = value.members().filter(|member| !without.contains(&member.name));
+    let mut members: Vec<String> =
+        members.map(|member| format!("{}={}", member.name, meaning(member.value, &[]))).collect();
+    members.sort();
+    let items = value.node().items().map(|item| meaning(Value::new(item), &[]));
+    format!("({})", members.into_iter().chain(items).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns a value with its place; its text is that of the file where it is computed.

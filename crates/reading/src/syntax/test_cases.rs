@@ -8,7 +8,6 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::branches::{Branch, branches};
-
 use super::outline::Span;
 use super::spelled::{Asks, Form, Paths, Spelled, Speller, parts};
 use super::test_blocks::{body_of, statements};
