@@ -58,7 +58,7 @@ fn judged() -> Repo {
     let base = Files::from_texts(&[("src/one.py", "a = 1\n"), ("src/two.py", "a = 1\n")]);
     let head = base
         .clone()
-        .with("src/one.py", &format!("{conflict}c = 1\nd = 1\n{conflict}"))
+        .with("src/one.py", format!("{conflict}c = 1\nd = 1\n{conflict}"))
         .with("src/two.py", conflict)
         .with("src/three.py", "access = \"user\u{202e} \u{2066}# admin\u{2069} \u{2066}\"\n");
     repo.change(&base, &head);
