@@ -134,9 +134,11 @@ pub fn markdown_code(text: &str) -> String {
     format!("{fence}{pad}{shown}{pad}{fence}")
 }
 
-/// Returns the fence of a code block that no line of a text ends.
-pub fn markdown_fence(text: &str) -> String {
-    "`".repeat(longest_backticks(text).max(2) + 1)
+/// Returns a fenced code block that no line of its text ends.
+pub fn markdown_block(language: &str, text: &str) -> String {
+    let fence = "`".repeat(longest_backticks(text).max(2) + 1);
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
 fn longest_backticks(text: &str) -> usize {

@@ -6,7 +6,7 @@ use crate::common::{counted, location, plan_name, verdict_word};
 use crate::waive::{WaiverTerms, waiver_entry};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{ChangeSet, Conclusion, Finding, RunPhase, SkillResult};
-use qa_core::escape::{markdown, markdown_cell_code, markdown_code, visible_cut};
+use qa_core::escape::{markdown, markdown_block, markdown_cell_code, markdown_code, visible_cut};
 use qa_core::findings::all_places;
 
 /// Maximum number of plans in a table.
@@ -135,7 +135,7 @@ impl<'a> Judged<'a> {
             lines.push(format!("{more} more in lens-results.json of the run"));
         }
         lines.extend(verdict.error_codes.iter().map(|code| format!("{code}: {}", code.hint())));
-        fenced("text", &lines.join("\n"))
+        markdown_block("text", &lines.join("\n"))
     }
 
     /// Returns the finding whose id begins with some digits; of several the first.
@@ -148,7 +148,7 @@ impl<'a> Judged<'a> {
     pub fn waiver(&self, finding: &Finding, terms: &WaiverTerms<'_>) -> String {
         format!(
             "Commit this to `.qa-skill/waivers.toml` on the base branch. Nothing is waived until then.\n\n{}",
-            fenced("toml", waiver_entry(finding, terms).trim_end())
+            markdown_block("toml", &waiver_entry(finding, terms))
         )
     }
 }
@@ -179,13 +179,6 @@ pub fn finding(finding: &Finding) -> String {
 fn code_lines(codes: &[Code]) -> String {
     let lines: Vec<String> = codes.iter().map(|code| format!("\n- `{code}`: {}", code.hint())).collect();
     if lines.is_empty() { String::new() } else { format!("{}\n", lines.concat()) }
-}
-
-/// Returns a fenced block that none of its lines can end.
-pub(crate) fn fenced(language: &str, text: &str) -> String {
-    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat((longest + 1).max(3));
-    format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
 #[cfg(test)]
@@ -231,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_fence_is_longer_than_what_it_holds_and_a_string_ends_where_it_ends() {
-        assert_eq!(fenced("text", "a\n````\nb"), "`````text\na\n````\nb\n`````\n");
+        assert_eq!(markdown_block("text", "a\n````\nb"), "`````text\na\n````\nb\n`````\n");
     }
 
     #[test]

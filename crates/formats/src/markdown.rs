@@ -333,7 +333,7 @@ mod tests {
         outside
     }
 
-    /// What is left once fenced blocks, code spans, escapes and our own tags are gone.
+    /// Returns a text without fenced blocks, code spans, escapes and our own tags.
     fn active(text: &str) -> String {
         let escapes = regex::Regex::new(r"\\[^\w\s]").unwrap();
         let spans = regex::Regex::new(r"(`+)[^`\n](?:[^\n]*?[^`\n])??(`+)").unwrap();

@@ -11,7 +11,7 @@ use qa_contracts::ids::{RepoPath, is_unprintable};
 use qa_contracts::v1::{ChangedFile, Edit, EditSafety, Finding, FindingOrigin, Landing, Replacement};
 use qa_core::canonical;
 use qa_core::edits::line_change;
-use qa_core::escape::{markdown, markdown_code, markdown_fence};
+use qa_core::escape::{markdown, markdown_block, markdown_code};
 use qa_core::secrets;
 
 /// Most suggestions of a run: GitHub lets one author write 80 texts in a minute, and more of them would hide what people say.
@@ -183,10 +183,9 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn body(finding: &Finding, edit: &Edit, new: &str) -> String {
-    let fence = markdown_fence(new);
     let (rule, summary) = (markdown_code(&finding.rule_id), markdown(&finding.summary));
     let (why, title) = (markdown(&why(finding)), markdown(&edit.title));
-    format!("{rule}: {summary}. It {why}.\n\n{title}:\n\n{fence}suggestion\n{new}{fence}\n")
+    format!("{rule}: {summary}. It {why}.\n\n{title}:\n\n{}", markdown_block("suggestion", new))
 }
 
 #[cfg(test)]
@@ -305,7 +304,7 @@ mod tests {
     #[test]
     fn no_line_of_a_proposal_ends_its_fence() {
         for (new, fence) in [("a\n", "```"), ("``` b\n", "````"), ("`````\n", "``````"), ("", "```")] {
-            assert_eq!(markdown_fence(new), fence);
+            assert_eq!(markdown_block("suggestion", new), format!("{fence}suggestion\n{new}{fence}\n"));
         }
     }
 }

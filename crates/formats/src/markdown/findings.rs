@@ -1,7 +1,6 @@
 //! The findings of the page: what blocks with its lines and its edit, each cause once, and the rest folded away.
 
 use super::{MAX_LIST, Page, cell_code, prose, text};
-use crate::answers::fenced;
 use crate::causes::{Cause, causes, place_line};
 use crate::common::{
     Files, by_rule, capital, counted, elsewhere, findings_here, is_on_base, is_warning, location,
@@ -13,7 +12,7 @@ use crate::excerpt::{LineKind, Sides, excerpt};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::why;
 use qa_contracts::v1::{Finding, Severity};
-use qa_core::escape::{markdown_cell_code, markdown_code, visible_cut};
+use qa_core::escape::{markdown_block, markdown_cell_code, markdown_code, visible_cut};
 
 /// The most causes that are shown with their lines, and the most rows of advice.
 const MAX_CAUSES: usize = 200;
@@ -73,7 +72,7 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
     );
     let lines = diff_lines(report, files, finding);
     if !lines.is_empty() {
-        block += &format!("{}\n", fenced("diff", &lines.join("\n")));
+        block += &format!("{}\n", markdown_block("diff", &lines.join("\n")));
     }
     for line in details(finding) {
         block += &format!("{line}\\\n");
@@ -83,7 +82,7 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
         block += &format!("\n**Edit:** {}\n\n", prose(&title, 400));
         let lines = edit_lines(report, finding);
         if !lines.is_empty() {
-            block += &fenced("diff", &lines.join("\n"));
+            block += &markdown_block("diff", &lines.join("\n"));
         }
     }
     block + &other_places(report, files, cause) + &reason_and_waiver(cause)
@@ -148,7 +147,7 @@ fn reason_and_waiver(cause: &Cause<'_>) -> String {
         // The place stands in the entry, as a comment, so that each can be told from the others once it is copied.
         format!("# {}\n{}", visible_cut(&location(finding), 300), waiver_entry(finding, &OPEN_TERMS))
     });
-    block += &fenced("toml", shown.collect::<Vec<_>>().join("\n").trim_end());
+    block += &markdown_block("toml", &shown.collect::<Vec<_>>().join("\n"));
     if entries.len() > MAX_ENTRIES {
         let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
         block += &format!("\n{rest}: `lens-results.json` has the evidence hashes.\n");
