@@ -73,6 +73,7 @@ const OTHERS: &[Other] = &[
     other("lint-weakening/lint-disabled", "a target in a file that a masked token makes unreadable", ""),
     other("lint-weakening/lint-disabled", "a formatter is taken out", "yaml flow"),
     other("policy-weakening/policy-weakened", "a mode, a lens and a rule", "toml dotted"),
+    other("policy-weakening/waiver-added", "a waiver that was the reason", "taplo sorted"),
     other("workflow-hardening/credentials-in-artifact", "a setting that goes away", "yaml flow"),
     // Of lists in lines of their own a shard goes without an added line, and the finding stands on the next change.
     other("ci-weakening/ci-softened", "some of the shards", "yaml block"),

@@ -9,6 +9,7 @@ use crate::contract::{Draft, Fact, Lookups};
 use crate::imports::{Target, join, split, target};
 use qa_contracts::v1::{ChangeKind, ImportForm, MentionKind, PlacedImport, Scope, Side};
 use qa_core::packet::Packet;
+use qa_reading::documents::{Document, Format, Node};
 use qa_reading::syntax::Span;
 
 const SUMMARY: &str = "tests of a module no longer run: its file stays, and nothing declares it";
@@ -110,19 +111,34 @@ fn has_tests(lookups: &dyn Lookups, file: &str) -> bool {
 /// Returns whether Cargo builds a file as a target of its own: it finds those in `tests`, and a manifest may name others.
 fn is_target(lookups: &dyn Lookups, file: &str) -> bool {
     let (directory, name) = split(file);
-    let directory = if name == "main.rs" { split(directory).0 } else { directory };
-    let (package, folder) = split(directory);
-    let manifests = [package, directory].map(|place| join(place, "Cargo.toml"));
-    let is_named = manifests
-        .iter()
-        .any(|path| lookups.text(Side::Head, path).is_some_and(|text| text.contains(&format!("{name}\""))));
-    let manifest = lookups.text(Side::Head, &manifests[0]);
-    let is_found = matches!(folder, "benches" | "tests")
-        && manifest.is_some_and(|text| {
-            let squashed: String = text.split_whitespace().collect();
-            !squashed.contains("autotests=false")
-        });
-    is_named || is_found && name != "mod.rs"
+    let folder = if name == "main.rs" { split(directory).0 } else { directory };
+    let (package, kind) = split(folder);
+    [package, folder, directory].into_iter().any(|place| {
+        let Some(text) = lookups.text(Side::Head, &join(place, "Cargo.toml")) else { return false };
+        // Cargo builds nothing by a manifest that it cannot read.
+        let Ok(manifest) = Document::parse(Format::Toml, &text) else { return false };
+        let finds = match kind {
+            "benches" => "autobenches",
+            "tests" => "autotests",
+            _ => "",
+        };
+        let setting = manifest.root().get("package").and_then(|package| package.get(finds));
+        let is_found = place == package
+            && !finds.is_empty()
+            && name != "mod.rs"
+            && setting.and_then(Node::flag) != Some(false);
+        is_found || names_target(&manifest, place, file)
+    })
+}
+
+/// Returns whether a manifest in a directory names a file as that of a target.
+fn names_target(manifest: &Document<'_>, directory: &str, file: &str) -> bool {
+    const LISTS: &[&str] = &["bench", "bin", "example", "test"];
+    let root = manifest.root();
+    let listed = LISTS.iter().filter_map(|list| root.get(list)).flat_map(Node::items);
+    let targets = listed.chain(root.get("lib"));
+    let mut paths = targets.filter_map(|target| target.get("path")?.text());
+    paths.any(|path| join(directory, path.trim_start_matches("./")) == file)
 }
 
 /// Returns whether another file declares a module, or includes its file by its path.

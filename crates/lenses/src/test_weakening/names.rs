@@ -26,7 +26,7 @@ pub(super) struct Test {
     pub(super) off: Option<Off>,
     /// The mark that skips it in runs that ask for that, by a flag or a variable of the environment, or that do not ask for it.
     pub(super) asked_for: Option<Off>,
-    /// What nothing gives by itself and without which it does not run.
+    /// Its condition to run that nothing fulfils by itself.
     pub(super) needs: Option<Needs>,
     /// Set where no runner is known to collect it and nothing else switches it off.
     pub(super) is_hidden: bool,

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::needs::words_of_directive;
 use super::outline::Span;
+use super::test_blocks::{is_return, statements};
 use super::walk::{children, span};
 use crate::nodes::Tabled;
 
@@ -93,12 +94,20 @@ impl Reader<'_> {
             _ => statement,
         };
         let branch = condition(inner).filter(|branch| branch.otherwise == Span::default())?;
-        let last = branch.then.of(self.text).trim_end_matches(['}', ';', ' ', '\n', '\t']);
-        let last = last.rsplit(['\n', '{', ';']).next().unwrap_or(last).trim();
-        let leaves = last == "return" || last.starts_with("return ");
-        let end = children(around).last().filter(|_| leaves)?.end_byte();
+        let end = children(around)
+            .last()
+            .filter(|_| then_of(inner).is_some_and(|then| self.leaves(then, 0)))?
+            .end_byte();
         let then = Span { start: next.start_byte(), end };
         Some(Branch { then, otherwise: branch.then, ..branch })
+    }
+
+    /// Returns whether a block, or a condition at its end, ends with a statement that leaves the test.
+    fn leaves(&self, block: Node<'_>, depth: usize) -> bool {
+        let Some(&last) = statements(block).last().filter(|_| depth < MAX_DEPTH) else { return false };
+        let inner = last.named_child(0).filter(|_| last.word() == "expression_statement").unwrap_or(last);
+        is_return(self.language, span(last).of(self.text))
+            || condition(inner).and_then(|_| then_of(inner)).is_some_and(|then| self.leaves(then, depth + 1))
     }
 
     /// Returns a body whose failed assertions are caught.

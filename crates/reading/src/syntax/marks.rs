@@ -8,7 +8,7 @@ use super::Language;
 use super::branches::{otherwise_of, then_of};
 use super::file_names::constraint;
 use super::spelled::{Argument, Form, Spelled, Value, parts};
-use super::test_blocks::{block_of, body_of, statements};
+use super::test_blocks::{block_of, body_of, is_return, statements};
 use super::test_calls::function_of;
 use super::test_cases::{Mark, MarkKind, Reader, Visited, squashed};
 use super::uncollected::head;
@@ -204,8 +204,7 @@ impl<'t> Reader<'t> {
 
     /// Returns whether a statement leaves the body of a test.
     pub(super) fn is_return(&self, statement: Node<'_>) -> bool {
-        let word = self.text_of(statement).split(|sign: char| !sign.is_alphanumeric()).next();
-        word == Some("return") || word == Some("next") && self.language == Language::Ruby
+        is_return(self.language, self.text_of(statement))
     }
 
     /// Returns the marks of a branch, or of what an `else` has for one.

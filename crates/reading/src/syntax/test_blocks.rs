@@ -3,6 +3,7 @@
 
 use tree_sitter::Node;
 
+use super::Language;
 use super::outline::Span;
 use super::spelled::{Form, Spelled};
 use super::test_cases::{Mark, MarkKind, Reader};
@@ -162,7 +163,11 @@ pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     if !is_block.contains(&body.word()) {
         return vec![body];
     }
-    children(list.unwrap_or(body))
-        .filter(|child| child.word() != "comment" || body.parent().is_none())
-        .collect()
+    children(list.unwrap_or(body)).filter(|child| !child.is_comment() || body.parent().is_none()).collect()
+}
+
+/// Returns whether a statement leaves the body of a test, given its text.
+pub(super) fn is_return(language: Language, statement: &str) -> bool {
+    let word = statement.split(|sign: char| !sign.is_alphanumeric() && sign != '_').next();
+    word == Some("return") || word == Some("next") && language == Language::Ruby
 }
