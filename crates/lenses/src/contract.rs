@@ -1,4 +1,4 @@
-//! What a lens is: a description and pure functions from what changed to drafts of findings.
+//! Contract of a lens: a description, and pure functions from the change to drafts of findings.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,9 +28,9 @@ pub struct LensSpec {
     pub version: &'static str,
     /// Class, as the registry and the documentation show it.
     pub class: LensClass,
-    /// One sentence.
+    /// Title in one sentence.
     pub title: &'static str,
-    /// Whether PASS needs it unless the policy says otherwise.
+    /// True if PASS needs the lens unless the policy says otherwise.
     pub required_by_default: bool,
     /// Globs over paths; a file matches when one does.
     pub triggers: &'static [&'static str],
@@ -46,16 +46,16 @@ pub struct LensSpec {
 pub struct RuleSpec {
     /// `lens-id/pattern-found`.
     pub id: &'static str,
-    /// One sentence that names the pattern.
+    /// Pattern that the rule finds, in one sentence.
     pub title: &'static str,
-    /// How bad its findings are unless a draft says otherwise.
+    /// Severity of findings whose draft sets none.
     pub severity: Severity,
-    /// What its findings weigh.
+    /// Strengths of its findings in each preset.
     pub strengths: PresetStrengths,
-    /// What to do about a finding, one or two sentences.
+    /// Remedy for a finding, in one or two sentences.
     pub fix: &'static str,
-    /// Whether the same text removed elsewhere in the change makes a finding pre-existing: true for rules about what
-    /// added text says, false for rules about the act of changing.
+    /// True if the same text removed elsewhere in the change makes a finding pre-existing. Set for rules about what
+    /// added text says, not for rules about the act of changing.
     pub moves: bool,
 }
 
@@ -93,7 +93,7 @@ pub(crate) const fn text_rule(
     RuleSpec { moves: true, ..rule(id, title, severity, strengths, fix) }
 }
 
-/// What one file gave.
+/// Result of inspecting one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Inspection {
     /// Findings.
@@ -102,7 +102,7 @@ pub struct Inspection {
     pub facts: Vec<Fact>,
 }
 
-/// How many places of a base file a ratcheted rule has something to say about, and how many of them comply.
+/// Number of places of a base file that a ratcheted rule applies to, and how many of them comply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Census {
     pub support: u64,
@@ -127,8 +127,8 @@ pub trait Lens: Sync {
     /// Returns its id, version and rules.
     fn spec(&self) -> &'static LensSpec;
 
-    /// How much of a file it needs. Files are read before plans are made, so a lens is asked about files outside its
-    /// triggers too, and wants none of those as a whole.
+    /// Returns the amount of a file's content that the lens needs. Files are read before plans are made, so this is
+    /// called for files outside the triggers too; the lens must not ask for the whole of those.
     fn need(&self, _file: &ChangedFile) -> Need {
         Need::Hunks
     }
@@ -158,7 +158,7 @@ pub trait Lens: Sync {
         Vec::new()
     }
 
-    /// Whether a whole base file complies with a ratcheted rule; null when the rule has nothing to say about it.
+    /// Returns whether a whole base file complies with a ratcheted rule, or `None` if the rule does not apply to it.
     fn complies(&self, _rule: &str, _file: &RepoPath, _text: &str) -> Option<bool> {
         None
     }
@@ -176,24 +176,24 @@ pub trait Lens: Sync {
         None
     }
 
-    /// What a base file says about a ratcheted rule: the file counts as one place, unless a lens counts finer where a
-    /// repository has few files of a kind.
+    /// Counts the places of a base file for a ratcheted rule. By default the file is one place; a lens counts finer if
+    /// a repository has few files of a kind.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
         self.complies(rule, file, text).into_iter().collect()
     }
 }
 
-/// What a lens may ask about the trees of the merge base and head. Every answer is recorded, and a replay answers from
-/// the record; so a lens asks little, and only once something in the change makes it ask. Where an answer cannot be had
-/// the run fails afterwards, and what is returned meanwhile says the least.
+/// Queries about the trees of the merge base and head. Every response is recorded, and a replay reads it from the
+/// record, so a lens queries little, and only if the change gives a reason to. If a query fails, the run fails
+/// afterwards, and the value that is returned until then claims the least.
 pub trait Lookups: Sync {
-    /// Whether something stands at a path, or what is on the way there is no directory.
+    /// Returns whether a path exists or is below something that is not a directory.
     fn is_present(&self, side: Side, path: &str) -> bool;
 
     /// The names of the regular files of a directory, sorted; none when there is no such directory.
     fn files_in(&self, side: Side, directory: &str) -> Vec<String>;
 
-    /// What a file defines and imports; null when it is no regular file that could be read.
+    /// Returns the definitions and imports of a file, or `None` if it is no regular file that could be read.
     fn outline(&self, side: Side, path: &str) -> Option<Arc<ModuleOutline>>;
 
     /// The imports of a file as they are written; null when it is no regular file that could be read. It costs far less

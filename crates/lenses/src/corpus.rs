@@ -44,7 +44,7 @@ impl Case {
     }
 }
 
-/// One file of a case.
+/// File of a case, at base and at head.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct CaseFile {
     pub(crate) old: Option<CaseVersion>,
@@ -194,7 +194,7 @@ fn read_block(case: &mut Case, opening: &str, block: &str) {
     }
 }
 
-/// One file as the change set and the recording would hold it.
+/// Returns a case's file as the change set and the recording would hold it.
 pub(crate) fn changed_file(file: &CaseFile) -> (ChangedFile, FileText) {
     let [old_path, new_path] = [&file.old, &file.new].map(|side| side.as_ref().map(CaseVersion::repo_path));
     let modes = file.modes.clone();
@@ -412,7 +412,7 @@ fn every_case_of_every_page_gives_exactly_the_findings_it_states() {
             let files: Vec<_> = case.files.iter().map(changed_file).collect();
             let policy = policy(case.policy.as_deref());
             let mut found = Vec::new();
-            // What careful workflows do is left out of most cases, to keep them short.
+            // Workflows in the cases of other pages are short and break these conventions.
             let all = ALL.iter().map(|lens| (lens, lens.spec().id));
             let asked = all.filter(|(_, id)| *id != "workflow-conventions" || page.name == *id);
             for (lens, _) in asked {

@@ -13,7 +13,7 @@ use qa_core::policy::Policy;
 
 const CLOSED: &str = "dependency-cycle/newly-closed";
 
-/// How many files are followed for one change, on each side.
+/// Maximum number of files that are followed per change, on each side.
 const MOST_FILES: usize = 400;
 
 const OFF: ScopeStrengths = everywhere(Strength::Off);
@@ -65,14 +65,14 @@ impl Lens for DependencyCycle {
         let mut head = Graph::new(lookups, Side::Head);
         let mut base = Graph::new(lookups, Side::Base);
         let mut closing = closing(&change, &policy.scope_globs(), &mut head);
-        // What the base has closes nothing.
+        // An edge that the base already has closes no cycle.
         lookups.expect_imports(Side::Base, &closing.iter().map(|each| each.path).collect::<Vec<_>>());
         let named = closing.iter().filter(|each| base.edges(each.path).contains(&each.next));
         let named: Vec<&str> = named.map(|each| each.path).collect();
         base.expect(named.into_iter());
         closing
             .retain(|each| !base.edges(each.path).contains(&each.next) || !base.holds(each.path, &each.next));
-        // Where there were cycles, one more is how the repository is built.
+        // Files that were in a cycle before may be in another: the repository is built that way.
         let files: BTreeSet<&str> = closing.iter().flat_map(|each| [each.path, &each.next]).collect();
         let old = base.in_cycles(&files);
         closing.retain(|each| !old.contains(each.path) && !old.contains(&each.next));
@@ -108,7 +108,8 @@ struct Closing<'c> {
     next: String,
 }
 
-/// What costs no parse comes first: most imports have no way back.
+/// Returns the added imports that may close a cycle, judged by statements alone: most have no way back and need no
+/// parse.
 fn closing<'c>(change: &'c Change, scopes: &ScopeGlobs, head: &mut Graph<'_>) -> Vec<Closing<'c>> {
     let paths = change.added.keys().map(String::as_str);
     let paths: Vec<&str> = paths.filter(|path| is_product(change, scopes, path)).collect();
@@ -128,7 +129,7 @@ fn closing<'c>(change: &'c Change, scopes: &ScopeGlobs, head: &mut Graph<'_>) ->
     closing
 }
 
-/// Whether the file of an import is loaded as soon as its own file is.
+/// Returns whether an import loads its file as soon as the importing file is loaded.
 fn loads(import: &PlacedImport) -> bool {
     import.is_firm() && !import.types_alone && import.form != ImportForm::Call
 }
@@ -176,8 +177,8 @@ impl<'l> Graph<'l> {
         self.lookups.expect_outlines(self.side, &paths);
     }
 
-    /// Whether a file loads another that its imports name. A compiler leaves some of them out, and then they are
-    /// forgotten.
+    /// Returns whether a file loads another according to its parse, which replaces the edges read from statements: a
+    /// compiler drops some of those.
     fn holds(&mut self, path: &str, next: &str) -> bool {
         if self.parsed.insert(path.to_owned()) {
             let outline = self.lookups.outline(self.side, path);

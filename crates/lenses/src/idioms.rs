@@ -7,7 +7,7 @@ use super::pattern::Pattern;
 use super::scan::{Kind, Parts};
 use memchr::memmem::Finder;
 
-/// One way to write the thing a table is about.
+/// Pattern for one spelling of what a table is about.
 #[derive(Debug)]
 pub(crate) struct Idiom {
     /// The languages it belongs to, by [`qa_core::classify::language`]; empty for all.

@@ -15,7 +15,7 @@ use qa_core::policy::Policy;
 const FORBIDDEN: &str = "import-boundary/forbidden-edge";
 const TEST: &str = "import-boundary/product-imports-test";
 
-/// How many files of the base are asked whether they do the same.
+/// Maximum number of base files that are read to see whether they import a test as well.
 const MOST_ASKED: usize = 200;
 
 static SPEC: LensSpec = LensSpec {
@@ -101,7 +101,7 @@ impl Lens for ImportBoundary {
     }
 }
 
-/// One boundary of the policy.
+/// Compiled import boundary of the policy.
 struct Drawn<'p> {
     from: PathSet,
     to: PathSet,
@@ -172,7 +172,7 @@ impl Lines<'_> {
         })
     }
 
-    /// Whether product code of the base imports that test, or another of its directory, as well.
+    /// Returns whether product code of the base already imports that test, or another file of its directory.
     fn others_do(&self, lookups: &dyn Lookups, path: &str, target: &str) -> bool {
         let (directory, name) = split(target);
         let stem = name.split('.').next().unwrap_or(name);
@@ -211,7 +211,7 @@ fn may_not_test(path: &str) -> bool {
     !path.ends_with(".rs") && !serves_tests(path)
 }
 
-/// Whether a file is one of tests beyond doubt: names such as `testing` are products too.
+/// Returns whether a path is certainly a test. Names such as `testing` also occur in products.
 fn is_test(path: &str) -> bool {
     let (directory, name) = split(path);
     let stem = name.split('.').next().unwrap_or(name);
@@ -223,7 +223,7 @@ fn is_test(path: &str) -> bool {
         || name == "conftest.py"
 }
 
-/// Whether a file may be there for tests, or to be run by hand, whatever its scope.
+/// Returns whether a file may serve tests, or be run by hand, whatever its scope.
 fn serves_tests(path: &str) -> bool {
     const PARTS: &[&str] = &[
         "bench",

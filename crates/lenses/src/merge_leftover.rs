@@ -398,9 +398,9 @@ fn may_conflict(hunks: &FileText) -> bool {
     hunks.text.contains(concat!("<<<<", "<<<")) || hunks.text.contains(concat!(">>>>", ">>>"))
 }
 
-/// One finding per conflict, at the marker that stands first. The marker in the middle is a heading's underline
-/// elsewhere and proves nothing alone; a document must show all three, outside of an example. A marker in a string that
-/// the change adds from its beginning is a part of the string.
+/// Reports one finding per conflict, at its first marker. The marker in the middle is also the underline of a heading
+/// and proves nothing alone; a document must have all three, outside of an example. A marker in a string that the
+/// change adds from its beginning is part of the string.
 fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
     if !may_conflict(packet.text) {
         return Vec::new();

@@ -183,12 +183,12 @@ impl Lens for PermissionChange {
     }
 }
 
-/// Whether each side that exists is a regular file.
+/// Returns whether each side that exists is a regular file.
 fn is_plain(file: &ChangedFile) -> bool {
     [&file.old_mode, &file.new_mode].into_iter().flatten().all(|mode| mode.starts_with("100"))
 }
 
-/// Whether the first lines of a side changed and are as few as those of a stand-in.
+/// Returns whether the first lines of a side changed and are as few as those of a Git LFS pointer.
 fn may_be_pointer(file: &ChangedFile) -> bool {
     const LINES: u64 = 6;
     file.hunks.first().is_some_and(|hunk| {
@@ -227,7 +227,8 @@ fn link(packet: &Packet<'_>) -> Option<Draft> {
     })
 }
 
-/// Whether a link leads to what is not part of the commit. `/dev/null` is how a file is said to be none.
+/// Returns whether a link's target is outside the commit. `/dev/null` does not count: it is the usual way to mask a
+/// file.
 fn leaves(place: &str, target: &str) -> bool {
     if target == "/dev/null" {
         return false;
@@ -277,7 +278,7 @@ fn first_line<'a>(packet: &Packet<'a>) -> &'a str {
     shown.or(whole).unwrap_or("")
 }
 
-/// Whether a file's name says that nobody runs it as it stands.
+/// Returns whether a file's name shows that it is not executed directly.
 fn is_data(path: &RepoPath, class: FileClass) -> bool {
     const COMPILED: &[&str] = &[
         "c", "h", "cc", "cpp", "hpp", "cs", "css", "scss", "go", "html", "java", "kt", "proto", "rs",
@@ -304,7 +305,7 @@ fn ending(path: &RepoPath) -> String {
     name.rsplit_once('.').map_or_else(String::new, |(_, ending)| ending.to_owned())
 }
 
-/// Whether a file's name is that of something a compiler made.
+/// Returns whether a file's name is that of a compiled or packaged program.
 fn is_program(path: &RepoPath) -> bool {
     const PROGRAMS: &[&str] = &[
         "exe", "dll", "so", "dylib", "a", "o", "lib", "class", "jar", "war", "pyc", "pyd", "wasm", "node",
@@ -405,7 +406,7 @@ fn submodules(packet: &Packet<'_>, seen: &mut Inspection) {
     }
 }
 
-/// Where a URL leads, however it is written: by https, ssh or the old protocol of git.
+/// Normalizes a repository URL to host and path, so that https, ssh and git URLs of one repository are equal.
 fn place(url: &str) -> String {
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);

@@ -135,7 +135,7 @@ impl<'c> Comparison<'c> {
         }
         for new in own {
             let mut words = old.selection.narrowed_by(&new.selection);
-            // What one command leaves out another one may look at.
+            // Another command may cover what this one leaves out.
             words.retain(|word| {
                 let mut others = self.head.iter().filter(|other| is_as_strong(old, other));
                 !(new.selection.leaves_out(word) && others.any(|other| other.selection.makes_up_for(word)))
@@ -201,7 +201,7 @@ fn softened<'c>(before: Option<Effect>, new: &'c Check) -> Option<Weakening<'c>>
     if !is_check && (new.runner == Runner::Unknown || is_harmless(&new.text)) {
         return None;
     }
-    // What checks nothing may well run under a condition.
+    // A command that checks nothing may be conditional.
     let counts = |effect: Effect| Some(effect) > before && (is_check || effect > Effect::Sometimes);
     let marks: Vec<&PlacedMark> = new.marks.iter().filter(|mark| counts(mark.effect)).collect();
     if marks.is_empty() { None } else { Some(Weakening::Softened { head: new, marks }) }

@@ -41,7 +41,7 @@ impl Known {
     fn truth(&self, expression: &Expression) -> Option<bool> {
         match expression {
             Expression::Not(inner) => self.truth(inner).map(|holds| !holds),
-            // Where all goes well, nothing has failed.
+            // Conditions are evaluated for a run in which nothing fails or is cancelled.
             Expression::Call { function, .. } if matches!(function.as_str(), "failure" | "cancelled") => {
                 Some(false)
             }

@@ -100,7 +100,7 @@ pub(super) fn entries(text: &str) -> Result<Vec<Entry>, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
     let root = document.root();
     let mut found = Vec::new();
-    // What the list leaves out, all of its hooks leave out.
+    // Limits of the list apply to all of its hooks.
     let list = Entry::new("", root.span(), None).with_limits(root);
     if root.get("repos").is_some() && !list.limits.is_empty() {
         found.push(list);

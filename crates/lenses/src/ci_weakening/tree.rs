@@ -102,7 +102,7 @@ impl Check {
     }
 }
 
-/// One of the two trees.
+/// Merge base or head tree, with the checks found in it so far.
 pub(super) struct Tree<'a> {
     side: Side,
     lookups: &'a dyn Lookups,
@@ -169,7 +169,7 @@ impl<'a> Tree<'a> {
     fn read_source(&mut self, path: &str) -> Option<Source> {
         let kind = Kind::for_path(path).unwrap_or(Kind::Script);
         let is_changed = self.changes.iter().any(|change| change.path(self.side) == Some(path));
-        // What did not change is the same in both trees.
+        // Unchanged files are the same in both trees.
         let side = if is_changed { self.side } else { Side::Head };
         let is_new = self.changes.iter().any(|change| change.path(Side::Head) == Some(path));
         if !is_changed && self.side == Side::Base && is_new {

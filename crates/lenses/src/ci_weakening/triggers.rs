@@ -192,7 +192,7 @@ impl Triggers {
                     event: (*name).to_owned(),
                     is_removal: true,
                 }),
-                // Who judges proposals need not judge every branch.
+                // A gate that judges pull requests need not run for every pushed branch.
                 Some(_) if *name == "push" && head.has_proposals() => {}
                 Some(new) => found.extend(old.narrowings(new)),
             }

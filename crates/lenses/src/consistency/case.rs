@@ -1,13 +1,13 @@
 //! Ways to write names, and whether a name is written in one of them.
 
-/// Whether a thing keeps a convention.
+/// Result of comparing a value with a convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// It does.
+    /// The value follows the convention.
     Keeps,
-    /// It does not.
+    /// The value breaks the convention.
     Breaks,
-    /// It would look the same if there were another convention, so it says nothing.
+    /// The value would look the same under another convention, so it is no evidence.
     Silent,
 }
 
@@ -46,7 +46,8 @@ impl Style {
         Self::ALL.iter().copied().find(|style| style.text() == text)
     }
 
-    /// Whether a name is written like this. What stands around it, such as underscores that say "private", says nothing.
+    /// Compares a name with this style. Leading and trailing underscores, which some languages use for "private", are
+    /// ignored.
     pub(crate) fn fit(self, name: &str) -> Fit {
         let name = name.trim_matches('_');
         let upper = name.bytes().any(|byte| byte.is_ascii_uppercase());

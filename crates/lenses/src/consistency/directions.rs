@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mine::{Found, Seen, exemplars, position_of};
 use qa_contracts::v1::{Convention, ConventionFamily, Scope, Witness};
 
-/// How many imports one way make the other way an inversion.
+/// Minimum number of imports one way for an import the other way to count as an inversion.
 const MOST_TRAVELLED: usize = 5;
 /// Number of imports one way, and of imports of the directory that does not import back, that together say that there is
 /// a direction. A directory that hardly imports at all is known by those that import it.

@@ -1,10 +1,10 @@
-//! Whether what other files may use has a documentation comment.
+//! Sightings of documentation comments on symbols that other files may use.
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
 use qa_reading::syntax::{Language, Span, Symbol, SymbolKind};
 
-/// It has one.
+/// Value of a sighting whose symbol has a documentation comment.
 pub(crate) const DOCUMENTED: &str = "documented";
 
 pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
@@ -104,7 +104,7 @@ fn ends_in_comment(source: &Source<'_>, code: &str, offset: usize) -> bool {
     source.outline.comments.iter().any(|comment| (comment.start..=comment.end).contains(&end))
 }
 
-/// Whether code stands before a comment on its line.
+/// Returns whether code precedes a comment on its line.
 fn is_trailing(text: &str, start: usize) -> bool {
     !text[start_of_line(text, start)..start].trim().is_empty()
 }

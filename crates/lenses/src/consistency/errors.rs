@@ -1,16 +1,16 @@
-//! What is done about errors, place by place.
+//! Sightings of error handling, place by place.
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
 use qa_reading::syntax::{Language, Span};
 
-/// Something is done about the error.
+/// Value of a sighting whose error is handled.
 pub(crate) const HANDLED: &str = "handled";
-/// What a handler does.
+/// Topic of sightings of error handlers.
 pub(crate) const HANDLERS: &str = "handlers";
-/// What is thrown.
+/// Topic of sightings of thrown values.
 pub(crate) const THROWN: &str = "thrown";
-/// How a failure leaves a function.
+/// Topic of sightings of failed results, which a function propagates or unwraps.
 pub(crate) const RESULTS: &str = "results";
 
 pub(super) fn sightings(source: &Source<'_>, all: &mut Vec<Sighting>) {
@@ -68,7 +68,7 @@ impl Search<'_> {
     }
 }
 
-/// Where a word stands by itself.
+/// Finds the byte offsets of a word, except as part of a longer name or behind a dot.
 fn word<'t>(code: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     code.match_indices(word).map(|(at, _)| at).filter(move |at| {
         let after = &code[at + word.len()..];
@@ -149,7 +149,7 @@ fn python(search: &mut Search<'_>) {
     }
 }
 
-/// Whether a handler cleans up and lets the error go on.
+/// Returns whether a handler raises the error again, as after a cleanup.
 fn is_raised_again(code: &str, clause: Span, colon: usize) -> bool {
     let start = code[..clause.start].rfind('\n').map_or(0, |end| end + 1);
     let own = clause.start - start;

@@ -165,8 +165,8 @@ fn begins(module: &str, start: &str) -> bool {
     module.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '/', ':']))
 }
 
-/// Where a file is in the space that its language's imports speak of: directories from the root of the repository, or
-/// packages.
+/// Returns the position of a file as imports of its language name it: a path from the root of the repository or of its
+/// packages. `None` for languages whose imports cannot be mapped to paths.
 pub(crate) fn position(language: Language, path: &str) -> Option<&str> {
     match language {
         Language::JavaScript | Language::Rust | Language::Tsx | Language::TypeScript => Some(path),
@@ -183,7 +183,7 @@ pub(crate) fn position(language: Language, path: &str) -> Option<&str> {
     }
 }
 
-/// What an import asks for in that space, if it can be known from the file alone.
+/// Resolves an import to a position, or returns `None` if the importing file and the module's name are not enough.
 fn target(language: Language, path: &str, module: &str) -> Option<String> {
     let here = position(language, path)?;
     let directory: Vec<&str> =

@@ -23,7 +23,7 @@ enum CoChange {
     Followed { convention: String },
 }
 
-/// How many exemplars a message names.
+/// Maximum number of exemplars in a message.
 const NAMED: usize = 2;
 
 /// Returns whether changed lines can hold anything that a convention is about.
@@ -90,7 +90,7 @@ pub(super) fn inspect(packet: &Packet<'_>, rubric: &Rubric) -> Inspection {
     inspection
 }
 
-/// What the whole file says at head; an added file is in its hunks.
+/// Returns the file's text at head. The only hunk of an added file holds all of it.
 fn head_text<'p>(packet: &Packet<'p>) -> Option<Cow<'p, str>> {
     if let Some(whole) = &packet.text.full_head {
         return Some(Cow::Borrowed(whole));
@@ -108,7 +108,7 @@ fn identity(seen: &Sighting) -> Identity {
     (seen.family, seen.topic, seen.value.clone(), seen.name.clone())
 }
 
-/// What the file said before, each thing as often as it did.
+/// Counts the sightings of the base version by identity. An added file has none.
 fn of_base(packet: &Packet<'_>, path: &str) -> BTreeMap<Identity, usize> {
     let mut before = BTreeMap::new();
     if packet.file.kind == ChangeKind::Added {

@@ -30,16 +30,16 @@ impl SightedFile {
     }
 }
 
-/// What was found.
+/// Mined conventions, and those that the evidence does not support.
 #[derive(Debug, Default)]
 pub struct Mined {
     pub conventions: Vec<Convention>,
     pub rejected: Vec<RejectedConvention>,
 }
 
-/// How deep directories with conventions of their own are looked for.
+/// Maximum depth of directories that are mined for conventions of their own.
 const DEEPEST: usize = 3;
-/// How many exceptions and exemplars are listed.
+/// Maximum numbers of exceptions and of exemplars that are listed for a convention.
 const MOST_EXCEPTIONS: usize = 20;
 const EXEMPLARS: usize = 3;
 /// Fewer places than this say nothing worth rejecting.
@@ -48,11 +48,11 @@ const WORTH_TELLING: u64 = 20;
 type GroupKey = (ConventionFamily, &'static str, String, Scope);
 pub(super) type Seen<'a> = (&'a SightedFile, &'a (Sighting, u32));
 
-/// How sure a family has to be.
+/// Evidence that a family of conventions needs.
 struct Bar {
     theta_permille: u64,
     support: u64,
-    /// How many places are enough where no one does otherwise.
+    /// Minimum number of places if there are no exceptions.
     of_one_mind: u64,
 }
 
@@ -74,7 +74,7 @@ fn bar(family: ConventionFamily) -> Bar {
     Bar { theta_permille, support, of_one_mind }
 }
 
-/// Whether so many places with so many exceptions make a convention. One exception among many is none.
+/// Returns whether the evidence makes a convention. A single exception among many places does not prevent one.
 pub fn is_enough(family: ConventionFamily, support: u64, exceptions: u64) -> bool {
     const MANY: u64 = 30;
     let Bar { theta_permille, support: least, of_one_mind } = bar(family);
@@ -250,7 +250,7 @@ fn convention(key: &GroupKey, directory: &str, seen: &[Seen<'_>]) -> Option<Conv
     }
     let CountedForm { form, support, exceptions } = best;
     let kept = witnesses(key.0, &form, seen, Fit::Keeps);
-    // Where nothing keeps it there is no evidence, so the convention holds no further than the evidence goes.
+    // The convention's scope is the directory of the places that keep it, because there is no evidence elsewhere.
     let places_tests = key.0 == ConventionFamily::TestPlacement;
     let extent = common_directory(kept.iter().map(|witness| {
         let own = witness.path.rsplit_once('/').map_or("", |(directory, _)| directory);
@@ -296,7 +296,7 @@ fn common_directory<'p>(directories: impl Iterator<Item = &'p str>) -> String {
     common.unwrap_or_default().join("/")
 }
 
-/// What the directory of tests stands in.
+/// Returns the directory that contains the tests' directory called `name`; the file's own directory if none is.
 fn above<'p>(path: &'p str, name: &str) -> &'p str {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let at = directory.split('/').rev().position(|part| part == name);
@@ -318,7 +318,7 @@ pub(super) fn exemplars(all: impl Iterator<Item = Witness>) -> Vec<Witness> {
     files.into_iter().step_by(step).take(EXEMPLARS).collect()
 }
 
-/// What tells a convention from others.
+/// Parts of a convention that identify it.
 pub(super) struct Found {
     pub(super) family: ConventionFamily,
     pub(super) language: String,
@@ -449,7 +449,7 @@ pub(super) fn language_of(word: &str) -> Option<Language> {
     .find(|language| super::sighting::word(*language) == word)
 }
 
-/// Where a file is, in the space of its language's imports.
+/// Returns the position of a file as imports of its language name it.
 pub(super) fn position_of<'p>(language: &str, path: &'p str) -> Option<&'p str> {
     position(language_of(language)?, path)
 }

@@ -1,4 +1,4 @@
-//! How files, functions, types and constants are named.
+//! Sightings of the names of files, functions, types and constants.
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::ConventionFamily;
@@ -101,13 +101,14 @@ fn says_not_free(attribute: &str) -> bool {
     NOT_FREE.iter().any(|word| attribute.contains(word))
 }
 
-/// Whether a file in Rust says of all its names that they are not chosen freely.
+/// Returns whether an inner attribute exempts all names of a Rust file from naming conventions.
 fn is_free_of_style(source: &Source<'_>) -> bool {
     let mut for_all = source.text.lines().map(str::trim).filter(|line| line.starts_with("#!["));
     source.language == Language::Rust && for_all.any(says_not_free)
 }
 
-/// Whether who wrote something in Rust chose its name; what is there for other languages has theirs.
+/// Returns whether a symbol's author could choose its name, which a linker, a foreign function or a disabled naming
+/// lint rules out.
 fn is_named_freely(source: &Source<'_>, symbol: &Symbol) -> bool {
     let before = &source.text[..symbol.span.start];
     let above = before.lines().rev().skip(usize::from(!before.ends_with('\n')));

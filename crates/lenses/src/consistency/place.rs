@@ -1,4 +1,4 @@
-//! Where files with tests stand.
+//! Sightings of the directories of test files.
 
 use super::sighting::{Sighting, word};
 use qa_contracts::v1::ConventionFamily;

@@ -1,4 +1,4 @@
-//! What conventions would have said of changes that were merged, and which files changed together in them.
+//! Back-tests of conventions on merged changes, and files that change together in those.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use qa_contracts::v1::{BackTest, Convention, ConventionFamily, Scope, Witness};
 use qa_core::classify::PathSet;
 use qa_reading::syntax::Language;
 
-/// One merged change, as far as it may matter: files before and after.
+/// Merged change with the files that conventions may be about, before and after.
 #[derive(Debug, Clone)]
 pub struct MergedChange {
     pub commit: CommitId,
@@ -35,7 +35,7 @@ pub struct Reader<'a> {
     paths: Vec<PathSet>,
 }
 
-/// What of a version of a file has to be known to say what it breaks.
+/// Part of a file version that must be known to judge it. Ordered from the least to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Needed {
     Nothing,
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         Self { conventions, paths }
     }
 
-    /// What has to be known of a file's versions.
+    /// Returns the part of the file's versions that the conventions in force need.
     pub fn needed(&self, path: &RepoPath, part: Scope) -> Needed {
         let text = path.to_text();
         let language = Language::from_path(&text).map(sighting::word);
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         judged
     }
 
-    /// How many places of one file could keep or break each convention, and how many break it.
+    /// Returns, for each convention, the number of places of a file that it applies to and how many of them break it.
     pub fn counts<'s>(
         &'s self,
         path: &RepoPath,
@@ -239,7 +239,7 @@ fn overlap(left: &[String], right: &[String]) -> bool {
 
 /// Larger changes say nothing about what belongs together.
 const MOST_FILES: usize = 30;
-/// How many pairs are worth a look.
+/// Maximum number of pairs that may become conventions, the most frequent first.
 const MOST_PAIRS: usize = 10;
 
 /// A file, and another one that changes with it.
@@ -300,7 +300,8 @@ fn co_change(pair: &Pair<'_>, blob: &dyn Fn(&RepoPath) -> Option<BlobId>) -> Opt
     Some(found.convention(pair.all, exceptions, exemplars(witnesses.into_iter()), Vec::new()))
 }
 
-/// Whether a pair says more than that a release touches many files at once.
+/// Returns whether a pair shows coupling. Files of the same name, lockfiles and pairs of CI files change together
+/// anyway.
 fn is_telling(path: &RepoPath, other: &RepoPath) -> bool {
     let (path, other) = (path.to_text().to_lowercase(), other.to_text().to_lowercase());
     file_name(&path) != file_name(&other)

@@ -1,4 +1,4 @@
-//! What one file says about conventions: each thing that keeps or breaks one, with its place.
+//! Sightings of one file: each thing that keeps or breaks a convention, with its place.
 
 use std::borrow::Cow;
 
@@ -13,20 +13,20 @@ use qa_reading::syntax::{Language, Outline, Span};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sighting {
     pub(crate) family: ConventionFamily,
-    /// What of the family; empty where there is nothing to tell apart.
+    /// Part of the family, such as `handlers`; empty if the family has only one.
     pub(crate) topic: &'static str,
     /// The language, or the ending of file names.
     pub(crate) language: Cow<'static, str>,
-    /// What it is: a name, or a word for what is done.
+    /// Name as written, or a word such as `swallowed` for what the code does.
     pub(crate) value: String,
-    /// What tells it from others with the same value.
+    /// Name that distinguishes the sighting from others with the same value.
     pub(crate) name: String,
-    /// Where it stands; nowhere when it is about the file.
+    /// Byte range in the file; `None` for a sighting of the file as a whole.
     pub span: Option<Span>,
 }
 
-/// Whether a file is to keep conventions: product code's or tests'. What is there to be read by programs, and what is
-/// made by them, keeps none.
+/// Returns whether conventions apply to a file: product and test code that is neither data for programs nor generated
+/// or vendored.
 pub fn keeps_conventions(path: &RepoPath, scope: Scope) -> bool {
     let is_code = matches!(classify::class(path), FileClass::Source | FileClass::Test);
     let is_part = match scope {
@@ -39,7 +39,8 @@ pub fn keeps_conventions(path: &RepoPath, scope: Scope) -> bool {
             .is_ok_and(|text| text.bytes().all(|byte| byte >= b' ' && byte != 127) && !is_data(text))
 }
 
-/// Whether a file is there for programs to read: nobody names or documents those as if they were code.
+/// Returns whether a file is data for programs, a benchmark, a template or declarations, which do not follow the names
+/// and documentation of other code.
 fn is_data(path: &str) -> bool {
     path.rsplit_once('/').is_some_and(|(directories, _)| directories.split('/').any(is_data_directory))
         || path.ends_with(".d.ts")
@@ -50,7 +51,7 @@ fn is_data_directory(name: &str) -> bool {
     classify::DATA_DIRS.contains(&name) || TIMED.contains(&name) || name.starts_with("template-")
 }
 
-/// Whether what a family is about is said by the path alone.
+/// Returns whether the path alone shows if a family's conventions are kept.
 pub(crate) fn is_of_path(family: ConventionFamily) -> bool {
     match family {
         ConventionFamily::FileName | ConventionFamily::TestPlacement => true,
@@ -67,7 +68,7 @@ pub(crate) fn is_of_path(family: ConventionFamily) -> bool {
     }
 }
 
-/// Whether what a family is about stands in a line, and is not a matter of the whole file.
+/// Returns whether sightings of a family have a line; others are about the path, the whole file or several files.
 pub fn has_line(family: ConventionFamily) -> bool {
     !is_of_path(family) && !matches!(family, ConventionFamily::LicenceHeader | ConventionFamily::CoChange)
 }
@@ -82,12 +83,12 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Whether a part of the text was understood.
+    /// Returns whether a byte range was parsed without errors.
     pub(crate) fn is_whole(&self, span: Span) -> bool {
         !self.outline.broken.iter().any(|broken| broken.touches(span))
     }
 
-    /// Whether a part of the text stands in a test.
+    /// Returns whether a byte offset is in test code.
     pub(crate) fn is_test(&self, at: usize) -> bool {
         self.part == Scope::Test || self.outline.tests.iter().any(|test| (test.start..test.end).contains(&at))
     }
@@ -123,7 +124,7 @@ pub(crate) fn word(language: Language) -> &'static str {
     }
 }
 
-/// Whether a value keeps a form.
+/// Compares a value with the form that a convention asks for.
 pub(crate) fn fit(family: ConventionFamily, form: &str, value: &str) -> Fit {
     match family {
         ConventionFamily::FileName

@@ -1,4 +1,4 @@
-//! What files of each language say about conventions.
+//! Sightings in files of each language.
 
 use super::collect::in_file;
 use qa_contracts::v1::{ConventionFamily, Scope};

@@ -43,7 +43,7 @@ static SPEC: LensSpec = LensSpec {
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
-    // One glob for each ending: those are looked up and need no automaton.
+    // Plain globs, one per extension, are looked up and need no automaton.
     triggers: &[
         "**/*.py",
         "**/*.pyi",

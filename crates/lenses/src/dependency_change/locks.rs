@@ -148,8 +148,8 @@ fn source(package: &LockedPackage) -> &str {
 
 /// Finds checksums that the entry did not have before.
 ///
-/// One more of the same kind is another too: whoever checks takes one of them. Only where a package lists the
-/// checksums of its files without their names, files are added to a version.
+/// An additional checksum of a kind counts as well, because a package manager accepts any of them. In formats that list
+/// checksums of a package's files without their names it does not: there a version gained files.
 fn changed(format: LockFormat, old: &Entry<'_>, new: &Entry<'_>) -> Option<Finding> {
     let lists_files = matches!(format, LockFormat::Pipfile | LockFormat::Python);
     for (group, sums) in &new.sums {

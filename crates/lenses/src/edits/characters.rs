@@ -6,7 +6,7 @@ use crate::scan::{self, Kind};
 use qa_contracts::v1::{Edit, EditSafety, Replacement};
 use qa_core::packet::Packet;
 
-/// How strings of a language spell a character by its number.
+/// Escape syntax for a code point in a language's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
     /// `\u202e`, in pairs for characters beyond four digits.

@@ -46,7 +46,7 @@ fn unwrap_macro(packet: &Packet<'_>, line: &RawLine<'_>, columns: Range<usize>) 
         let title = "Delete the debugger statement";
         return edit(EditSafety::Safe, title, vec![replace_lines(packet, &[*line], "")?]);
     }
-    // What is joined by operators needs the brackets of the macro.
+    // An argument with operators would need parentheses in place of the macro's.
     let is_one =
         !inside.is_empty() && inside.chars().all(|sign| sign.is_alphanumeric() || "_.:()[]".contains(sign));
     let begins =

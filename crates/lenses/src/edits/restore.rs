@@ -107,7 +107,7 @@ impl<'a> Block<'a> {
         let new = self.added[at].text.as_bytes();
         let mut grown =
             self.removed.iter().filter(|old| !old.is_blank() && is_grown(old.text.as_bytes(), new));
-        // What opens on the line may go on below.
+        // A bracket that opens on the line may close on a later one.
         let depth = depth(self.added[at].text);
         grown.next().filter(|old| grown.next().is_none() && self::depth(old.text) == depth)
     }

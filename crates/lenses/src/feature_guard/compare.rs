@@ -180,7 +180,7 @@ fn added(renumbered: &Renumbered, entry: &FeatureEntry, anchors: &Anchors<'_>) -
     Some(anchors.on_member(ADDED_PASSING, entry, "passes", summary).with("feature", entry.id))
 }
 
-/// One finding for the list: where the first feature stands that is not in its place.
+/// Reports a list whose features are reordered, at the first feature that is out of place.
 fn reordered(before: &FeatureDocument, after: &FeatureDocument, anchors: &Anchors<'_>) -> Option<Draft> {
     let [old_ids, new_ids]: [BTreeSet<u64>; 2] =
         [before, after].map(|document| document.entries.iter().map(|entry| entry.id).collect());

@@ -157,7 +157,7 @@ impl Lens for FeatureGuard {
         let (base, head) = (base_of(FILE_NAME), head_of(FILE_NAME));
         let drafts = match (base.map(|text| (text, FeatureDocument::parse(text))), head) {
             (Some((text, Ok(before))), head) => judge(packet, text, &before, head),
-            // What was no list before is not guarded: there is nothing to compare with.
+            // A base file that is no feature list gives nothing to compare with.
             (Some((_, Err(_))), _) | (None, None) => Vec::new(),
             (None, Some(text)) => first_list(packet, text),
         };

@@ -30,7 +30,8 @@ fn rules(drafts: &[Draft]) -> BTreeSet<&str> {
     drafts.iter().map(|draft| &*draft.rule).collect()
 }
 
-/// One feature a line, compact, indented, with tabs, or one long line with a mark in front.
+/// Renders a list in one of five layouts: compact, indented, with tabs, one feature per line, or one long line behind a
+/// BOM.
 fn written(list: &[Value], way: usize) -> String {
     let value = Value::Array(list.to_vec());
     match way {

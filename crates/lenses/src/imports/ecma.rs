@@ -6,7 +6,7 @@ use qa_contracts::v1::{ImportForm, Side};
 
 const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 const DECLARATIONS: &[&str] = &["d.ts", "d.mts", "d.cts"];
-/// How many files a name is followed through.
+/// Maximum number of files through which a re-exported name is followed.
 const MAX_STEPS: usize = 6;
 
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, specifier: &str) -> Target {
@@ -89,7 +89,7 @@ pub(super) fn has(lookups: &dyn Lookups, side: Side, file: &str, name: &str, ste
     if outline.open || steps > MAX_STEPS {
         return Has::Unsure;
     }
-    // What a file hands on of others, but for their defaults.
+    // `export *` passes on all names but the default.
     let stars = outline.imports.iter().filter(|import| import.form == ImportForm::Reexport && import.star);
     let mut answer = Has::No;
     for import in stars.filter(|_| name != "default") {

@@ -46,7 +46,7 @@ const MAKING: &[&str] = &[
 /// cannot be parsed may say anything.
 pub(super) fn makes(configuration: &str, text: &str, missing: &str) -> bool {
     let name = split(configuration).1;
-    // What git ignores is asked elsewhere, and our own policy makes nothing.
+    // Ignore files are evaluated elsewhere, and our own policy makes no files.
     if name.ends_with("ignore") || configuration.starts_with(".qa-skill/") {
         return false;
     }

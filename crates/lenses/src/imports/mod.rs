@@ -1,4 +1,4 @@
-//! What lenses about imports share: which lines may have one, what a file's imports lead to, and where that stands.
+//! Imports, as several lenses need them: lines that may hold one, and the files and names that they lead to.
 
 mod c;
 mod ecma;
@@ -77,7 +77,7 @@ pub(super) fn parsed(lookups: &dyn Lookups, path: &str, written: &PlacedImport) 
         .cloned()
 }
 
-/// Whether a file has such an import. Its statements are asked before its outline is.
+/// Returns whether a file has an import that `is_such` accepts. The outline is read only if a statement is accepted.
 pub(super) fn has_import(
     lookups: &dyn Lookups,
     side: Side,
@@ -88,7 +88,7 @@ pub(super) fn has_import(
         && lookups.outline(side, path).is_some_and(|outline| outline.imports.iter().any(is_such))
 }
 
-/// Whether more files have a word than are read one by one, so that something is left out.
+/// Returns whether more files have a word than may be read one by one, and records that the lens left some out.
 pub(super) fn are_too_many(lookups: &dyn Lookups, found: &RecordedMentions, most: usize) -> bool {
     let many = found.paths.len() > most;
     if many {
@@ -113,7 +113,7 @@ pub(super) fn line_range(start: u64, count: u64) -> RangeInclusive<u64> {
     start..=start + count.saturating_sub(1)
 }
 
-/// Whether a line may be part of an import, over one line or several.
+/// Returns whether a line may be part of an import of one or several lines.
 fn may_import(line: &str) -> bool {
     const WORDS: &[&str] = &[
         "#include",
@@ -137,7 +137,7 @@ fn is_text(line: &str) -> bool {
     text.starts_with(['\'', '`']) && text.ends_with(['\'', '`'])
 }
 
-/// Whether a line is nothing but names or one string, as the middle of an import is.
+/// Returns whether a line has only names or one string, as a line inside a multi-line import does.
 pub(super) fn is_listing(line: &str) -> bool {
     let code = line.split(['#', '/']).next().unwrap_or(line);
     let code = if line.trim_start().starts_with('"') { line } else { code };
@@ -146,7 +146,7 @@ pub(super) fn is_listing(line: &str) -> bool {
     is_plain && code.split([',', '{', '}', '(', ')', '*']).any(is_name) && !is_statement(code)
 }
 
-/// Whether words name something that is imported, perhaps under another name.
+/// Returns whether words are one imported name, with or without an alias.
 fn is_name(words: &str) -> bool {
     const OTHERS: &[&str] = &["break", "continue", "do", "else", "finally", "pass", "return", "try"];
     let mut each = words.split_whitespace();
@@ -157,7 +157,7 @@ fn is_name(words: &str) -> bool {
     }
 }
 
-/// Whether something is called.
+/// Returns whether code has a call.
 fn is_statement(code: &str) -> bool {
     code.match_indices('(').any(|(at, _)| code[..at].ends_with(is_part_of_name))
 }
@@ -166,7 +166,7 @@ fn is_part_of_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Whether a line is nothing but paths of Rust, as the middle of a `use` is.
+/// Returns whether a line has only Rust paths, as a line inside a multi-line `use` does.
 fn is_path(line: &str) -> bool {
     line.contains("::")
         && line.chars().all(|character| character.is_alphanumeric() || "_,{}*: \t".contains(character))

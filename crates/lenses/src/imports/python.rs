@@ -6,7 +6,7 @@ use super::target::{Has, Target, has_stem, join, split};
 use qa_contracts::v1::Side;
 
 const PACKAGE: &str = "__init__.py";
-/// Where packages stand in a repository, beside wherever the importing one does.
+/// Directories in which packages are looked for, besides that of the importing file.
 const ROOTS: &[&str] = &["", "src", "lib", "python"];
 
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: &str) -> Target {

@@ -196,7 +196,7 @@ fn is_ignored(lookups: &dyn Lookups, path: &str) -> bool {
                 None if pattern.contains('/') => join(directory, pattern),
                 None => join(directory, &format!("**/{pattern}")),
             };
-            // What cannot be read as a pattern may ignore anything.
+            // A pattern that cannot be parsed may ignore anything.
             let Ok(set) = PathSet::new([inside.as_str(), &format!("{inside}/**")]) else { return true };
             ENDINGS.iter().any(|ending| {
                 let path = RepoPath::from_bytes(format!("{path}{ending}").as_bytes());

@@ -7,7 +7,7 @@ use qa_contracts::v1::{PlacedImport, Side};
 pub(super) fn target(lookups: &dyn Lookups, side: Side, importer: &str, module: &str) -> Target {
     let name = module.strip_prefix("r#").unwrap_or(module);
     let (directory, own) = split(importer);
-    // What a compiler is meant to refuse.
+    // Directories of files that the compiler is meant to reject.
     if directory.split('/').any(|part| matches!(part, "ui" | "compile-fail" | "compile_fail")) {
         return Target::Unsure;
     }

@@ -10,7 +10,7 @@ use crate::contract::Lookups;
 /// Configurations that build on each other, at most.
 const MAX_CHAIN: usize = 8;
 
-/// One of the two trees.
+/// Merge base or head tree.
 pub(super) struct Tree<'a> {
     pub(super) side: Side,
     pub(super) lookups: &'a dyn Lookups,

@@ -6,7 +6,7 @@ use super::known::NODE;
 use super::manifest::{above, document, is_near, nearly, words};
 use qa_reading::documents::{Document, Format};
 
-/// What a place where code runs brings, and no manifest names.
+/// Modules that a runtime or bundler provides, so that no manifest names them.
 const BROUGHT: &[&str] = &[
     "@generated",
     "@site",

@@ -17,7 +17,7 @@ use qa_reading::go_mod;
 use qa_reading::packages::{LockFormat, LockedPackage, locked_packages};
 use qa_reading::syntax::Span;
 
-/// How many dependencies of the base are looked for, to see whether its lockfile is kept in step.
+/// Maximum number of base dependencies looked up in the base's lockfile, to see whether it is kept up to date.
 const MOST_KNOWN: usize = 3;
 
 /// A package manager: its manifest, and what it locks in.
@@ -64,7 +64,7 @@ struct NewDependency {
     dependency: Dependency,
     /// Name of the manifest's own package.
     own: Option<String>,
-    /// Some that the manifest had before.
+    /// Dependencies that the manifest had before, at most [`MOST_KNOWN`].
     known: Vec<Dependency>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         let path = draft.file.to_text();
         let Some(lock) = locks.of_manifest(&path, new.own.as_deref()) else { continue };
         let Some(is_locked) = locks.has(Side::Head, &lock, &new.dependency) else {
-            // What cannot be read may know it or not.
+            // An unreadable lockfile may or may not list the dependency.
             if !is_example(&lock) {
                 lookups.stop_short();
             }
@@ -221,7 +221,7 @@ fn cargo_dependencies(text: &str) -> Vec<Declared> {
             .into_iter()
             .filter_map(move |key| table.get(key))
     });
-    // What has another name in the lockfile, or none, is left out.
+    // Entries that are renamed in the lockfile or not in it are left out.
     let plain = lists.flat_map(Node::entries).filter(|entry| {
         ["package", "path", "workspace", "optional"].iter().all(|key| entry.value.get(key).is_none())
     });

@@ -64,8 +64,8 @@ pub(super) fn words<'d>(document: &'d Document<'_>) -> Vec<Words<'d>> {
     found
 }
 
-/// Whether something of that name stands where a file's imports may look: beside it, above, or in a directory of
-/// sources above.
+/// Returns whether a file or directory of that name exists where the file's imports may find it: beside it, above it,
+/// or in a source directory above it.
 pub(super) fn is_near(lookups: &dyn Lookups, file: &str, name: &str) -> bool {
     const SOURCES: &[&str] =
         &["", "app", "lib", "python", "scripts", "source", "src", "test", "tests", "tools"];
@@ -101,7 +101,7 @@ fn capitalized(name: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Whether a path is a package's or one inside it.
+/// Returns whether a path is the package's own or below it.
 pub(super) fn is_below(path: &str, package: &str) -> bool {
     path.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -111,8 +111,8 @@ pub(super) fn nearly<'n>(name: &str, others: impl IntoIterator<Item = &'n str>) 
     others.into_iter().find(|other| is_nearly(name, other))
 }
 
-/// Whether one letter more, less, or another, or two letters the other way round make one name of the other. Versions
-/// of one name are not nearly each other.
+/// Returns whether two names differ by one inserted, removed, replaced or transposed letter. Names that differ only in
+/// a version number do not count.
 fn is_nearly(left: &str, right: &str) -> bool {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let (short, long) = if left.len() <= right.len() { (&left, &right) } else { (&right, &left) };

@@ -19,7 +19,7 @@ const LOOKALIKE: &str = "phantom-dependency/lookalike-package";
 const LOCK_BEHIND: &str = "phantom-dependency/lockfile-behind";
 const UNDECLARED: &str = "phantom-dependency/undeclared-package";
 
-/// How many files of the base are asked whether they import it already.
+/// Maximum number of base files that are read to see whether they already import the package.
 const MOST_ASKED: usize = 200;
 
 static SPEC: LensSpec = LensSpec {
@@ -147,7 +147,7 @@ fn judged(lookups: &dyn Lookups, path: &str, import: &PlacedImport) -> Option<Ju
         | MentionKind::Ruby
         | MentionKind::Rust => None,
     }?;
-    // What anything configures may come from there, whatever the manifests say.
+    // A package that a configuration mentions may come from there, whatever the manifests list.
     let words = manifest::spellings(&judgement.package);
     let configured = lookups.mentions(Side::Head, MentionKind::Configuration, &words);
     let elsewhere = !configured.complete || !configured.paths.is_empty();
@@ -170,7 +170,7 @@ fn is_of_package(kind: MentionKind, module: &str, package: &str) -> bool {
     }
 }
 
-/// Whether the base did without a declaration as well, or says in a declaration of its own what the package is.
+/// Returns whether the base already imported the package, or describes it in a declaration file. True in doubt.
 fn was_imported(lookups: &dyn Lookups, kind: MentionKind, package: &str) -> bool {
     let found = lookups.mentions(Side::Base, kind, &[package.to_owned()]);
     !found.complete

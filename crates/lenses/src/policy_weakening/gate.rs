@@ -187,7 +187,7 @@ impl Jobs {
                 jobs.unread.push((*path).to_owned());
                 continue;
             };
-            // What cannot be parsed is a finding of its own.
+            // Another finding reports a file that cannot be parsed.
             let Ok(document) = Document::parse(Format::Yaml, &text) else { continue };
             let Ok(workflow) = Workflow::parse(&document) else { continue };
             let file = File { path, text: &text, workflow: &workflow };

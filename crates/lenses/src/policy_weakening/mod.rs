@@ -183,7 +183,7 @@ impl Lens for PolicyWeakening {
         }
         if policy::is_policy(packet.path().as_bytes()) {
             let compared = policy::inspect(packet, &crate::registry()).drafts;
-            // What is said exactly need not be said in general as well.
+            // Findings about single settings replace the general one about the file.
             if !compared.is_empty() {
                 seen.drafts.retain(|draft| draft.rule != POLICY_CHANGED);
             }

@@ -82,7 +82,7 @@ fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
     Some(draft.with("error", error.to_string()))
 }
 
-/// One finding per line, with all settings that stand or fall with it.
+/// Reports one finding per line, with all weakened settings that the line stands for.
 fn report(packet: &Packet<'_>, settings: Vec<WeakenedSetting>) -> Vec<Draft> {
     let mut on_head: BTreeMap<u64, Weakened<'_>> = BTreeMap::new();
     let mut on_base: BTreeMap<u64, Weakened<'_>> = BTreeMap::new();

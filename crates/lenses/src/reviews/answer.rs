@@ -23,7 +23,7 @@ const REPEATED: usize = 80;
 /// A quote with fewer characters stands nearly everywhere, so it must be a whole line.
 const TELLING: usize = 4;
 
-/// One thing that a model says.
+/// Finding in a model's reply.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelFinding {

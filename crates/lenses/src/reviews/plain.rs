@@ -15,8 +15,8 @@ const LOOKS: usize = 4;
 pub fn plain(text: &str, limit: usize) -> String {
     let mut words = one_line(text);
     for _ in 0..LOOKS {
-        // What reads well comes first; then every sign is looked at by itself, so nothing depends on the
-        // expressions.
+        // Links are replaced first, so that the text reads well. Then each character is checked by itself, so that
+        // safety does not depend on the regular expressions.
         let next = without_signs(&without_links(&words));
         if next == words {
             break;
@@ -91,7 +91,7 @@ fn without_signs(text: &str) -> String {
                 out.push_str(" //");
             }
             '.' if ends_with_word(&out, "www") => out.push(' '),
-            // Where a log breaks lines at blanks, a command of a runner would begin its own.
+            // A log that wraps at blanks would otherwise begin a line with `::`, which is a command to a runner.
             ':' if out.ends_with(" :") => {
                 out.pop();
             }

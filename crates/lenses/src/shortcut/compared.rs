@@ -16,7 +16,7 @@ pub(super) struct Compared<'p> {
     pub(super) head: Version<'p>,
 }
 
-/// One side of a changed file.
+/// Base or head version of a changed file.
 pub(super) struct Version<'p> {
     pub(super) text: &'p str,
     pub(super) behaviour: Behaviour<'p>,

@@ -169,7 +169,7 @@ fn counted(site: &Site<'_>, arguments: &[Expression<'_>], position: usize) -> Fo
     };
     let Some(count) = conversions(&text, site.language()) else { return Vec::new() };
     let values = &arguments[position + 1..];
-    // One value may be an array of all.
+    // A single argument may be an array of all values.
     let may_be_all =
         values.len() == 1 && count > 1 && matches!(site.language(), Language::Java | Language::Ruby);
     site.if_true(count != values.len() && !may_be_all)

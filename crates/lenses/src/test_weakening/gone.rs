@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{TEST_RETIRED, names};
 use crate::contract::{Draft, Fact};
 
-/// Something of one file that means more beside the others.
+/// Fact about one file that is judged together with those of the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Found {
     /// A test went from a file that stays.
@@ -323,7 +323,7 @@ impl<'a> Change<'a> {
         }
         let path = test.path.to_lowercase();
         let package_gone = self.packages_gone.iter().any(|folder| path.starts_with(folder));
-        // What was switched off protected nothing any more.
+        // A skipped test no longer protected anything.
         if test.skipped
             || package_gone
             || self.gone.iter().any(|(symbol, gone)| exercises(removed, symbol, gone))
@@ -340,7 +340,8 @@ impl Shape {
         (!self.hollow || removed.assertions == 0) && self.runs_as(removed)
     }
 
-    /// One that is switched off, or in a file that no runner collects, is no longer the same.
+    /// Returns whether the test runs if the removed one did: it is neither skipped nor in a file that no runner
+    /// collects.
     fn runs_as(&self, removed: &Self) -> bool {
         let is_alike = !self.skipped || removed.skipped || self.hidden && removed.hidden;
         is_alike && (self.is_collected || !removed.is_collected)

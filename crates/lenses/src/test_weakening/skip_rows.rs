@@ -7,7 +7,7 @@ use qa_reading::syntax::{Argument, Form, Language, Mark, NEEDS, Spelled};
 
 use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
 
-/// One way to skip a test.
+/// Way to skip a test, as a row of the table.
 struct Row {
     languages: &'static [&'static str],
     forms: &'static [Form],
@@ -386,7 +386,7 @@ fn is_of_platform(argument: &Argument) -> bool {
 
 fn holds(argument: &Argument) -> bool {
     match argument.value.text.as_deref() {
-        // Some conditions are given as a text that is evaluated.
+        // A few frameworks evaluate a string as the condition.
         Some("False" | "false" | "0" | "#{false}" | "${false}") => false,
         _ => argument.value.constant == Some(true),
     }

@@ -20,7 +20,7 @@ use qa_core::classify;
 use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::{Branch, Span};
 
-/// One body for many cases.
+/// Matches lines of tests that run one body for many cases.
 static TABLE: Pattern = Pattern::new(
     r"parametri[sz]e|\.each\b|\bsubTest\b|@(?:ParameterizedTest|DataProvider|\w+Source)\b|#\[(?:case|test_case|rstest)|\[(?:TestCase|InlineData|Theory)|\bt\.Run\(|(?i)\bfor\b.*\b(?:tests?|tt|tc|tcs|cases?|styles?|inputs?)\b",
 );
@@ -442,7 +442,7 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
             if shape.table {
                 shape.words.extend(beside.iter().map(|word| (*word).to_owned()));
             }
-            // What its name says, a test with a less telling name may say in its body.
+            // A removed test with a less telling name may have the words of this name in its body.
             shape.words.extend(
                 words(std::iter::once(shape.name.as_str()))
                     .into_iter()

@@ -87,7 +87,7 @@ impl<'t> Version<'t> {
                 branches: case.branches.clone(),
             });
         }
-        // What a macro is given has no tree.
+        // Arguments of macros have no syntax tree.
         if language == Some("rust") && text.contains("! {") {
             let mut more = names::tests(language, text.split('\n'));
             more.retain(|new| !tests.iter().any(|test| test.mark <= new.at && new.at < test.end));

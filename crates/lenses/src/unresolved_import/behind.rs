@@ -9,14 +9,14 @@ use super::super::imports::{
 use super::LEFT_BEHIND;
 use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 
-/// How many words of one family are looked for; a change that takes away more is a reorganisation.
+/// Maximum number of words looked for per language family; a change that takes away more is a reorganisation.
 const MOST_WORDS: usize = 60;
-/// How many files that have the words are read.
+/// Maximum number of files with such words that are read.
 const MOST_IMPORTERS: usize = 400;
-/// How many importers a finding names.
+/// Maximum number of importers in a finding.
 const MOST_NAMED: usize = 5;
 
-/// What a change takes away from one family of languages.
+/// Names and files that a change removes from one family of languages.
 #[derive(Default)]
 struct Taken {
     /// Names by path at the base, each where it stood.
@@ -25,7 +25,7 @@ struct Taken {
     words: BTreeSet<String>,
 }
 
-/// Who still imports it, by the position of the name or by file: path and line.
+/// Remaining importers, as path and line, of removed names by index and of removed files by path.
 #[derive(Default)]
 struct Importers {
     names: BTreeMap<usize, BTreeSet<(String, u32)>>,
@@ -62,7 +62,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         let having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
         lookups.expect_imports(Side::Head, &having);
         for path in having {
-            // What only looks like an import is no importer, but hardly any file is one.
+            // The statements are checked first: they may only look like imports, but they spare most files a parse.
             if lookups
                 .imports(Side::Head, path)
                 .is_some_and(|imports| !search.found(path, &imports).is_empty())
@@ -158,7 +158,8 @@ impl Search<'_> {
                 }
                 if let Target::File(file) = target(lookups, Side::Base, path, import)
                     && let Some(gone) = gone(taken, &file)
-                    // What was committed at the base is not made by a build, but where that is new.
+                    // A file that was committed at the base is not generated, unless it lies where builds write at
+                    // head.
                     && !may_be_written(lookups, &missing)
                     && !may_be_found(change, &gone)
                 {

@@ -34,15 +34,16 @@ pub(super) fn taking<'a>(packet: &Packet<'a>, path: &str) -> Vec<HunkView<'a>> {
     packet.hunks().filter(|hunk| language.takes(hunk, &kept)).collect()
 }
 
-/// How one family of languages gives names to a module.
+/// Rules by which a family of languages binds names in a module.
 struct Language {
-    /// Whether a line may be a part of it.
+    /// True for a line that may be part of a binding.
     may_bind: fn(&str) -> bool,
     /// The names of a line that is none of a list; null where more than the line is needed to tell.
     bound: fn(&str) -> Option<Vec<&str>>,
-    /// Whether a line may open a list of names. One that is out of sight may: what is removed counts in doubt.
+    /// True for a line that may open a list of names. `None` (not visible in the hunk) counts: removed names count in
+    /// doubt.
     may_open: fn(Option<&str>) -> bool,
-    /// Whether a line surely opens one. One that is out of sight does not: what is added only counts when it is sure.
+    /// True for a line that certainly opens a list of names. `None` does not count: added names count only if certain.
     surely_opens: fn(Option<&str>) -> bool,
 }
 
@@ -66,7 +67,8 @@ impl Language {
         removed.any(|names| names.is_none_or(|names| names.iter().any(|name| !kept.contains(name))))
     }
 
-    /// What each line binds that follows on the unchanged ones of a hunk.
+    /// Returns the names bound by each line that follows the hunk's unchanged lines; `None` where a line is not enough
+    /// to tell.
     fn read<'a>(
         &self,
         hunk: &HunkView<'a>,
@@ -143,7 +145,7 @@ fn of_python(text: &str) -> Option<Vec<&str>> {
             if rest.starts_with(':') {
                 return Some(vec![name]);
             }
-            // What is given to several names at once, and what is compared.
+            // Chained assignments, and comparisons, need more than the line.
             let value = rest.strip_prefix('=')?;
             let several = value.split_once('=').is_some_and(|(next, _)| are_names(next));
             (!several).then(|| vec![name])
@@ -198,7 +200,7 @@ fn of_ecma(text: &str) -> Option<Vec<&str>> {
     }
 }
 
-/// Whether a comma stands outside all brackets.
+/// Returns whether a comma is outside all brackets.
 fn is_list(code: &str) -> bool {
     let mut depth = 0_i32;
     code.chars().any(|character| {

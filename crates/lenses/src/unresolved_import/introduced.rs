@@ -11,7 +11,7 @@ use super::{MISSING_MODULE, MISSING_NAME};
 use qa_contracts::v1::{MentionKind, PlacedImport, PlacedName, Side};
 use qa_core::classify::is_example;
 
-/// How many files of the base are asked whether it was like that before.
+/// Maximum number of base files that are read to see whether the same import was unresolved before.
 const MOST_ASKED: usize = 200;
 
 /// An import with something that is added, and what it leads to.
@@ -95,7 +95,7 @@ fn firm(lookups: &dyn Lookups, path: &str, written: &PlacedImport) -> Option<Pla
     parsed(lookups, path, written).filter(PlacedImport::is_firm)
 }
 
-/// Whether the base lacked the file as well and imported it nevertheless: then something provides it.
+/// Returns whether the base imported the file although it was missing there too, so that something else provides it.
 fn was_missing(lookups: &dyn Lookups, path: &str, missing: &str) -> bool {
     let word = split(missing).1;
     asked_before(lookups, path, word, &|importer, import| {
@@ -103,7 +103,7 @@ fn was_missing(lookups: &dyn Lookups, path: &str, missing: &str) -> bool {
     })
 }
 
-/// Whether the base asked for the name as well and did without.
+/// Returns whether the base already imported the name although the file lacked it.
 fn was_asked_for(lookups: &dyn Lookups, path: &str, file: &str, name: &str) -> bool {
     asked_before(lookups, path, name, &|importer, import| {
         import.names.iter().any(|asked| asked.name == name)

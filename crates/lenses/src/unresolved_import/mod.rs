@@ -103,7 +103,7 @@ impl Lens for UnresolvedImport {
     }
 }
 
-/// Whether nothing but a runner of tests is likely to load a file.
+/// Returns whether a file is probably loaded by nothing but a test runner.
 fn is_test_of_its_own(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);

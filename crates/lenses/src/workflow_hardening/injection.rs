@@ -101,7 +101,7 @@ fn written(
             if destination == "GITHUB_OUTPUT" && !step.is_empty() {
                 outputs.extend(name.and_then(|name| output_path(step, name)));
             }
-            // One line behind a name sets that name alone.
+            // A single-line value behind `NAME=` can set only that variable.
             if name.is_some() && !chosen.has_lines && destination != "GITHUB_PATH" {
                 continue;
             }

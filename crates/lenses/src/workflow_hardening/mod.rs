@@ -255,7 +255,7 @@ impl Lens for WorkflowHardening {
             let head = match head {
                 Ok(head) => head,
                 Err(error) => {
-                    // What was unreadable before and is edited could hide any other edit, so it is said again.
+                    // An unreadable workflow is reported again when it is edited, because it could hide any other edit.
                     let is_workflow = Kind::of(packet.path()) == Some(Kind::Workflow);
                     let is_new = is_workflow || base.is_none_or(|base| base.is_ok());
                     // Other files are called action.yml too, templates among them.
@@ -273,7 +273,7 @@ impl Lens for WorkflowHardening {
             if let Some(base) = &base
                 && gains_rights(base, &head)
             {
-                // What strangers could do without rights is another fault with them.
+                // An injection is worse with more rights, so those that the base had count as new.
                 before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
             }
             let found = new_ones(before, audit(base.as_ref(), &head), changes);
