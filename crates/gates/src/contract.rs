@@ -73,7 +73,7 @@ pub struct ToolSpec {
     pub gates: &'static [GateName],
     /// The language of its projects.
     pub(crate) language: Language,
-    /// One sentence.
+    /// Sentence about the tool.
     pub about: &'static str,
     /// Formats that can be imported; the first is the one that our own command writes.
     pub formats: &'static [ReportFormat],
@@ -211,7 +211,7 @@ pub struct CommandTemplate {
 /// Place of a command's report files, from the root of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportFiles {
-    /// One file.
+    /// Path of a single file.
     File(String),
     /// The files that a glob of the policy matches.
     Matching(String),

@@ -9,7 +9,7 @@ use super::contract::{
 };
 use super::judge::{Judged, judge};
 
-/// One case of a page.
+/// Case of a page.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Case {
     pub(super) title: String,

@@ -1,4 +1,4 @@
-//! What becomes of every recorded report when it is cut, lengthened, turned round or given another status.
+//! Effect of cutting, lengthening or reversing a recorded report, or of another exit status.
 
 use super::ALL;
 use super::contract::{Diagnostic, Places, ReportError, ReportFormat, Stream, Tool};

@@ -109,7 +109,7 @@ fn lists_requirement(root: Node<'_>, tool: &str) -> bool {
             Step::Key(key) => Some(*key),
             Step::Item(_) => None,
         });
-        // What stands below the list is either the name of a package or a text with requirements.
+        // Keys below the list are names of packages, and texts are requirements.
         keys.any(is_list_key)
             && (keys.any(|key| key.eq_ignore_ascii_case(tool))
                 || leaf.value.text().is_some_and(|text| requires(text, tool)))

@@ -344,7 +344,7 @@ macro_rules! formats {
 }
 
 formats! {
-    /// One JSON message per line, as `cargo --message-format=json` writes them.
+    /// JSON messages, one per line, as `cargo --message-format=json` writes them.
     CargoJson = "cargo-json";
     /// [`ReportFormat::CargoJson`] with libtest's text between the lines.
     CargoTest = "cargo-test";
@@ -360,7 +360,7 @@ formats! {
     JestJson = "jest-json";
     /// JUnit XML, in any of its dialects.
     Junit = "junit";
-    /// One JSON message per line, as libtest and cargo-nextest write them.
+    /// JSON messages, one per line, as libtest and cargo-nextest write them.
     LibtestJson = "libtest-json";
     /// `mypy --output json`.
     MypyJson = "mypy-json";

@@ -6,15 +6,15 @@ use super::json::{child, flag, line, lines, list, optional_string, position, str
 use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError};
 use crate::text as clean;
 
-/// How often a macro may stand in another before the search for a place of the repository ends.
+/// Maximum depth of nested macros that is followed to find a place in the repository.
 const MAX_EXPANSIONS: usize = 64;
 
-/// What was read so far.
+/// State of reading a report.
 #[derive(Default)]
 pub(crate) struct CargoReader {
     report: Report,
     success: Option<bool>,
-    /// How many programs with tests were built.
+    /// Number of built programs with tests.
     pub(crate) programs: usize,
 }
 
@@ -51,7 +51,7 @@ impl CargoReader {
         Ok(true)
     }
 
-    /// Whether the end of the build was seen.
+    /// Returns whether the end of the build was read.
     pub(crate) fn is_finished(&self) -> bool {
         self.success.is_some()
     }

@@ -24,7 +24,7 @@ static FRAME: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant pattern")
 });
 
-/// What compilers and vet print on lines of their own.
+/// Parses the errors that compilers and vet print on lines of their own.
 pub(crate) fn compiler_errors(text: &str, places: &Places<'_>) -> Vec<Diagnostic> {
     text.lines().filter_map(|line| compiler_error(line, places)).collect()
 }
@@ -113,7 +113,7 @@ fn read_package(shown: &str, places: &Places<'_>, read: &mut Report) -> Result<(
     Ok(())
 }
 
-/// What is known of a package or a test.
+/// State of a package or a test.
 #[derive(Default)]
 struct State {
     outcome: Option<Outcome>,
@@ -237,7 +237,7 @@ fn file_of(package: &str, file: &str, places: &Places<'_>) -> Option<RepoPath> {
     clean::path(&format!("{}/{file}", below.strip_prefix('/')?), places)
 }
 
-/// What a test printed, without the harness's own lines and without the calls that led to a panic.
+/// Returns the output of a test, without the harness's own lines and the frames of a panic.
 fn without_frames(output: &str) -> String {
     let end = output.find("\ngoroutine ").unwrap_or(output.len());
     let kept: Vec<&str> = output[..end].lines().filter(|line| !FRAME.is_match(line)).map(str::trim).collect();

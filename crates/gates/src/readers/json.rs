@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::report::ReportError;
 use qa_contracts::strict_json;
 
-/// One whole document.
+/// Parses a report that is one document.
 pub(crate) fn document(report: &[u8]) -> Result<Value, ReportError> {
     strict_json::parse(report).map_err(|error| ReportError::unreadable(error.to_string()))
 }
 
-/// One object.
+/// Checks that a value is an object, and returns it. `what` names it in the error.
 pub(crate) fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Value, ReportError> {
     if value.is_object() { Ok(value) } else { Err(ReportError::unreadable(format!("{what} is no object"))) }
 }

@@ -14,9 +14,9 @@ use qa_contracts::ids::{CommitId, RepoPath};
 const NEUTRAL: &[&str] = &["properties", "system-out", "system-err"];
 /// Elements that say how tests ended.
 const RESULTS: &[&str] = &["testsuites", "testsuite", "testcase", "failure", "error"];
-/// How much of the text of a failure is searched for its place, in bytes.
+/// Maximum length of a failure's text that is searched for its place, in bytes.
 const MAX_SEARCHED: usize = 64 << 10;
-/// How many places in it are looked at.
+/// Maximum number of places in it that are examined.
 const MAX_PLACES: usize = 64;
 /// Names under which writers state the commit.
 const COMMIT: &[&str] = &["commit", "git.commit", "git.commit.id", "GITHUB_SHA", "github.sha"];
@@ -56,7 +56,7 @@ struct Context<'a> {
     file: Option<&'a str>,
 }
 
-/// How many tests a part of the document has, and how many of them fail.
+/// Number of tests in a part of the document, and of those that fail.
 #[derive(Default)]
 struct Seen {
     tests: u64,
@@ -204,7 +204,7 @@ fn declared(element: &Element, name: &str) -> Result<Option<u64>, ReportError> {
     }
 }
 
-/// Something failed outside every test, such as a file that does not load.
+/// Returns the test case for a failure outside every test, such as a file that does not load.
 fn suite_fault(context: &Context<'_>, reason: &str) -> TestCase {
     TestCase {
         id: text::name(if context.name.is_empty() { "(suite)" } else { context.name }, context.places),
@@ -286,8 +286,8 @@ fn modules(class: &str) -> impl Iterator<Item = String> + '_ {
     ends.into_iter().map(|end| format!("{}.py", class[..end].replace('.', "/")))
 }
 
-/// Where the text of a failure names a file first, with a full path before a relative one: that of a test may be
-/// relative to a directory which the report does not state.
+/// Returns the first place of a file in the text of a failure. A full path takes precedence, because the path of a test
+/// may be relative to a directory that the report does not state.
 fn place_in(path: &str, said: &str, places: &Places<'_>) -> Option<(Option<RepoPath>, Option<u32>)> {
     let said = text::head(said, MAX_SEARCHED);
     let needle = format!("{path}:");

@@ -1,4 +1,4 @@
-//! What Rust's test harness prints, as text between cargo's JSON, and as lines of JSON, which cargo-nextest writes too.
+//! Output of Rust's test harness: text between cargo's JSON, or lines of JSON, which cargo-nextest writes too.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -86,7 +86,7 @@ pub(crate) fn read_cargo_test(
     Ok(read)
 }
 
-/// One program's tests.
+/// Tests of one program.
 #[derive(Default)]
 struct Suite {
     program: Option<String>,
@@ -184,7 +184,7 @@ fn unfinished(program: &str, stated: usize, found: usize) -> TestCase {
     }
 }
 
-/// Where a panic of Rust happened, and what it says.
+/// Returns the place and the message of a Rust panic.
 pub(crate) fn panic<'a>(
     output: &'a str,
     places: &Places<'_>,
@@ -222,7 +222,7 @@ fn attempt(name: &str) -> (&str, u32) {
     parsed.unwrap_or((name, 1))
 }
 
-/// What a panic says, without the calls that led to it.
+/// Returns the message of a panic, without its backtrace.
 fn without_trace(output: &str) -> &str {
     let ends = ["\nstack backtrace:", "\nnote: run with `RUST_BACKTRACE", "\nnote: Some details are omitted"];
     let end = ends.iter().filter_map(|end| output.find(end)).min();

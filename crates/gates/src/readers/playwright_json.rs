@@ -63,7 +63,7 @@ fn commit(config: &Value) -> Option<CommitId> {
 
 struct Context<'a> {
     places: &'a Places<'a>,
-    /// What files of tests are relative to.
+    /// Directory that paths of test files are relative to.
     root: &'a str,
 }
 

@@ -11,9 +11,9 @@ use crate::report::{Diagnostic, DiagnosticSeverity, Places, Report, ReportError,
 use crate::text as clean;
 use qa_contracts::ids::CommitId;
 
-/// How often a base of addresses may name another base.
+/// Maximum number of nested bases that a URI is resolved through.
 const MAX_BASES: usize = 8;
-/// How many arguments of a message are put in.
+/// Maximum number of arguments that are put into a message.
 const MAX_ARGUMENTS: usize = 16;
 /// Members of an invocation that are absent unless the tool failed.
 const FAILURES: &[&str] = &["exitSignalName", "exitSignalNumber", "processStartFailureMessage"];

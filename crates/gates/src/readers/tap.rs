@@ -497,7 +497,7 @@ mod tests {
                 "1..2\nnot ok 1 - one\n  ---\n  error: '1 == 2'\n  stack: |-\n    run (node:internal/x:1:2)\n    at file:///github/workspace/a.mjs:2:75\n  ...\nok 2\n",
                 &["failed one at a.mjs:2 | 1 == 2", "passed test 2"],
             ),
-            // What a test prints is no subtest, unless it looks like one.
+            // Output of a test is no subtest, unless it looks like one.
             ("1..1\nprinted\n    printed\nok 1 - one\n", &["passed one"]),
         ];
         for (report, expected) in cases {
