@@ -4,7 +4,7 @@ use crate::documents::ReadError;
 use crate::lines::{Line, Part, lines};
 use crate::syntax::Span;
 
-/// One line of a directive: `require example.org/a v1.0.0`, or a line of a block `require ( … )`.
+/// Line of a directive: `require example.org/a v1.0.0`, or a line of a block `require ( … )`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directive {
     /// `module`, `go`, `require`, `replace`, `exclude`, `use` and others.

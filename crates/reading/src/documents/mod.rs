@@ -67,7 +67,7 @@ pub enum ReadError {
 pub struct Document<'t> {
     text: &'t str,
     nodes: Vec<Data<'t>>,
-    /// One for each document of a YAML stream; one in every other format.
+    /// Root of each document of a YAML stream; other formats have one.
     roots: Vec<Id>,
 }
 
@@ -103,7 +103,7 @@ pub struct Leaf<'d> {
     pub value: Node<'d>,
 }
 
-/// One step of a key path.
+/// Step of a key path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step<'d> {
     Key(&'d str),

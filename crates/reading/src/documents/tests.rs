@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One line for each leaf: path, value as the tool sees it, and the source text of its place.
+/// Renders each leaf as a line: path, value as the tool sees it, and the source text of its place.
 fn rendered(format: Format, text: &str) -> Vec<String> {
     let document = Document::parse(format, text).unwrap();
     let mut lines = Vec::new();

@@ -111,7 +111,7 @@ pub(super) fn deno(root: Node<'_>) -> Packages {
     Ok(found)
 }
 
-/// One map of packages for each category.
+/// Parses `Pipfile.lock`, which has a map of packages for each category.
 pub(super) fn pipfile(root: Node<'_>) -> Packages {
     if map_at(root, "_meta")?.is_none() {
         return Err(missing(root.span(), "_meta"));
@@ -167,7 +167,7 @@ pub(super) fn composer(root: Node<'_>) -> Packages {
     Ok(found)
 }
 
-/// One map of packages for each framework.
+/// Parses NuGet's lockfile, which has a map of packages for each framework.
 pub(super) fn nuget(root: Node<'_>) -> Packages {
     let mut found = Vec::new();
     for framework in required_map(root, "dependencies")?.entries() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One line for each package: name, version, source, checksums with their files.
+/// Renders each package as a line: name, version, source, checksums with their files.
 fn rendered(format: LockFormat, text: &str) -> Vec<String> {
     let packages = locked_packages(format, text).unwrap_or_else(|error| panic!("{error}: {text}"));
     packages.iter().map(|package| line(package, text)).collect()

@@ -47,7 +47,7 @@ enum Named<'t> {
     Constant { spread: Span, record: &'t BTreeMap<String, Span> },
 }
 
-/// One attempt to match.
+/// Attempt to match a pattern, within the steps that are left for the search.
 pub(super) struct Attempt<'a, 't> {
     pub(super) code: Code<'t>,
     pub(super) pattern: &'a Pattern,

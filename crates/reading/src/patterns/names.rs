@@ -273,7 +273,7 @@ impl<'t> Found<'_, 't> {
             }
             "import_declaration" if self.code.parsed.grammar == Grammar::Java => self.java_import(node),
             "namespace_use_clause" => self.php_use(node),
-            // What a class defines is not called by its bare name.
+            // Members of a class are not called by their bare name.
             "class_definition" | "class_declaration" => {
                 if let Some(name) = node.field("name") {
                     self.bindings.locals.insert(self.text(name).to_owned());

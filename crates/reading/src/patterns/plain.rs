@@ -215,7 +215,7 @@ impl Reader<'_> {
     /// Reads up to a closing bracket, which is left to the caller.
     fn items(&mut self, closes: impl Fn(u8) -> bool) -> Vec<usize> {
         let mut items = Vec::new();
-        // Where the statement begins that is being read.
+        // Start of the statement that is being read.
         let mut begin = 0;
         loop {
             let from = self.at;

@@ -6,7 +6,8 @@ const ERREXIT: Options = Options { errexit: true, pipefail: false, nounset: fals
 const STRICT: Options = Options { pipefail: true, ..ERREXIT };
 const NONE: Options = Options { errexit: false, ..ERREXIT };
 
-/// One line for each command: assignments, effective words, and the loss of a failure with the text that causes it.
+/// Renders each command as a line: assignments, effective words, and the loss of a failure with the text that causes
+/// it.
 fn rendered(text: &str, options: Options) -> Vec<String> {
     let script = Script::parse(text, options);
     let mut lines: Vec<String> = script.commands.iter().map(|command| line(command, text)).collect();

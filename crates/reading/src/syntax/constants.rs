@@ -120,7 +120,7 @@ impl Speller<'_> {
             return Some(true);
         }
         let value = self.fold(node, 0);
-        // What nothing but literals goes into is the same in every run, and hardly written to be false.
+        // An expression of literals alone is the same in every run, and hardly written to be false.
         value.or_else(|| self.is_closed(node).then_some(true))
     }
 

@@ -210,7 +210,7 @@ fn is_harmless(steps: &[Step<'_>], field: Option<&str>) -> bool {
     let [.., parent] = steps else { return true };
     match parent.node.word() {
         "function_definition" => field == Some("name"),
-        // What stands before a dot is read; what stands behind one may be set.
+        // The object before a dot is read; the attribute behind it may be set.
         "attribute" if field == Some("attribute") => {
             let above = steps.iter().rev().nth(1).map(|step| step.node.word());
             above.is_some_and(|above| above == "attribute" || is_read(above, parent.field))

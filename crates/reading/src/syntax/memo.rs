@@ -153,7 +153,7 @@ pub(crate) fn parse_version_once(
     other: Option<&OtherVersion<'_>>,
 ) -> Option<Tree> {
     let known = other.and_then(|other| Some((other, TREES.get(language, other.text).flatten()?)));
-    // Where one version has errors the other nearly always has them too.
+    // If one version has errors, the other nearly always has them too.
     let known = known.filter(|(_, tree)| !tree.root_node().has_error());
     TREES.get_or_compute(language, text, || {
         let beside = known.and_then(|(other, tree)| parse_beside(language, text, other, &tree));

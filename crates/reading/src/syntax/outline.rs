@@ -40,7 +40,7 @@ pub enum SymbolKind {
     Variable,
 }
 
-/// Something a file defines.
+/// Symbol that a file defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     pub name: String,

@@ -109,7 +109,7 @@ fn bind(found: &mut Found<'_>, kind: SymbolKind, whole: Node<'_>, name: Node<'_>
 fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Place, depth: usize) {
     match pattern.word() {
         "identifier" => bind(found, SymbolKind::Variable, whole, pattern, place),
-        // What hangs on an object is no name of the module.
+        // Attributes and items of an object are no names of the module.
         "attribute" | "subscript" | "call" => {}
         _ if depth > 50 => found.outline.dynamic = true,
         _ => {

@@ -40,7 +40,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             found.outline.dynamic = true;
             place
         }
-        // What a macro makes at the level of items is not seen.
+        // Items that a macro at item level makes are not visible.
         "macro_invocation" => {
             found.outline.dynamic |= !place.nested;
             Place { nested: true, ..place }

@@ -188,7 +188,7 @@ impl<'t> Speller<'t> {
             Shape::Inside(inner) => self.path_within(inner, depth + 1),
             Shape::Other => match self.chosen(node, depth) {
                 Some(chosen) if chosen != node => self.path_within(chosen, depth + 1),
-                // What a condition decides is the plainer of both.
+                // A conditional expression is spelled like its shorter branch.
                 Some(_) => {
                     let branches = parts(node).into_iter().rev().take(2);
                     let paths = branches.filter_map(|branch| self.path_within(branch, depth + 1));
@@ -377,7 +377,7 @@ impl<'t> Speller<'t> {
             }
             Shape::Member(..) | Shape::Index(..) => found.extend(self.named(node, None)),
             Shape::Call(callee) => {
-                // What a call is made on has marks of its own: `it.skipIf(true)('…')`.
+                // The callee's own call may have marks: `it.skipIf(true)('…')`.
                 if callee.method.is_none() {
                     let inner = callee.of.filter(|of| matches!(shape(*of), Shape::Call(_)));
                     inner.into_iter().for_each(|inner| self.note_marks(inner, found, depth + 1));

@@ -40,7 +40,7 @@ pub struct TestCase {
     pub branches: Vec<Branch>,
 }
 
-/// Something that may switch tests off.
+/// Code or attribute that may switch tests off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     pub kind: MarkKind,
@@ -495,7 +495,7 @@ impl<'t> Reader<'t> {
             None => self.marks_of_body(body),
         });
         let body_marks = body_marks.unwrap_or_default();
-        // What a test sets is its own.
+        // Assignments in a body affect only that test.
         let is_run = |mark: &Mark| mark.spelled.iter().all(|spelled| spelled.form != Form::Assigned);
         own.extend(
             body_marks.into_iter().map(|mark| if is_run(&mark) { mark } else { mark.without_assignments() }),

@@ -48,7 +48,7 @@ pub struct Path {
     pub segments: Vec<Segment>,
 }
 
-/// One step into a context.
+/// Step into a context.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     Name(String),

@@ -9,7 +9,7 @@ use super::super::walk::{children, span};
 use super::Language;
 use crate::nodes::Tabled;
 
-/// Something with a name that others stand in.
+/// Named function or group, such as a class, that may enclose other definitions.
 pub(super) struct Definition<'n> {
     pub(super) name: String,
     /// Node with the parameters.

@@ -485,7 +485,7 @@ impl<'t> Reader<'t, '_> {
                 "delete_statement" => true,
                 "unary_expression" => span(parent).of(self.text).starts_with("typeof"),
                 "try_statement" => parent.field("body") == Some(node) && self.catches(parent),
-                // What is done for another version of the name.
+                // A handler of these errors is a fallback for another version of the name.
                 "except_clause" => self.is_caught(parent, &["AttributeError", "ImportError", "TypeError"]),
                 "if_statement" | "ternary_expression" => self.tests(parent.field("condition"), node, own),
                 "conditional_expression" => {

@@ -2,7 +2,7 @@
 
 use super::super::outline::Span;
 
-/// One part of a statement.
+/// Token of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Word(Span),
@@ -55,7 +55,7 @@ impl<'t> Tokens<'t> {
         }
         let end = self.until(self.at, |character| character == first || "\\\r\n".contains(character));
         if !self.text[end..].starts_with(first) {
-            // What is escaped, or not closed on its line, is no plain name.
+            // A string with an escape, or not closed on its line, is no plain name.
             return Some(Token::Mark(if self.text[end..].starts_with('\\') { '\\' } else { first }));
         }
         self.at = end + 1;
