@@ -6,7 +6,7 @@ use super::*;
 
 const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// One file with two hunks and one plan that had business with it.
+/// Case with one file of two hunks, and one plan for it.
 struct Case {
     planned: bool,
     omitted: bool,

@@ -481,7 +481,7 @@ mod tests {
         for task in nothing {
             assert!(matches!(task, Ok(Task::Nothing(_))), "{task:?}");
         }
-        // What the payload alone says is no reason to look at nothing.
+        // The payload alone does not make an event one with nothing to judge.
         let closed = of("pull_request", "refs/pull/7/merge", &pull("closed", json!({"id": 1})));
         assert!(matches!(closed, Ok(Task::Check(_))), "{closed:?}");
         let deleted =

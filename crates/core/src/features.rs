@@ -43,7 +43,7 @@ impl FeatureListError {
     }
 }
 
-/// One way in which a list breaks its contract.
+/// Violation of the contract of a feature list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {pointer}: {message}")]
 pub struct FeatureFault {

@@ -1,4 +1,4 @@
-//! What becomes of a statement: identity, origin, strength, waiver, and so whether it blocks.
+//! From statement to finding: identity, origin, strength, waiver, and so whether it blocks.
 
 use proptest::prelude::*;
 

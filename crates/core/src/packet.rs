@@ -3,7 +3,7 @@
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileText, Hunk, HunkCuts, MaskedSecret, TextPlace};
 
-/// One changed file: names, modes, hunks and text, secrets already masked.
+/// Changed file with its names, modes, hunks and text, secrets already masked.
 ///
 /// A file without text (binary, link, mode change, too large) has no hunks and empty texts, and is still judged by its
 /// path.
@@ -15,7 +15,7 @@ pub struct Packet<'a> {
     pub included: &'a [bool],
 }
 
-/// One line of a hunk.
+/// Line of a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Line number, from 1, on the line's own side.
@@ -26,7 +26,7 @@ pub struct Line<'a> {
     pub offset: usize,
 }
 
-/// One hunk with its text.
+/// Hunk with its text.
 #[derive(Debug, Clone, Copy)]
 pub struct HunkView<'a> {
     /// Line numbers and section heading.

@@ -116,7 +116,7 @@ static WORDS: LazyLock<(Keywords, Vec<usize>)> = LazyLock::new(|| {
 /// Marks the signs whose words a text has, in small letters or capitals.
 fn mark_signs(text: &str, seen: &mut [bool; SIGNS.len()]) {
     let (keywords, signs) = &*WORDS;
-    // Some letters beyond ASCII have ASCII letters as their small form.
+    // A few letters beyond ASCII, such as the Kelvin sign, have an ASCII small form.
     let text = if text.is_ascii() { Cow::Borrowed(text) } else { Cow::Owned(text.to_lowercase()) };
     keywords.each(text.as_bytes(), |hit| seen[signs[hit.keyword]] = true);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Maximum number of shards, which is GitHub's limit of jobs in a matrix.
 pub const MAX_SHARDS: u64 = 256;
 
-/// One of several shards: `2/4`.
+/// Shard, given as number and count: `2/4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// From 1.
@@ -36,7 +36,7 @@ impl std::fmt::Display for Shard {
 /// Returns the number of files before the `part`th of `of` equal shares of the weight; a file belongs to the share that
 /// its middle is in.
 fn boundary(weights: &[u64], part: u64, of: u64) -> usize {
-    // One more for each file, so that empty files are divided too.
+    // Each file weighs one more, so that empty files are divided too.
     let total = weights.iter().map(|&weight| u128::from(weight)).sum::<u128>() + weights.len() as u128;
     let share = total * u128::from(part) * 2;
     let mut before = 0u128;

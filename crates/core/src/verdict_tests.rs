@@ -121,7 +121,7 @@ impl Case {
     }
 }
 
-/// One thing more that is wrong.
+/// Additional defect of a run.
 #[derive(Debug, Clone)]
 enum Trouble {
     Blocking(usize),

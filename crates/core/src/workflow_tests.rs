@@ -70,7 +70,7 @@ fn each_phase_has_its_agent() {
 #[test]
 fn an_event_leads_through_these_phases_and_no_others() {
     use WorkflowEvent::{AllFeaturesPass, DraftPullRequest, FeaturesListed, PullRequest, Push, Verdict};
-    // What each event leads through, from each phase in the order of the contract; `!` is an error.
+    // Phases that each event leads through, from each phase in the order of the contract; `!` is an error.
     let table: [(WorkflowEvent, [&str; 9]); 8] = [
         (FeaturesListed, ["INITIALIZER DEV_READY", "DEV_READY", "", "", "", "", "", "", ""]),
         (

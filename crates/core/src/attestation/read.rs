@@ -43,7 +43,7 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Value>, AttestationError> {
     };
     let lines: Vec<&[u8]> =
         bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).collect();
-    // One line that is no JSON is not better than the whole, whose error names the place.
+    // A single line that is no JSON is reported by the error of the whole, which names the place.
     if lines.len() < 2 {
         return Err(whole);
     }

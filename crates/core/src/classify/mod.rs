@@ -22,7 +22,7 @@ const VENDORED_DIRS: &[&str] = &[
     "node_modules",
     "bower_components",
     "jspm_packages",
-    // Where Yarn keeps itself and its plug-ins.
+    // Directory for Yarn's own files and plug-ins.
     ".yarn",
     "pods",
     "carthage",

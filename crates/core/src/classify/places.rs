@@ -68,7 +68,7 @@ fn is_left_out(parts: &Parts) -> bool {
     parts.directories.iter().any(|directory| is_left_out(directory))
 }
 
-/// What rules and tools hold a file to by its path.
+/// Attributes by which rules and tools treat a file, derived from its path.
 #[derive(PartialEq, Eq)]
 struct Place {
     class: FileClass,
@@ -78,7 +78,7 @@ struct Place {
     executed: Option<String>,
     /// Name of the hook that git runs it as.
     hook: Option<String>,
-    /// Whether a test runner collects it by its name.
+    /// True if a test runner collects it by its name.
     is_collected: bool,
     /// Path below the directory of our own policy, where each file means something else.
     own: Option<Vec<u8>>,

@@ -33,7 +33,7 @@ fn names_alone_say_class_scope_and_language() {
         ("src/Attest.cs", "source", "product", Some("c#")),
         ("src/LatestTest.java", "test", "test", Some("java")),
         ("src/HTTPServerTests.kt", "test", "test", Some("kotlin")),
-        // What a platform runs is no test, whatever it is called.
+        // Files that a platform runs are no tests, whatever their name.
         (".github/workflows/ci-test.yml", "infra", "product", None),
         (".github/workflows/stress-test.yml", "infra", "product", None),
         (".github/actions/test/action.yml", "infra", "product", None),

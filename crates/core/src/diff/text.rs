@@ -15,7 +15,7 @@ pub enum Content<'a> {
 
 /// Leading bytes of a file over the size limit that tell text from what is not, as many as in git.
 pub const SNIFFED_BYTES: usize = 8000;
-/// One of so many bytes has to be a control byte before a file without a known use counts as binary.
+/// A file without a known use counts as binary if it has a NUL and more than one control byte per this many bytes.
 const CONTROL_SHARE: usize = 20;
 /// Bytes of ASCII in a row that UTF-16 does not have but by chance: four Chinese characters in a row.
 const ASCII_RUN: usize = 8;

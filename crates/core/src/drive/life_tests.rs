@@ -207,7 +207,7 @@ fn a_thousand_random_sequences_of_events_resume_with_the_same_history() {
     for seed in 1..=1000 {
         let mut random = Random::new(seed);
         let mut world = World::new(seed, 1 + seed % 7, 2 + seed % 9);
-        // What a person says, and before which turn, is part of a sequence and not of its kills.
+        // The person's word and its turn belong to a sequence, and not to its kills.
         let says = seed % 4;
         let word = |session: &mut DriveSession| {
             if session.turns.len() as u64 == says && session.word.is_none() && session.bootstrap.is_some() {

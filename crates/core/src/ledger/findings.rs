@@ -40,7 +40,7 @@ pub(super) fn follow(ledger: &ObserverLedger, judged: &JudgedTurn) -> Followed {
         states.entry(lens).or_default().push((state, id));
     }
     let resolved = resolved_before(ledger);
-    // Where findings were left out, nothing shows that one of them is new.
+    // If findings were left out before, a finding cannot be shown to be new.
     let had_unfollowed = last.is_some_and(|entry| entry.turn.counts.unfollowed > 0);
     let mut candidates: Vec<&JudgedFinding> =
         now.values().copied().filter(|finding| !before.contains_key(&finding.finding_id)).collect();

@@ -531,7 +531,7 @@ proptest! {
     fn any_chain_holds_is_read_again_and_folds_by_its_turns_alone(turns in prop::collection::vec(any_turn(), 1..25)) {
         let mut ledger = append(None, &turns[0]);
         for (number, turn) in turns.iter().enumerate().skip(1) {
-            // What was read is appended to as what was made.
+            // A ledger that was read from bytes is appended to like the original.
             let read_again = read(&bytes(&ledger)).unwrap();
             prop_assert_eq!(&read_again, &ledger);
             let next = append(Some(&read_again), turn);

@@ -1,4 +1,4 @@
-//! What a maintainer can write into a policy, and what they are told when it is wrong.
+//! Settings that a policy may have, and the messages for faulty ones.
 
 use super::file::parse_waivers;
 use super::*;

@@ -256,7 +256,7 @@ fn ranks(policy: &Policy) -> BTreeMap<String, Strictness> {
     ranks.add("ratchet.theta-permille", policy.theta_permille, -i64::from(policy.theta_permille));
     let support = i64::try_from(policy.min_support).unwrap_or(i64::MAX);
     ranks.add("ratchet.min-support", policy.min_support, -support);
-    // What may be run can be used against the repository, so more of it is less strict.
+    // Permitted commands can be used against the repository, so permitting more is less strict.
     let execution = &policy.execution;
     let profile = match execution.profile {
         PermissionProfileId::ReadOnly => 2,

@@ -18,7 +18,7 @@ pub enum Kind {
     Generic,
 }
 
-/// One detector as findings name it.
+/// Detector as findings name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Detector {
     /// Kebab-case; recorded in artifacts, so never renamed.

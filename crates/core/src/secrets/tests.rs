@@ -35,7 +35,7 @@ fn masked(text: &str) -> String {
     masked
 }
 
-/// What finds something, in order; a key once, though each of its lines is masked for itself.
+/// Returns the detectors that match, in order; one for a private key, although each of its lines is masked by itself.
 fn detectors(text: &str) -> Vec<&'static str> {
     let mut found: Vec<&str> = find(text).iter().map(|span| span.detector).collect();
     found.dedup_by(|next, one| next == one && *one == "private-key");
