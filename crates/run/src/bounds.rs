@@ -101,7 +101,7 @@ pub(super) fn bound_results(results: &mut [&mut LensResult]) {
     }
 }
 
-/// One finding in place of several of a rule: the first that blocks, if one does.
+/// Joins findings of one rule into the first that blocks, or else the first, with the number of all their places.
 fn joined(findings: Vec<Finding>) -> Option<Finding> {
     let unlisted = findings.iter().map(places).sum::<u64>();
     let count = findings.len();
@@ -154,7 +154,7 @@ mod tests {
         let worse = Draft { severity: Some(Severity::Critical), ..draft("a", 7) };
         let apart = bounded(vec![draft("a", 1), draft("a", 2), draft("a", 3), elsewhere, worse], 1);
         assert_eq!(shown(&apart), [("a", 1, None), ("a", 2, Some(2)), ("a", 7, None), ("a", 1, None)]);
-        // One place needs nothing to stand for it.
+        // A single place beyond the limit is listed itself.
         assert_eq!(shown(&bounded(vec![draft("a", 1), draft("a", 2)], 1)), [("a", 1, None), ("a", 2, None)]);
     }
 }

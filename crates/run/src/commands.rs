@@ -6,7 +6,7 @@ use std::time::Duration;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
 
-/// One command as data.
+/// Command as data.
 #[derive(Debug, Clone, Copy)]
 pub struct Order<'a> {
     /// Program, absolute or to be found in `PATH`, and its arguments. Every process of the machine can read them, so
@@ -113,7 +113,7 @@ impl Stop {
     }
 }
 
-/// One output of a command. Its author is the command's, so it is never printed unescaped.
+/// Captured output of a command. Its author is the command's, so it is never printed unescaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// Beginning of the output, up to the limit.

@@ -1,4 +1,4 @@
-//! What the scheduler does with lenses that misbehave, and with plans that do not fit.
+//! Scheduling of lenses that misbehave, and of plans that do not fit.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -301,7 +301,7 @@ fn text_that_was_removed_elsewhere_explains_only_the_same_text() {
         .map(|finding| (finding.origin, finding.blocking))
         .collect();
     assert_eq!(origins, [(FindingOrigin::Introduced, true), (FindingOrigin::Introduced, true)]);
-    // What was removed is none of the texts that were added, so nobody counts it.
+    // No added text equals the removed one, so nothing is counted as moved.
     assert!(executed.outcomes[0].moved.is_empty());
 }
 

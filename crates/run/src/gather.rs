@@ -33,14 +33,14 @@ pub struct Gathering<'a> {
     pub objects: &'a dyn Objects,
     pub policy: Policy,
     pub globs: ScopeGlobs,
-    /// Whether a lens needs the whole file, given its hunks with secrets masked.
+    /// Returns whether a lens needs the whole file, given its hunks with secrets masked.
     pub whole: &'a (dyn Fn(&ChangedFile, &FileText) -> bool + Sync),
     pub workers: u64,
     pub cancellation: &'a Cancellation,
     pub progress: &'a dyn Progress,
 }
 
-/// What was gathered; texts come through [`Texts`].
+/// Result of gathering; texts come through [`Texts`].
 pub struct Gathered<'a> {
     pub change_set: ChangeSet,
     pub sensitivity: ChangeSensitivity,
@@ -52,7 +52,7 @@ pub trait Texts: Sync {
     /// The text; it may be read again from the repository or a recording.
     fn text(&self, position: usize) -> Result<Cow<'_, FileText>, PortError>;
 
-    /// Whether the text holds a whole version and not only hunks; asking never reads again.
+    /// Returns whether the text has a whole version and not only hunks. Never reads again.
     fn has_whole_file(&self, position: usize) -> bool;
 }
 
@@ -77,7 +77,7 @@ pub struct GatheredTexts<'a> {
     values: BTreeMap<Sha256Hex, u32>,
 }
 
-/// What is kept of one file.
+/// Text of one file, or what is needed to read it again.
 enum Kept {
     Text(FileText),
     File(Box<ToReadAgain>),
@@ -285,7 +285,7 @@ impl<'a> Gathering<'a> {
         let ordinals_from = file.hunks.first().map_or(0, |hunk| hunk.ordinal);
         file.codes.retain(|code| *code == Code::SecretInName);
         file.hunks.clear();
-        // What was the target of a link is read as a file for the first time.
+        // The target of a link is now read as a file, and was not read before.
         let is_reread = file.kind == ChangeKind::TypeChanged && file.old_blob == file.new_blob;
         let old = match is_reread {
             true => Version::Absent,

@@ -39,7 +39,7 @@ impl Method {
     }
 }
 
-/// One request. Redirects are never followed by the port: who wants to follow one sends another request, without the
+/// HTTP request. The port never follows redirects: to follow one, the caller sends another request without the
 /// authorization, so no token reaches a host it was not meant for.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {

@@ -1,4 +1,4 @@
-//! How far a search for words goes, by files that are counted and not stored.
+//! Limits of a search for words, with files that are counted and not stored.
 
 use super::*;
 use crate::fixed_tree::{FixedTree, numbered};

@@ -1,4 +1,4 @@
-//! What mining reads of a history, counted at the port.
+//! Reads of a history by mining, counted at the port.
 
 use std::sync::Mutex;
 

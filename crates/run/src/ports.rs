@@ -18,7 +18,7 @@ pub struct PortError {
     pub hint: &'static str,
 }
 
-/// One side of a changed path.
+/// Side of a changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Octal, six digits.

@@ -128,7 +128,7 @@ mod tests {
             "hunks": [], "codes": []
         });
         let file: ChangedFile = serde_json::from_value(file).unwrap();
-        // What is read is what the blob is called by.
+        // The content of each blob is its id.
         let read = |number, _| Ok(BlobRead::Content(numbered(number).as_str().as_bytes().to_vec()));
         let objects = &FixedTree { files, read };
         BaseSurveys { objects, base: &base, globs }.survey(&Low, "low/rule", &file).unwrap()

@@ -63,7 +63,7 @@ pub struct GateOutcome {
     /// Reasons why the gate has no result.
     pub(crate) errors: BTreeSet<Code>,
     pub(crate) warnings: BTreeSet<Code>,
-    /// One sentence for each report.
+    /// Summaries of the reports, one sentence each.
     pub(crate) summary: Vec<String>,
     /// Digests of the reports of head.
     pub(crate) digests: Vec<Option<Sha256Hex>>,

@@ -148,7 +148,7 @@ struct Ask<'q> {
     cost_bound: u64,
 }
 
-/// One sample of a plan.
+/// Sample of a plan.
 #[derive(Clone, Copy)]
 struct Job<'p> {
     plan: &'p LensPlan,

@@ -451,7 +451,7 @@ struct Quorum {
 
 fn statement(request: &Request<'_>, merged: MergedFinding, quorum: Quorum) -> ReviewStatement {
     let MergedFinding { finding, path, line, quote, answers, is_late, differs, samples: _, hunk: _ } = merged;
-    // One line may break several conventions, and each is a finding.
+    // A line may break several conventions, and each is a finding.
     let (rule, subject) = match request.spec.id == CONSISTENCY {
         true => (request.spec.rules.first(), finding.rule_id.clone()),
         false => (request.spec.rules.iter().find(|rule| rule.id == finding.rule_id), String::new()),
