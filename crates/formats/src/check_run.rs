@@ -161,7 +161,7 @@ fn annotation(finding: &Finding, files: &Files<'_>) -> Annotation {
         level,
         title: finding.rule_id.clone(),
         message: message(finding),
-        // What a waiver needs; it also keeps two findings with the same words apart.
+        // Parts of a waiver; they also tell apart two findings with the same words.
         raw_details: Some(format!(
             "rule: {}\nevidence-hash: {}\n{FINDING_LINE}{}",
             finding.rule_id, finding.evidence_hash, finding.finding_id

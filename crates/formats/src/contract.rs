@@ -14,7 +14,7 @@ use qa_core::pictures::Screenshot;
 pub struct FormatSpec {
     /// The name after `--format`.
     pub id: &'static str,
-    /// One sentence for the help.
+    /// Sentence for the help.
     pub title: &'static str,
     /// The file in the run directory; null when it is not kept there.
     pub file: Option<&'static str>,

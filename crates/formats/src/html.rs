@@ -23,7 +23,7 @@ const STYLE: &str = include_str!("html/style.css");
 /// The most sentences of the rationale.
 const MAX_RATIONALE: usize = 30;
 
-/// One HTML page without scripts or requests.
+/// HTML page without scripts or requests.
 pub(crate) struct Html;
 
 impl Format for Html {
@@ -82,7 +82,7 @@ fn body(report: &Report<'_>, all: &[&Finding], filter: &Filter<'_>) -> Markup {
         ("proof", "Proof", sections::proof(report)),
     ];
     if report.result.final_verdict.conclusion == Conclusion::CouldNotComplete {
-        // What is missing is the message of such a run.
+        // The gaps are the message of such a run, so they precede the findings.
         parts[..4].rotate_left(1);
     }
     let parts: Vec<_> = parts.into_iter().filter(|(_, _, markup)| !markup.0.is_empty()).collect();

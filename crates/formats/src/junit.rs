@@ -152,7 +152,7 @@ fn outcome(plan: &LensPlan, result: Option<&LensResult>) -> Outcome {
         // A check that reads this report counts skipped as passed.
         LensStatus::Skipped if is_deferred(plan) => Outcome::Error(codes),
         LensStatus::Skipped => Outcome::Skipped(codes),
-        // Something is missing and PASS does not need it: not green, and no error either.
+        // An optional lens that is degraded is not green, and no error either.
         LensStatus::Degraded if !plan.required => Outcome::Skipped(codes),
         LensStatus::Degraded | LensStatus::Failed => {
             Outcome::Error(format!("lens {}: {codes}", result.status))

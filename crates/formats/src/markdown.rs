@@ -36,7 +36,7 @@ pub(super) fn page(report: &Report<'_>, max_bytes: usize) -> String {
     heading(&mut page, report);
     let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
     let parts: [fn(&mut Page, &Report<'_>); 3] = [findings::sections, not_looked_at, code_list];
-    // What is missing is the message of a run that could not complete, so there it comes first.
+    // The gaps are the message of a run that could not complete, so they come first.
     for part in if incomplete { [parts[1], parts[2], parts[0]] } else { parts } {
         part(&mut page, report);
     }

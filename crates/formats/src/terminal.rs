@@ -59,7 +59,7 @@ impl Format for Terminal {
         verdict(&mut page, report);
         let incomplete = report.result.final_verdict.conclusion == Conclusion::CouldNotComplete;
         let parts: [fn(&mut Page, &Report<'_>); 5] = [all_findings, not_looked_at, reviews, gates, notes];
-        // What is missing is the message of a run that could not complete, so there it comes first.
+        // The gaps are the message of a run that could not complete, so they come first.
         for part in if incomplete { [parts[1], parts[2], parts[3], parts[4], parts[0]] } else { parts } {
             part(&mut page, report);
         }

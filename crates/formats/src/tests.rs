@@ -1,4 +1,4 @@
-//! What holds for every format and every kind of run.
+//! Invariants of every format and every kind of run.
 
 use crate::{ALL, sample};
 use qa_contracts::codes::Code;

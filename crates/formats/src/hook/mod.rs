@@ -49,7 +49,7 @@ pub enum Moment {
 /// Answer to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// One JSON document for standard output.
+    /// JSON document for standard output.
     pub document: String,
     /// Text for a person, on standard error.
     pub note: Option<String>,
@@ -194,7 +194,7 @@ mod tests {
                 json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}}),
                 edit(&["a b.py", "/r/c"]),
             ),
-            // What a shell runs may have changed any file, whatever its text names.
+            // A shell command may have changed any file, whatever its text names.
             (
                 "codex",
                 json!({"hook_event_name": "PostToolUse", "tool_input": {"command": format!("cat <<E\n{patch}\nE\ncp x y"), "path": "z"}}),

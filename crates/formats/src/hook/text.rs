@@ -40,7 +40,7 @@ pub enum HookOutcome {
 #[derive(Debug, Clone, Copy)]
 pub struct NotJudged<'a> {
     pub code: Code,
-    /// One line, with secrets masked.
+    /// Message in one line, with secrets masked.
     pub message: &'a str,
     pub hint: &'a str,
 }
