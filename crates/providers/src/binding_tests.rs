@@ -1,4 +1,4 @@
-//! What [`super::resolve`] makes of policies.
+//! Bindings that [`super::resolve`] returns for policies.
 
 use super::*;
 use qa_contracts::v1::PolicyModelCapabilities;
@@ -64,7 +64,7 @@ fn an_anthropic_model_gets_every_default() {
     assert_eq!(resolve("main", &claude("claude-opus-5-5")), Ok((expected, endpoint)));
 }
 
-/// What differs between models and endpoints.
+/// Formats the parts of a binding in which models and endpoints differ.
 fn shown(model: &PolicyModel) -> String {
     let (binding, endpoint) = resolve("main", model).unwrap();
     let model = binding.model.unwrap();

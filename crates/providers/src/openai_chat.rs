@@ -76,7 +76,7 @@ impl Provider for OpenaiChat {
             "content_filter" => return Err(refused("a filter stopped the answer")),
             other => return Err(invalid(&format!("the answer ended for the reason {other:?}"))),
         }
-        // What calls a tool or stands beside an error has not answered, whatever reason it gives.
+        // A choice that calls a tool or has an error is no answer, whatever its finish reason.
         absent(choice, "error")?;
         absent(message, "tool_calls")?;
         absent(message, "function_call")?;

@@ -35,8 +35,8 @@ pub fn decode(
     if (200..=299).contains(&status) {
         let body =
             strict_json::parse(body).map_err(|error| invalid(&format!("the answer is no JSON: {error}")))?;
-        // Some servers tell an error with the status of a success. The one dialect that does so by design has a status
-        // of its own for it.
+        // A few servers report an error with the status of a success. The one dialect that does so by design has a
+        // status for it in the body.
         let has_failed_status =
             provider.spec().surface == Surface::OpenaiResponses && body["status"] == "failed";
         if !body["error"].is_null() && !has_failed_status {
@@ -63,7 +63,7 @@ pub fn decode(
 /// counts as longer than any limit.
 pub fn retry_hint(failed: &Failed, header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     if !failed.is_transient {
-        // Some servers send the header with every answer, successes included.
+        // A few servers send the header with every response, successes included.
         return None;
     }
     match header("retry-after-ms").and_then(|text| parse_wait(&text, 0.001)) {

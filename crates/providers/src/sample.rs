@@ -1,4 +1,4 @@
-//! What the tests of the dialects share: a prompt, a binding, and one way to check failures.
+//! Shared by the tests of the dialects: a prompt, a binding, and a check of failures.
 
 use serde_json::{Value, json};
 
