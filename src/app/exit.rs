@@ -77,7 +77,7 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// The stable code; none for a wrong command line.
     pub(crate) code: Option<Code>,
-    /// One line of trusted or escaped text, with secrets masked.
+    /// Single line of trusted or escaped text, with secrets masked.
     pub(crate) message: String,
     pub(crate) hint: String,
 }

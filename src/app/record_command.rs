@@ -52,7 +52,7 @@ pub(crate) fn record(arguments: &RecordArgs) -> Result<Exit, Failure> {
         None => report_of_policy(&root, arguments)?,
     };
     let record = root.join(record_path(&report));
-    // What an earlier command left must not be taken for the result of this one.
+    // The record of an earlier command must not be taken for this one's.
     remove(&record)?;
     let earlier = report_files(&root, &report).map_err(|problem| {
         let message = format!("failed to find the files of {}: {problem}", visible(&report));

@@ -100,7 +100,8 @@ impl Memory {
         self.total_at_measure = total;
         self.took = begin.elapsed();
         self.measured = Instant::now();
-        // What others take counts only where the command may hide as much, and theirs keep to their limits.
+        // Growth of memory elsewhere counts only if the command may hide as much, and only beyond the limits of other
+        // commands.
         let grown = total.saturating_sub(self.total_before).saturating_sub(self.limit.of_others());
         let may_hide = held.hidden && resident.own.saturating_add(grown) > most;
         self.hiding.note(may_hide) || resident.own.saturating_add(resident.shared.max(self.held)) > most

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use qa_core::canonical::Hasher;
 use qa_run::commands::{Captured, OUTPUT_FACTOR};
 
-/// One of the two pipes.
+/// Reader of an output pipe or file: keeps the beginning, and counts and hashes all of it.
 pub(super) struct Intake<R> {
     /// `None` once it ended.
     pub(super) pipe: Option<R>,

@@ -87,7 +87,7 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        // What cannot be removed keeps its lock file, so that the next sweep tries again.
+        // A directory that cannot be removed keeps its lock file, so that the next sweep tries again.
         if remove_tree(&self.private).is_ok() {
             let _left_for_the_next_sweep = fs::remove_file(&self.lock_path);
         }

@@ -250,7 +250,7 @@ impl<'a> Room<'a> {
         self.took = begin.elapsed();
         self.measured = Instant::now();
         let lost = self.left_before.saturating_sub(self.left_at_measure);
-        // What others write to the same file systems counts only where the command may hide as much.
+        // Writes of others to the same file systems count only if the command may hide as much.
         let may_hide = (held.hidden || used.hidden) && lost > self.most_more;
         self.hiding.note(may_hide) || self.added > self.most_more
     }

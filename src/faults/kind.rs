@@ -190,7 +190,7 @@ impl Calls {
     }
 }
 
-/// One entry of the list.
+/// Entry of the list of faults to inject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: Kind,

@@ -18,7 +18,7 @@ use qa_run::ports::{
     BlobRead, MAX_LISTED_FILES, ObjectCounters, ObjectReader, Objects, PortError, TreeChange,
 };
 
-/// How many entries a survey of the base tree may list.
+/// Maximum number of entries that a survey of the base tree may list.
 const MAX_LISTED_ENTRIES: u64 = 200_000;
 
 /// Reads objects of one repository.
@@ -112,7 +112,7 @@ pub(super) fn find_entry(repository: &Repository, mut tree: Oid, path: &[u8]) ->
 fn find_file(repository: &Repository, tree: Oid, path: &str) -> Result<Option<BlobId>, GitError> {
     let entry = match find_entry(repository, tree, path.as_bytes())? {
         Place::Entry(entry) => entry,
-        // Where a file or a link stands in the place of a directory, somebody means something by it.
+        // A tracked file or link in place of a directory is deliberate, so this is an error and not an absent file.
         Place::BelowEntry(_) => {
             return Err(GitError::Unsupported(format!("{path} is below something that is no directory")));
         }
@@ -210,7 +210,7 @@ impl Objects for GitObjects {
     }
 }
 
-/// One thread's handle; libgit2's own are not shared between threads.
+/// Repository handle of one thread, as libgit2's are not shared between threads. Returned to the pool on drop.
 struct Reader<'a> {
     /// There until the reader is dropped.
     repository: Option<Repository>,
@@ -228,7 +228,7 @@ impl Reader<'_> {
     fn read(&self, odb: &Odb<'_>, id: &BlobId, max_bytes: u64) -> Result<BlobRead, GitError> {
         let oid = Oid::from_str(id.as_str()).map_err(|error| GitError::object(id, &error))?;
         let claimed = bounded::read_header(odb, oid)?.bytes;
-        // One at a time, so that large blobs take the memory of the largest and not of all.
+        // Large blobs are read one at a time, to bound memory by the largest of them.
         let is_large = claimed > max_bytes;
         let _turn = is_large.then(|| self.objects.large.lock().unwrap_or_else(PoisonError::into_inner));
         let object = odb.read(oid).map_err(|error| GitError::object(id, &error))?;

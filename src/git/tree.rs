@@ -2,7 +2,7 @@
 
 use super::error::GitError;
 
-/// One entry of a tree.
+/// Entry of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry<'a> {
     pub(super) name: &'a [u8],

@@ -35,7 +35,7 @@ pub(crate) use review::{Review, Reviewed};
 use client::Client;
 use qa_run::http::Http;
 
-/// One repository on GitHub. Its methods block, and must not be called inside an asynchronous runtime.
+/// Client of one GitHub repository. Its methods block, and must not be called inside an asynchronous runtime.
 pub(crate) struct GitHub {
     client: Client,
 }

@@ -1,4 +1,4 @@
-//! What is published under faults, limits and sudden ends, against a GitHub in memory.
+//! Publishing under faults, limits and sudden ends, against a GitHub in memory.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -187,7 +187,7 @@ fn publish(github: &GitHub) -> Result<(), PublishError> {
     Ok(())
 }
 
-/// What a test compares: everything but the numbers GitHub gives.
+/// Returns the published checks, comments and issues, without the ids that GitHub assigns.
 fn published(fake: &FakeGitHub) -> (Vec<Check>, Vec<String>, Vec<(String, String)>) {
     let state = fake.state();
     let checks = state.checks.iter().map(|check| Check { id: 0, ..check.clone() }).collect();

@@ -91,7 +91,7 @@ pub(super) fn sum(
                 findings: cost.findings,
                 blocking: cost.blocking,
             }),
-            // What was not looked at might have blocked.
+            // A change that was not fully reviewed might have blocked.
             Conclusion::Pass | Conclusion::CouldNotComplete => {
                 without_verdict.push(UnjudgedChange { commit, subject, codes: cost.codes });
             }

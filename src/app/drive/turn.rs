@@ -1,4 +1,4 @@
-//! One turn: what its executor did to the tree, and as far as the referee lets it, the commit that is judged.
+//! Execution of one turn, and the commit of its tree that is judged, as far as the referee allows it.
 
 use super::agent::{Agent, Ended};
 use super::model::DriveModel;

@@ -100,7 +100,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     }
     let commit = repository.checked_out()?.head;
     let forge = match action {
-        // Who names the action is on GitHub.
+        // An action reference implies GitHub.
         Some(_) => Forge::GitHub,
         None => files::forge_of(&root, repository.origin()),
     };

@@ -40,7 +40,7 @@ fn method(request: &HttpRequest) -> &str {
     request.url.rsplit('/').next().unwrap()
 }
 
-/// What a service and a store would hold.
+/// State of the artifact service and the blob store.
 #[derive(Default)]
 struct World {
     announced: bool,
