@@ -244,6 +244,8 @@ fn is_as_certain(old: &Check, new: &Check) -> bool {
 /// file of CI.
 fn covers(new: &Check, old: &Check) -> bool {
     let is_beside = new.unit.file == old.unit.file;
-    let may_cover = |word: &String| is_beside || word != UPLOAD || new.checks.contains(word);
-    old.checks.iter().any(|word| may_cover(word) && successors::cover(&new.checks, word))
+    old.checks.iter().any(|word| {
+        let may_cover = is_beside || word != UPLOAD || new.checks.contains(word);
+        may_cover && successors::cover(&new.checks, word)
+    })
 }

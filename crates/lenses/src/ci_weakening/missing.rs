@@ -25,9 +25,13 @@ pub(super) fn names_missing_part(edit: &Edit, draft: &Draft) -> bool {
 
 /// Words of a text that may name a file, a module or a target.
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    let is_between = |sign: char| sign.is_whitespace() || "\"'`=,;:()[]{}<>|&!".contains(sign);
-    let words = text.split(is_between).map(|word| word.trim_start_matches("./").trim_end_matches('/'));
+    let words = text.split(separates_words).map(|word| word.trim_start_matches("./").trim_end_matches('/'));
     words.filter(|word| word.contains(char::is_alphanumeric) && !word.contains('$'))
+}
+
+/// Returns whether a sign of a configuration or a script ends the name of a part.
+fn separates_words(sign: char) -> bool {
+    sign.is_whitespace() || "\"'`=,;:()[]{}<>|&!".contains(sign)
 }
 
 impl ChangeSet<'_> {

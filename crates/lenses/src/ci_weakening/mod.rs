@@ -418,36 +418,37 @@ impl ChangeSet<'_> {
     /// Returns whether words name a module that is new at head, in the place of one that is gone there.
     fn is_about_moved_module(&self, base: &Check, head: &Check, words: &str) -> bool {
         let Some(part) = words.strip_prefix("-pl ") else { return false };
-        let is_at = |side, directory: &str, module: &str| {
-            self.lookups.is_present(side, &calls::joined(directory, module))
-        };
-        let is_gone = |module: &str| {
-            is_at(Side::Base, &base.directory, module) && !is_at(Side::Head, &base.directory, module)
-        };
-        let is_new = |module: &str| !is_at(Side::Base, &head.directory, module);
         if let Some(left_out) = part.strip_prefix('!') {
             let old: Vec<&str> = base.selection.modules_left_out().collect();
             let gained = head.selection.modules_left_out().filter(|module| !old.contains(module)).count();
-            let gone = old.iter().filter(|module| is_gone(module)).count();
-            return is_new(left_out) && gained <= gone;
+            let gone = old.iter().filter(|module| self.is_gone(base, module)).count();
+            return self.is_new(head, left_out) && gained <= gone;
         }
         let old: Vec<&str> = base.selection.modules().collect();
         let new: Vec<&str> = head.selection.modules().collect();
         let mut lost = old.iter().filter(|module| !new.contains(module));
         let mut gained = new.iter().filter(|module| !old.contains(module));
-        !old.is_empty() && lost.all(|module| is_gone(module)) && gained.all(|module| is_new(module))
+        !old.is_empty()
+            && lost.all(|module| self.is_gone(base, module))
+            && gained.all(|module| self.is_new(head, module))
+    }
+
+    /// Returns whether a part below the directory of a check is there at the base and no longer at head.
+    fn is_gone(&self, base: &Check, part: &str) -> bool {
+        let path = calls::joined(&base.directory, part);
+        self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
+    }
+
+    /// Returns whether a part below the directory of a check is not there at the base.
+    fn is_new(&self, head: &Check, part: &str) -> bool {
+        !self.lookups.is_present(Side::Base, &calls::joined(&head.directory, part))
     }
 
     /// Returns whether the parts that a check no longer names are gone, so that it looks at others.
     fn have_moved(&self, base: &Check, head: &Check, words: &[String]) -> bool {
         let is_about_parts = words.iter().all(|word| head.selection.has_operand(word));
         let mut lost = base.selection.operands().filter(|part| !head.selection.has_operand(part)).peekable();
-        is_about_parts
-            && lost.peek().is_some()
-            && lost.all(|part| {
-                let path = calls::joined(&base.directory, part);
-                self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
-            })
+        is_about_parts && lost.peek().is_some() && lost.all(|part| self.is_gone(base, part))
     }
 
     /// Returns whether what a check looks at went from one directory to another: its manifest did.

@@ -71,10 +71,7 @@ enum Form {
 fn mark_alone(lines: &[RawLine<'_>]) -> Option<Form> {
     let (first, last) = (lines.first()?, lines.last()?);
     let (first, last) = (first.text.trim_start(), last.text.trim_end());
-    let depth = |signs: &[char]| {
-        lines.iter().flat_map(|line| line.text.chars()).filter(|sign| signs.contains(sign)).count()
-    };
-    let is_balanced = depth(&['(', '[', '{']) == depth(&[')', ']', '}']);
+    let is_balanced = count(lines, &['(', '[', '{']) == count(lines, &[')', ']', '}']);
     let word: String = first.chars().take_while(|sign| sign.is_alphanumeric() || *sign == '_').collect();
     let is_annotation = match lines {
         [_] => first.starts_with('@') && !first.contains(" fun ") && !first.contains(" void "),
@@ -92,6 +89,11 @@ fn mark_alone(lines: &[RawLine<'_>]) -> Option<Form> {
         true => Some(Form::Annotation),
         false => is_call.then_some(Form::Call),
     }
+}
+
+/// Returns the number of signs in lines that are one of several.
+fn count(lines: &[RawLine<'_>], signs: &[char]) -> usize {
+    lines.iter().flat_map(|line| line.text.chars()).filter(|sign| signs.contains(sign)).count()
 }
 
 /// Form of the statement that a line begins.
@@ -129,22 +131,17 @@ fn with_emptied_statement(
 ) -> Option<Range<usize>> {
     let text = packet.text.full_head.as_deref()?;
     let lines: Vec<&str> = text.lines().collect();
-    let position = |line: &RawLine<'_>| usize::try_from(line.number).ok()?.checked_sub(1);
     let (first, last) = (position(&added[call.start])?, position(added.get(call.end.checked_sub(1)?)?)?);
-    let says_something = |at: &usize| {
-        let line = lines[*at].trim();
-        !line.is_empty() && !line.starts_with("//") && !line.starts_with('#')
-    };
-    let above = (0..first).rev().find(says_something)?;
-    let below = (last + 1..lines.len()).find(says_something);
-    let indent = |at: usize| lines[at].len() - lines[at].trim_start().len();
-    let Some(opening) = Opening::new(lines[above]).filter(|_| indent(above) < indent(first)) else {
+    let above = (0..first).rev().find(|at| has_code(lines[*at]))?;
+    let below = (last + 1..lines.len()).find(|at| has_code(lines[*at]));
+    let opening = Opening::new(lines[above]).filter(|_| indent(lines[above]) < indent(lines[first]));
+    let Some(opening) = opening else {
         return Some(call);
     };
     let behind = below.map(|at| lines[at].trim()).unwrap_or_default();
     let is_emptied = match opening {
         Opening::Brace => behind.starts_with('}'),
-        Opening::Indent => below.is_none_or(|at| indent(at) <= indent(above)),
+        Opening::Indent => below.is_none_or(|at| indent(lines[at]) <= indent(lines[above])),
         Opening::Word => behind == "end" || behind.starts_with("else") || behind.starts_with("elsif"),
     };
     if !is_emptied {
@@ -164,4 +161,20 @@ fn with_emptied_statement(
     let start = added.iter().position(|line| position(line) == Some(above))?;
     let stop = added.iter().position(|line| position(line) == Some(end))?;
     (stop - start == end - above).then_some(start..stop + 1)
+}
+
+/// Returns the index of an added line among the lines of its file.
+fn position(line: &RawLine<'_>) -> Option<usize> {
+    usize::try_from(line.number).ok()?.checked_sub(1)
+}
+
+/// Returns whether a line is neither blank nor a comment.
+fn has_code(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && !line.starts_with("//") && !line.starts_with('#')
+}
+
+/// Returns the width of a line's indentation, in bytes.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }

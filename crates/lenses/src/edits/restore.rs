@@ -205,12 +205,12 @@ fn key(text: &str) -> Option<&str> {
 
 /// Returns the number of brackets that a line opens and does not close, less than zero where it closes more.
 fn depth(text: &str) -> isize {
-    let of_sign = |sign| match sign {
+    let depths = text.chars().map(|sign| match sign {
         '(' | '[' | '{' => 1,
         ')' | ']' | '}' => -1,
         _ => 0,
-    };
-    text.chars().map(of_sign).sum()
+    });
+    depths.sum()
 }
 
 fn is_balanced(text: &str) -> bool {

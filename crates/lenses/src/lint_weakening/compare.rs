@@ -57,18 +57,18 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
 
 /// Returns whether a configuration does nothing but relax what its tool checks without it.
 pub(super) fn only_relaxes(tool: &Tool, base: &InForce) -> bool {
-    let is_relaxing = |(key, located): (&Key, &Located)| {
-        let has_defaults = matches!(
-            tool.settings[key.setting].direction,
-            Direction::ExcludesBeyond(_) | Direction::Options(_)
-        );
-        located.value != Value::Unknown && !has_defaults
-    };
     let has_all = base.is_known && base.builds_on.is_empty() && !base.is_partly_unknown;
     has_all
         && !base.values.is_empty()
-        && base.values.iter().all(is_relaxing)
+        && base.values.iter().all(|(key, located)| is_relaxing(tool, key, located))
         && weakenings(tool, base, &InForce::default()).is_empty()
+}
+
+/// Returns whether a value is known and belongs to a setting that has no entries unless it is set.
+fn is_relaxing(tool: &Tool, key: &Key, located: &Located) -> bool {
+    let has_defaults =
+        matches!(tool.settings[key.setting].direction, Direction::ExcludesBeyond(_) | Direction::Options(_));
+    located.value != Value::Unknown && !has_defaults
 }
 
 /// Returns the linters that head runs and the base did not: what is excluded from them was not looked at before.

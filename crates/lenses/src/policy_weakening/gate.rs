@@ -67,13 +67,18 @@ struct Event {
 impl Event {
     fn new(workflow: &Workflow<'_>, name: &str) -> Option<Self> {
         let trigger = workflow.trigger(name)?;
-        let is_there = |filter: &&&str| trigger.options.and_then(|options| options.get(filter)).is_some();
-        let filters = FILTERS.iter().filter(is_there).map(|filter| {
-            let patterns = trigger.filter(filter).into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
-            (*filter, patterns)
-        });
-        let filters = filters.collect();
+        let mut filters = BTreeMap::new();
+        for filter in FILTERS {
+            if trigger.options.and_then(|options| options.get(filter)).is_some() {
+                filters.insert(*filter, trigger.filter(filter).into_iter().map(str::to_owned).collect());
+            }
+        }
         Some(Self { name: name.to_owned(), span: trigger.name_span, filters })
+    }
+
+    /// Returns whether both are events of pull requests: `pull_request` or `pull_request_target`.
+    fn is_kin_of(&self, other: &Self) -> bool {
+        [self, other].iter().all(|event| event.name.starts_with("pull_request"))
     }
 
     /// Returns whether it starts the workflow for less than another one.
@@ -81,13 +86,12 @@ impl Event {
         let none = BTreeSet::new();
         self.filters.iter().any(|(name, new)| {
             let old = old.filters.get(name).unwrap_or(&none);
-            let excludes = |pattern: &&String| name.ends_with("-ignore") || pattern.starts_with('!');
-            let is_excluded_anew = new.iter().filter(excludes).any(|pattern| !old.contains(pattern));
+            let excludes = name.ends_with("-ignore");
+            let is_excluded_anew = new.difference(old).any(|pattern| excludes || pattern.starts_with('!'));
             let usual: BTreeSet<String> = USUAL_TYPES.iter().map(|name| (*name).to_owned()).collect();
             let has_usual = *name == "types" && self.name != "merge_group";
             let wanted = if old.is_empty() && has_usual { &usual } else { old };
-            let includes = !name.ends_with("-ignore");
-            let is_lost = includes
+            let is_lost = !excludes
                 && (wanted.is_empty() && *name != "types"
                     || wanted.iter().any(|pattern| !new.contains(pattern)));
             is_excluded_anew || is_lost
@@ -126,6 +130,18 @@ struct NamedJob {
     id: String,
     names: Names,
     span: Span,
+}
+
+impl NamedJob {
+    /// Returns whether it may report under the name of a gate's job.
+    fn may_report_as(&self, gate: &Gate) -> bool {
+        self.names.may_be(&gate.check)
+    }
+
+    /// Returns whether it is the job of a gate: the same one of the same workflow.
+    fn is_job_of(&self, gate: &Gate) -> bool {
+        gate.path == self.path && gate.id == self.id
+    }
 }
 
 /// Names under which a job may report.
@@ -260,9 +276,8 @@ impl File<'_, '_> {
         let conditions = [job.condition, step.and_then(|step| step.condition)].into_iter().flatten();
         let conditions = conditions.filter(|one| one.constant() != Some(true));
         let conditions = conditions.map(|condition| self.condition(condition, job, step)).collect();
-        let is_on = |value: &Value<'_>| value.flag() != Some(false);
         let ignored = [job.continue_on_error, step.and_then(|step| step.continue_on_error)];
-        let ignored = ignored.into_iter().flatten().find(is_on).map(Value::span);
+        let ignored = ignored.into_iter().flatten().find(|one| one.flag() != Some(false)).map(Value::span);
         let runs_always = job.condition.is_some_and(|condition| {
             let text = condition.value.span().of(self.text);
             text.contains("always()") || text.contains("!cancelled()")
@@ -385,25 +400,26 @@ fn placed(value: Value<'_>, text: &str) -> Placed {
     Placed { text: constant.unwrap_or_else(|| value.span().of(text).trim().to_owned()), span: value.span() }
 }
 
+/// Returns the paths on one side of the workflows that a change edits.
+fn changed_workflows(changes: &[Change], side: Side) -> Vec<&str> {
+    let paths = changes.iter().filter_map(|change| change.path(side));
+    paths.filter(|path| is_workflow(&repo_path(path))).collect()
+}
+
 /// Compares the workflows of both sides.
 pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
-    let changed = |side: Side| -> Vec<&str> {
-        let paths = changes.iter().filter_map(|change| change.path(side));
-        paths.filter(|path| is_workflow(&repo_path(path))).collect()
-    };
-    let (old_paths, new_paths) = (changed(Side::Base), changed(Side::Head));
+    let old_paths = changed_workflows(changes, Side::Base);
+    let new_paths = changed_workflows(changes, Side::Head);
     if old_paths.is_empty() && new_paths.is_empty() {
         return Vec::new();
     }
     let base = Jobs::new(Side::Base, &old_paths, lookups);
     let head = Jobs::new(Side::Head, &new_paths, lookups);
     let files = lookups.files_in(Side::Head, WORKFLOWS).into_iter();
-    let unchanged: Vec<String> = files.map(|name| format!("{WORKFLOWS}/{name}")).collect();
-    let unchanged: Vec<&str> = unchanged.iter().map(String::as_str).collect();
-    let unchanged: Vec<&str> = unchanged
-        .into_iter()
-        .filter(|path| !new_paths.contains(path) && is_workflow(&repo_path(path)))
-        .collect();
+    let all: Vec<String> = files.map(|name| format!("{WORKFLOWS}/{name}")).collect();
+    let unchanged = all.iter().map(String::as_str);
+    let unchanged: Vec<&str> =
+        unchanged.filter(|path| !new_paths.contains(path) && is_workflow(&repo_path(path))).collect();
     let unchanged = Jobs::new(Side::Head, &unchanged, lookups);
     let mut report = Report { changes, lookups, drafts: Vec::new() };
     report.namesakes(&base, &head, &unchanged);
@@ -431,12 +447,10 @@ pub(super) fn compare(changes: &[Change], lookups: &dyn Lookups) -> Vec<Draft> {
 
 /// Returns the job at head that is the same as one at the base, closest first.
 fn partner<'g>(old: &Gate, gates: &'g [Gate]) -> Option<&'g Gate> {
-    let is_same = |new: &&Gate| new.check == old.check && new.action.text == old.action.text;
-    let is_at_place = |new: &&Gate| new.path == old.path && new.id == old.id;
     gates
         .iter()
-        .find(is_same)
-        .or_else(|| gates.iter().find(is_at_place))
+        .find(|new| new.check == old.check && new.action.text == old.action.text)
+        .or_else(|| gates.iter().find(|new| new.path == old.path && new.id == old.id))
         .or_else(|| gates.iter().find(|new| new.check == old.check))
         .or_else(|| gates.iter().find(|new| new.action.text == old.action.text))
 }
@@ -451,18 +465,18 @@ impl Report<'_> {
     /// Reports jobs that get the name of a gate's job while that is there as well: either of them makes the check green.
     fn namesakes(&mut self, base: &Jobs, head: &Jobs, unchanged: &Jobs) {
         for job in &head.all {
-            let is_name = |gate: &&Gate| job.names.may_be(&gate.check);
-            let is_itself = |gate: &Gate| gate.path == job.path && gate.id == job.id;
             let gates = base.gates.iter().chain(&unchanged.gates);
             let was_there = base.all.iter().any(|old| {
                 let is_same = old.path == job.path && old.id == job.id;
-                is_same && gates.clone().filter(is_name).all(|gate| old.names.may_be(&gate.check))
+                let mut namesakes = gates.clone().filter(|gate| job.may_report_as(gate));
+                is_same && namesakes.all(|gate| old.may_report_as(gate))
             });
-            let others = head.gates.iter().chain(&unchanged.gates).filter(is_name);
-            let has_other = others.clone().any(|gate| !is_itself(gate));
+            let mut others = head.gates.iter().chain(&unchanged.gates);
+            let has_other = others.any(|gate| job.may_report_as(gate) && !job.is_job_of(gate));
             // A job that takes the place of a gate is compared with it instead.
-            let is_only_name = gates.clone().any(|gate| is_name(&gate)) && !head.gates.iter().any(is_itself);
-            let is_own = base.gates.iter().any(|gate| gate.path == job.path && gate.id == job.id);
+            let is_only_name = gates.clone().any(|gate| job.may_report_as(gate))
+                && !head.gates.iter().any(|gate| job.is_job_of(gate));
+            let is_own = base.gates.iter().any(|gate| job.is_job_of(gate));
             if !was_there && (has_other || is_only_name && !is_own) {
                 let summary = "another job reports under the name of the gate's job";
                 self.add(GATE_DISARMED, Side::Head, &job.path, job.span, summary);
@@ -531,10 +545,8 @@ impl Report<'_> {
             self.add(GATE_DISARMED, Side::Head, path, span, "failure of the gate is ignored");
         }
         for event in &old.events {
-            let is_pull_request = |name: &str| name.starts_with("pull_request");
             let same = new.events.iter().find(|other| other.name == event.name);
-            let kin =
-                new.events.iter().find(|other| is_pull_request(&other.name) && is_pull_request(&event.name));
+            let kin = new.events.iter().find(|other| event.is_kin_of(other));
             match same.or(kin) {
                 None => self.add(
                     GATE_DISARMED,

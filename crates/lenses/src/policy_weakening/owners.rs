@@ -45,16 +45,18 @@ enum Dialect {
 impl Dialect {
     /// Returns the dialect of the base, so that a change cannot choose it.
     fn find(platform: &Platform, lookups: &dyn Lookups) -> Self {
-        let is_on_base = |path: &&str| lookups.is_present(Side::Base, path);
-        let has_sections = || {
-            let path = platform.places.iter().find(|path| is_on_base(path));
-            let text = path.and_then(|path| lookups.text(Side::Base, path));
-            text.is_some_and(|text| !CodeOwners::parse(&text).sections.is_empty())
-        };
         let is_of_gitlab = !lookups.is_present(Side::Base, ".github")
-            && ([".gitlab", ".gitlab-ci.yml"].iter().any(is_on_base) || has_sections());
+            && ([".gitlab", ".gitlab-ci.yml"].iter().any(|path| lookups.is_present(Side::Base, path))
+                || has_sections(platform, lookups));
         if platform.signs.is_empty() && !is_of_gitlab { Self::GitHub } else { Self::Any }
     }
+}
+
+/// Returns whether the file that a platform reads at the base has sections.
+fn has_sections(platform: &Platform, lookups: &dyn Lookups) -> bool {
+    let path = platform.places.iter().find(|path| lookups.is_present(Side::Base, path));
+    let text = path.and_then(|path| lookups.text(Side::Base, path));
+    text.is_some_and(|text| !CodeOwners::parse(&text).sections.is_empty())
 }
 
 /// The file that a platform reads on one side.

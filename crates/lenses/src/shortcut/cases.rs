@@ -74,22 +74,20 @@ fn emptied(compared: &Compared<'_>, base: &Table, newer: &Head<'_>) -> Option<Fa
 
 /// Returns the name in what stands before the sign of an assignment: without keywords, types and brackets.
 fn assigned_name(before: &str) -> &str {
-    let is_path = |at: usize| before[at + 1..].starts_with(':') || before[..at].ends_with(':');
-    let typed = before.match_indices(':').map(|(at, _)| at).find(|at| !is_path(*at));
+    let mut colons = before.match_indices(':').map(|(at, _)| at);
+    let typed = colons.find(|at| !before[at + 1..].starts_with(':') && !before[..*at].ends_with(':'));
     let name = before[..typed.unwrap_or(before.len())].trim_end().trim_end_matches(['[', ']']);
     name.rsplit(|sign: char| !joins(sign)).next().unwrap_or_default()
 }
 
 /// Returns whether something puts members into a collection, or takes another one in its place.
 fn is_filled(text: &str, name: &str) -> bool {
-    let is_joined = |at: usize| {
-        let (before, behind) = (&text[..at], &text[at + name.len()..]);
-        before.ends_with(joins) || behind.starts_with(joins)
-    };
-    let places = text.match_indices(name).map(|(at, _)| at).filter(|at| !is_joined(*at));
     let mut assigned = 0;
-    for at in places {
+    for (at, _) in text.match_indices(name) {
         let (before, behind) = (&text[..at], &text[at + name.len()..]);
+        if before.ends_with(joins) || behind.starts_with(joins) {
+            continue;
+        }
         let line = behind.split('\n').next().unwrap_or_default();
         let is_member =
             line.starts_with('[') && line.split_once(']').is_some_and(|(_, rest)| is_assigned(rest));

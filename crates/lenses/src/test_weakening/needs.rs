@@ -124,9 +124,10 @@ impl Giver<'_> {
         !found.complete
             || found.paths.len() > MOST_FILES
             || others.into_iter().any(|path| {
-                let imports =
-                    |text: &str| text.lines().any(|line| begins.iter().any(|begin| line.starts_with(begin)));
-                !is_of_tests(path) || self.has(path, imports)
+                !is_of_tests(path)
+                    || self.has(path, |text| {
+                        text.lines().any(|line| begins.iter().any(|begin| line.starts_with(begin)))
+                    })
             })
     }
 

@@ -120,11 +120,9 @@ fn marks_for_others(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_>)
     if packet.path().file_name() != b"conftest.py" && !has_no_tests {
         return Vec::new();
     }
-    let key = |mark: &Mark| {
-        skip_rows::skip(language, mark).map(|skip| (skip.path.clone(), format!("{:?}", skip.arguments)))
-    };
-    let old: BTreeSet<_> = base.marks.iter().filter_map(key).collect();
-    let new = head.marks.iter().filter(|mark| key(mark).is_some_and(|key| !old.contains(&key)));
+    let old: BTreeSet<String> = base.marks.iter().filter_map(|mark| skip_key(language, mark)).collect();
+    let new = head.marks.iter();
+    let new = new.filter(|mark| skip_key(language, mark).is_some_and(|key| !old.contains(&key)));
     let new = new.filter_map(|mark| switched_off(language, mark));
     let new = new.filter(|off| !ignores_other_files(off.mark.of(head.text)));
     let mut places: Vec<(Span, Place)> =
@@ -134,6 +132,12 @@ fn marks_for_others(packet: &Packet<'_>, base: &Version<'_>, head: &Version<'_>)
         (mark, place)
     }));
     places
+}
+
+/// Returns the name and the arguments by which a mark skips, which tell it from the other marks of a file.
+fn skip_key(language: Option<&str>, mark: &Mark) -> Option<String> {
+    let skip = skip_rows::skip(language, mark)?;
+    Some(format!("{:?} {:?}", skip.path, skip.arguments))
 }
 
 /// A list of files that pytest is not to collect, none of which has the name of a test.
