@@ -138,15 +138,16 @@ fn section(line: Line<'_>) -> Option<Section> {
 
 /// Returns whether a word is a user, a team or an address on GitHub.
 fn is_owner(word: &str) -> bool {
-    let is_name = |name: &str| {
-        let is_known = |sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.');
-        !name.is_empty() && name.chars().all(is_known)
-    };
     match (word.strip_prefix('@'), word.split_once('@')) {
         (Some(name), _) => name.split('/').count() <= 2 && name.split('/').all(is_name),
         (None, Some((local, domain))) => !local.is_empty() && domain.contains('.') && is_name(domain),
         (None, None) => false,
     }
+}
+
+/// Returns whether a text can be the name of an account, a team or a host.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.'))
 }
 
 /// Splits at blanks that no backslash escapes, up to a comment.

@@ -19,16 +19,20 @@ pub(super) fn propose(costs: &[Calibration]) -> Preset {
     if costs.iter().any(|cost| judged(cost) < FEWEST_CHANGES) || costs.is_empty() {
         return Preset::Default;
     }
-    let cost_of = |preset| costs.iter().find(|cost| cost.preset == preset);
-    if cost_of(Preset::Guarded).is_some_and(|cost| most_stopped(cost) <= GUARDED_PERMILLE) {
+    if cost_of(costs, Preset::Guarded).is_some_and(|cost| most_stopped(cost) <= GUARDED_PERMILLE) {
         Preset::Guarded
-    } else if cost_of(Preset::Default)
+    } else if cost_of(costs, Preset::Default)
         .is_some_and(|cost| stopped(cost) * 1000 <= DEFAULT_PERMILLE * judged(cost))
     {
         Preset::Default
     } else {
         Preset::Advisory
     }
+}
+
+/// Returns the cost of a preset, if it was measured.
+fn cost_of(costs: &[Calibration], preset: Preset) -> Option<&Calibration> {
+    costs.iter().find(|cost| cost.preset == preset)
 }
 
 /// Returns the upper end of the 95 % interval of the share of stopped changes, in permille.

@@ -63,12 +63,14 @@ impl Speller<'_> {
         const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
         const CLASSES: &[&str] =
             &["bool", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"];
-        let is_given_value = || {
-            [format!("{name} ="), format!("for {name} "), format!("as {name}"), format!("{name},")]
-                .iter()
-                .any(|spelling| self.text.contains(spelling.as_str()))
-        };
         OBJECTS.contains(&name)
-            || self.language == Language::Python && CLASSES.contains(&name) && !is_given_value()
+            || self.language == Language::Python && CLASSES.contains(&name) && !self.is_given_value(name)
+    }
+
+    /// Returns whether the file assigns a value to a name of the language, in any way that a search of its text sees.
+    fn is_given_value(&self, name: &str) -> bool {
+        [format!("{name} ="), format!("for {name} "), format!("as {name}"), format!("{name},")]
+            .iter()
+            .any(|spelling| self.text.contains(spelling.as_str()))
     }
 }

@@ -115,14 +115,10 @@ fn is_branch_of_node(found: &Found<'_>, call: Node<'_>) -> bool {
         match parent.word() {
             "if_statement" | "ternary_expression" => {
                 let asked: String = found.field_text(parent, "condition").split_whitespace().collect();
-                let asks = |words: &[&str]| words.iter().any(|word| asked.contains(word));
-                let asks_for_node = asks(&["typeofexports", "typeofmodule"]);
-                let is_there = !asks(&["!=='object'", "!==\"object\"", "=='undefined'", "==\"undefined\""])
-                    || asks(&["!=='undefined'", "!==\"undefined\"", "!='undefined'", "!=\"undefined\""]);
                 let is_taken = if parent.field("consequence") == Some(node) {
-                    asks_for_node && is_there
+                    asks_for_node(&asked) && asks_for_presence(&asked)
                 } else if parent.field("alternative") == Some(node) {
-                    asks(&["define.amd", "typeofdefine"]) && !asks_for_node
+                    has_any(&asked, &["define.amd", "typeofdefine"]) && !asks_for_node(&asked)
                 } else {
                     false
                 };
@@ -139,6 +135,22 @@ fn is_branch_of_node(found: &Found<'_>, call: Node<'_>) -> bool {
         node = parent;
     }
     false
+}
+
+/// Returns whether a condition without blanks asks for a variable that Node gives a module.
+fn asks_for_node(condition: &str) -> bool {
+    has_any(condition, &["typeofexports", "typeofmodule"])
+}
+
+/// Returns whether a condition without blanks holds where a variable is there, and not where it is missing.
+fn asks_for_presence(condition: &str) -> bool {
+    !has_any(condition, &["!=='object'", "!==\"object\"", "=='undefined'", "==\"undefined\""])
+        || has_any(condition, &["!=='undefined'", "!==\"undefined\"", "!='undefined'", "!=\"undefined\""])
+}
+
+/// Returns whether a text contains one of several words.
+fn has_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
 }
 
 fn common_js(left: &str) -> bool {

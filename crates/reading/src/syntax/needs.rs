@@ -206,8 +206,8 @@ pub(super) fn words_of_directive(language: Language, text: &str, node: Node<'_>)
         "preproc_if" => condition(text, node.field("condition")?, &mut words, 0),
         _ => None,
     };
-    let is_defined = |word: &str| text.contains(&format!("#define {word}"));
-    let is_left_out = value == Some(false) && !words.is_empty() && !words.iter().any(|word| is_defined(word));
+    let is_defined = words.iter().any(|word| text.contains(&format!("#define {word}")));
+    let is_left_out = value == Some(false) && !words.is_empty() && !is_defined;
     is_left_out.then(|| words.into_iter().map(|word| format!("{kind}:{word}")).collect())
 }
 
@@ -258,20 +258,24 @@ pub(super) fn words_of_cfg(tokens: &str) -> Option<Vec<String>> {
     (value == Some(false) && !words.is_empty()).then_some(words)
 }
 
+/// Returns the predicates that an operator of `cfg` is applied to, where it is the outermost one.
+fn inside<'t>(tokens: &'t str, operator: &str) -> Option<&'t str> {
+    tokens.strip_prefix(operator)?.strip_prefix('(')?.strip_suffix(')')
+}
+
 fn cfg(tokens: &str, words: &mut Vec<String>, depth: usize) -> Option<bool> {
     if depth > MAX_DEPTH {
         return None;
     }
-    let inside = |word: &str| tokens.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
-    if let Some(all) = inside("all") {
+    if let Some(all) = inside(tokens, "all") {
         let values = constants::arguments(all).map(|part| cfg(part, words, depth + 1));
         return values.fold(Some(true), and);
     }
-    if let Some(any) = inside("any") {
+    if let Some(any) = inside(tokens, "any") {
         let values = constants::arguments(any).map(|part| cfg(part, words, depth + 1));
         return values.fold(Some(false), or);
     }
-    if let Some(not) = inside("not") {
+    if let Some(not) = inside(tokens, "not") {
         return cfg(not.trim_end_matches(','), &mut Vec::new(), depth + 1).map(|value| !value);
     }
     if let Some((key, value)) = tokens.split_once('=') {

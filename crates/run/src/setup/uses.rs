@@ -29,10 +29,6 @@ impl ActionPin {
             Some((uses, version)) => (uses.trim_end(), Some(version.trim())),
             None => (text, None),
         };
-        let is_version = |text: &str| {
-            (1..=60).contains(&text.len())
-                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte))
-        };
         if version.is_some_and(|version| !is_version(version)) {
             return Err("what follows `#` is no version; expected `# vX.Y.Z`");
         }
@@ -83,6 +79,12 @@ impl ActionPin {
     pub fn commit(&self) -> &str {
         &self.commit
     }
+}
+
+/// Returns whether a comment behind a commit can be a version.
+fn is_version(text: &str) -> bool {
+    (1..=60).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+_".contains(&byte))
 }
 
 impl std::fmt::Display for ActionPin {

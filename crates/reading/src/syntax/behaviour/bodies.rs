@@ -158,7 +158,6 @@ impl Reader<'_> {
 
     fn cuts(&self, statement: Node<'_>) -> bool {
         let branch = inner(statement);
-        let is_return = |node: Node<'_>| inner(node).word().starts_with("return");
         if is_return(branch) || self.always_leaves(branch) {
             return true;
         }
@@ -183,8 +182,8 @@ impl Reader<'_> {
         if self.always_leaves(statement) {
             return true;
         }
-        let is_return = inner(statement).word().starts_with("return");
-        is_return && (children(inner(statement)).next().is_none() || self.gives_constant(statement))
+        is_return(statement)
+            && (children(inner(statement)).next().is_none() || self.gives_constant(statement))
     }
 
     /// Returns whether a statement is a branch that always runs and leaves the function: `if (true) { return 0; }`.
@@ -399,6 +398,11 @@ fn is_text(statement: Node<'_>) -> bool {
     statement.word() == "expression_statement"
         && statement.named_child_count() == 1
         && statement.named_child(0).is_some_and(|only| only.word().contains("string"))
+}
+
+/// Returns whether a statement leaves the function.
+fn is_return(statement: Node<'_>) -> bool {
+    inner(statement).word().starts_with("return")
 }
 
 /// Returns the expression of a statement.
