@@ -1,5 +1,6 @@
 //! The lenses: each a file here, an entry in [`ALL`] and a page in `tests/corpus/lenses`.
 
+mod agent_settings;
 #[cfg(test)]
 mod behaviour_tests;
 mod blocking_call;
@@ -57,6 +58,7 @@ use contract::{Lens, RuleSpec};
 
 /// Every lens, by id. A lens that is not listed here does not exist.
 pub static ALL: &[&dyn Lens] = &[
+    &agent_settings::AgentSettings,
     &blocking_call::BlockingCall,
     &broken_caller::BrokenCaller,
     &ci_weakening::CiWeakening,

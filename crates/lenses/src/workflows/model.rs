@@ -65,7 +65,7 @@ fn is_beside_workflows(path: &RepoPath) -> bool {
 }
 
 /// Length of the front matter of a Markdown file, without the line that ends it; 0 for a file that has none.
-fn front_matter(text: &str) -> usize {
+pub(crate) fn front_matter(text: &str) -> usize {
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let is_mark = line.trim_end() == "---";
