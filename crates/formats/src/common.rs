@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::contract::Report;
+use crate::overrides::overrides;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
@@ -109,7 +110,7 @@ pub(crate) fn head_commit<'a>(report: &Report<'a>) -> &'a str {
 
 /// Returns the verdict's reason in one sentence.
 pub(crate) fn reason(report: &Report<'_>) -> String {
-    let headline = headline(report);
+    let headline = headline(report) + &overrides(report);
     match uncommitted(report) {
         Some(content) => format!("{}: {headline}", content.as_str()),
         None => headline,

@@ -20,6 +20,7 @@ mod junit;
 pub mod ledger;
 mod markdown;
 pub mod observer_notes;
+mod overrides;
 pub mod page;
 mod rdjson;
 pub mod rubric_draft;
