@@ -6,7 +6,7 @@ use crate::common::{counted, plan_name};
 use crate::contract::Report;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{CoverageStatus, LensStatus, OmissionReason};
+use qa_contracts::v1::{CoverageStatus, LensResult, LensStatus, OmissionReason};
 
 /// A file that plans did not look at, wholly or in part.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,15 +64,19 @@ pub(crate) fn gaps<'a>(report: &Report<'a>) -> Gaps<'a> {
     }
 }
 
+/// Returns whether a lens had nothing to look at.
+pub(crate) fn is_idle(result: &LensResult) -> bool {
+    result.status == LensStatus::Skipped
+        && result.error_codes.iter().all(|&code| code == Code::LensNotApplicable)
+}
+
 fn plan_gaps(report: &Report<'_>) -> Vec<PlanGap> {
     let plans: BTreeMap<u64, _> =
         report.result.lens_plans.iter().map(|plan| (plan.plan_ordinal, plan)).collect();
     let mut gaps = Vec::new();
     for result in &report.result.lens_results {
         let plan = plans.get(&result.plan_ordinal);
-        let is_idle = result.status == LensStatus::Skipped
-            && result.error_codes.iter().all(|&code| code == Code::LensNotApplicable);
-        if result.status == LensStatus::Completed || is_idle {
+        if result.status == LensStatus::Completed || is_idle(result) {
             continue;
         }
         gaps.push(PlanGap {

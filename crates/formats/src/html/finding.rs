@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::filter::Filter;
-use super::sections::{columns, left_out};
+use super::sections::{columns, left_out, with_code};
 use crate::causes::{Cause, causes};
 use crate::common::{
     Files, by_rule, capital, counted, evidence_text, is_on_base, location, message_lines, note, standing,
@@ -62,7 +62,7 @@ fn card(
                     span.muted { (finding.scope) " file" }
                     @if !others.is_empty() { span.muted { (counted(others.len() + 1, "place")) } }
                 }
-                h3 id={ "finding-" (index) } { (capital(&visible_cut(&finding.summary, 400))) }
+                h3 id={ "finding-" (index) } { (with_code(&capital(&visible_cut(&finding.summary, 400)))) }
             }
             @if others.is_empty() { (place(report, files, finding, true, filter)) }
             @else {
@@ -136,16 +136,16 @@ fn message(report: &Report<'_>, finding: &Finding) -> Markup {
         div.message {
             @let said = message_lines(finding);
             @if !said.is_empty() { pre.said { (said.join("\n")) } }
-            @if let Some(note) = note(finding) { p { (capital(&visible_cut(&note, 600))) "." } }
-            p { (capital(&visible_cut(&why(finding), 600))) "." }
+            @if let Some(note) = note(finding) { p { (with_code(&capital(&visible_cut(&note, 600)))) "." } }
+            p { (with_code(&capital(&visible_cut(&why(finding), 600)))) "." }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
-            p { strong { "Fix: " } (visible_cut(&finding.fix, 600)) }
+            p { strong { "Fix: " } (with_code(&visible_cut(&finding.fix, 600))) }
             @if let Some(title) = edit_title(report, finding) {
-                p { strong { "Edit: " } (title) }
+                p { strong { "Edit: " } (with_code(&title)) }
                 @let lines = edit_lines(report, finding);
                 @if !lines.is_empty() { pre.said { (lines.join("\n")) } }
             }
-            @for code in &finding.codes { p { code { (code) } " " (code.hint()) } }
+            @for code in &finding.codes { p { code { (code) } " " (with_code(code.hint())) } }
         }
     }
 }
@@ -178,7 +178,7 @@ fn facts(finding: &Finding) -> Markup {
                 dt { "Explain" } dd { code { "qa-skill explain " (visible(&finding.rule_id)) } }
             }
             @if finding.blocking {
-                p { (waive::ADVICE) }
+                p { (with_code(waive::ADVICE)) }
                 pre.said { (waiver_entry(finding, &OPEN_TERMS)) }
             }
         }

@@ -9,10 +9,11 @@ use crate::common::{
     quality_gates, uncommitted, verdict_word,
 };
 use crate::contract::Report;
-use crate::gaps::Gaps;
+use crate::gaps::{Gaps, is_idle};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
-    CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensResult, SensitivityReason,
+    CoverageCell, CoverageRow, CoverageStatus, Direction, Finding, ItemOutcome, LensPlan, LensResult,
+    SensitivityReason,
 };
 use qa_core::escape::{visible, visible_cut};
 use qa_core::findings::all_places;
@@ -29,6 +30,18 @@ pub(super) fn left_out(shown: usize, total: usize, noun: &str, file: &str) -> Ma
         @if total > shown {
             p.rest { (counted(total - shown, noun)) " left out here; " code { (file) } " of the run lists all." }
         }
+    }
+}
+
+/// A text with its parts between backticks as code; a backtick without another one stays.
+pub(super) fn with_code(text: &str) -> Markup {
+    let mut parts: Vec<&str> = text.split('`').collect();
+    let rest = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
+    html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if index.is_multiple_of(2) { (part) } @else { code { (part) } }
+        }
+        @if let Some(rest) = rest { "`" (rest) }
     }
 }
 
@@ -156,7 +169,7 @@ pub(super) fn codes(report: &Report<'_>) -> Markup {
             ul.plain {
                 @for (kind, code) in codes {
                     @let class = match kind { "error" => "failed", "warning" => "degraded", _ => "note" };
-                    li { span.tag.(class) { (kind) } " " code { (code) } br; (code.hint()) }
+                    li { span.tag.(class) { (kind) } " " code { (code) } br; (with_code(code.hint())) }
                 }
             }
         }
@@ -200,7 +213,10 @@ fn is_complete(row: &CoverageRow) -> bool {
 }
 
 pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
-    let plans = &report.result.lens_plans;
+    let results = report.result.lens_results.iter().filter(|result| is_idle(result));
+    let idle_ordinals: BTreeSet<u64> = results.map(|result| result.plan_ordinal).collect();
+    let (idle, plans): (Vec<&LensPlan>, Vec<&LensPlan>) =
+        report.result.lens_plans.iter().partition(|plan| idle_ordinals.contains(&plan.plan_ordinal));
     let with_findings: BTreeSet<&RepoPath> = all.iter().map(|finding| &finding.file).collect();
     let mut rows: Vec<&CoverageRow> = report.coverage.rows.iter().collect();
     if rows.len() > MAX_ROWS {
@@ -215,18 +231,27 @@ pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
             p.muted { "● looked at whole · ◐ in part · ○ not at all · a dash: the lens has no business with the file" }
             (table("Coverage by file and lens", "matrix", html! {
                 th scope="col" { "File" } th scope="col" { "Hunks" }
-                @for plan in plans { th scope="col" { (visible(&plan_name(plan))) } }
+                @for plan in &plans { th scope="col" { (visible(&plan_name(plan))) } }
             }, html! {
                 @for row in rows.iter().take(MAX_ROWS) {
                     @let cells: BTreeMap<_, _> = row.cells.iter().map(|cell| (cell.plan_ordinal, cell)).collect();
                     tr {
                         th scope="row" { code { (visible(&row.file.to_string())) } }
                         td { (row.hunks) }
-                        @for plan in plans { (cell(cells.get(&plan.plan_ordinal).copied(), row.hunks)) }
+                        @for plan in &plans { (cell(cells.get(&plan.plan_ordinal).copied(), row.hunks)) }
                     }
                 }
             }))
             (left_out(shown, report.coverage.rows.len(), "file", "coverage.json"))
+            @if !idle.is_empty() {
+                p.muted {
+                    "Lenses with nothing to look at: "
+                    @for (index, plan) in idle.iter().enumerate() {
+                        @if index > 0 { ", " } code { (visible(&plan_name(plan))) }
+                    }
+                    "."
+                }
+            }
         }
     }
 }
@@ -376,5 +401,50 @@ pub(super) fn proof(report: &Report<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+    use qa_contracts::codes::Code;
+    use qa_contracts::v1::LensStatus;
+
+    #[test]
+    fn text_between_backticks_is_code_and_a_single_backtick_stays() {
+        let cases = [
+            ("run `make test` again", "run <code>make test</code> again"),
+            ("`a` and `<b>`", "<code>a</code> and <code>&lt;b&gt;</code>"),
+            ("a ` b", "a ` b"),
+            ("`a` ` b", "<code>a</code> ` b"),
+            ("plain", "plain"),
+        ];
+        for (text, expected) in cases {
+            // No text at all is nothing to show.
+            let shown = with_code(text).into_string().replace("<code></code>", "");
+            assert_eq!(shown, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn lenses_with_nothing_to_look_at_have_no_column() {
+        let mut sample = sample::pass();
+        let ordinal = sample.result.lens_results[1].plan_ordinal;
+        let columns = |sample: &sample::Sample| {
+            coverage(&sample.report(false), &[]).into_string().matches("<th scope=\"col\">").count()
+        };
+        let all = columns(&sample);
+        sample.result.lens_results[1].status = LensStatus::Skipped;
+        sample.result.lens_results[1].error_codes = vec![Code::LensNotApplicable];
+        for row in &mut sample.coverage.rows {
+            row.cells.retain(|cell| cell.plan_ordinal != ordinal);
+        }
+        assert_eq!(columns(&sample), all - 1);
+        let page = coverage(&sample.report(false), &[]).into_string();
+        assert!(page.contains("Lenses with nothing to look at: <code>debug-leftover</code>."), "{page}");
+        // One that was not run is a gap and keeps its column.
+        sample.result.lens_results[1].error_codes = vec![Code::ContextBoundExceeded];
+        assert_eq!(columns(&sample), all);
     }
 }
