@@ -38,7 +38,7 @@ pub(crate) enum StoreError {
     Write { path: String, source: std::io::Error },
     #[error("read {path}: {source}")]
     Read { path: String, source: std::io::Error },
-    #[error("read {path}: the manifest lists it, and it does not exist")]
+    #[error("read {path}: it was deleted after it was written: the manifest lists it")]
     Missing { path: String },
     #[error("accept {path}: {reason}")]
     Invalid { path: String, pointer: String, reason: String },

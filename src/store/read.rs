@@ -24,6 +24,12 @@ const MAX_FILES: usize = 10_000;
 /// Size of the buffer in which files are hashed.
 const BLOCK_BYTES: usize = 256 << 10;
 
+/// Reason to refuse a file that is not the one that the run wrote.
+const CHANGED: &str = "it was changed after it was written: its digest is not the manifest's";
+/// Reason to refuse a manifest that does not agree with itself or with the files.
+const MANIFEST_CHANGED: &str =
+    "the manifest was changed after it was written: its digests are not those of the files";
+
 /// A run directory whose files match its manifest.
 pub(crate) struct RunDirectory {
     path: PathBuf,
@@ -178,7 +184,11 @@ impl RunDirectory {
             run.bytes(Statement::FILE)?;
         }
         if let Some(name) = present.iter().find(|name| !listed.contains(name.as_str())) {
-            return Err(invalid(name, "", "the manifest does not list it"));
+            return Err(invalid(
+                name,
+                "",
+                "it was added after the run was written, and the manifest does not list it",
+            ));
         }
         for (index, file) in run.hashes.files.iter().enumerate() {
             if !present.contains(&file.path) {
@@ -186,26 +196,19 @@ impl RunDirectory {
             }
             let measured = measure(&run.path.join(&file.path))?;
             if measured.bytes != file.bytes || measured.full != file.full {
-                return Err(invalid(
-                    &file.path,
-                    &format!("/files/{index}/full"),
-                    "its digest differs from the manifest's",
-                ));
+                return Err(invalid(&file.path, &format!("/files/{index}/full"), CHANGED));
             }
             if deterministic_digest(&run.path, &file.path, &measured)? != file.deterministic {
                 let pointer = format!("/files/{index}/deterministic");
-                return Err(invalid(
-                    &file.path,
-                    &pointer,
-                    "its deterministic digest differs from the manifest's",
-                ));
+                return Err(invalid(&file.path, &pointer, MANIFEST_CHANGED));
             }
         }
         if run.hashes.run_digest != run_digest(&run.hashes.files) {
-            return Err(invalid(Hashes::FILE, "/runDigest", "it is not the digest of the files"));
+            return Err(invalid(Hashes::FILE, "/runDigest", MANIFEST_CHANGED));
         }
         if run.hashes.execution_key != run.artifact::<Trace>()?.execution_key {
-            return Err(invalid(Hashes::FILE, "/executionKey", "the trace has another execution key"));
+            let reason = format!("{MANIFEST_CHANGED}: the trace has another execution key");
+            return Err(invalid(Hashes::FILE, "/executionKey", reason));
         }
         Ok(run)
     }
@@ -297,7 +300,7 @@ impl RunDirectory {
         };
         let listed = self.hashes.files.iter().find(|file| file.path == name);
         if listed.map(|file| &file.deterministic) != Some(&digest) {
-            return Err(invalid(name, "", "its deterministic digest differs from the manifest's"));
+            return Err(invalid(name, "", CHANGED));
         }
         Ok(artifact)
     }

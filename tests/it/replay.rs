@@ -94,6 +94,27 @@ fn one_changed_byte_in_any_file_is_noticed() {
 }
 
 #[test]
+fn a_file_that_was_edited_by_hand_is_named_as_changed() {
+    let repo = judged();
+    let run = repo.run_dir();
+    for name in ["lens-results.json", "final-verdict.json", "recordings/00000.json", "report.html"] {
+        let original = run.bytes(name);
+        let mut bytes = original.clone();
+        bytes[original.len() / 2] ^= 1;
+        std::fs::write(run.path(name), bytes).unwrap();
+        let refused = run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID").stderr;
+        assert!(
+            refused.contains(&format!("accept {name}: it was changed after it was written")),
+            "{refused}"
+        );
+        std::fs::write(run.path(name), original).unwrap();
+    }
+    std::fs::write(run.path("notes.txt"), "PASS").unwrap();
+    let refused = run.verify().run().expect_code(3, "ARTIFACT_SCHEMA_INVALID").stderr;
+    assert!(refused.contains("accept notes.txt: it was added after the run was written"), "{refused}");
+}
+
+#[test]
 fn a_forger_who_repairs_the_manifest_is_caught_with_the_place_named() {
     let repo = judged();
     let elsewhere = temp();
