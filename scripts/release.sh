@@ -139,6 +139,11 @@ build() {
             --label org.opencontainers.image.version="$version" \
             --tag "$1" "${@:2}" .
     }
+    # Compressed as by scripts/image.sh; `docker push` has no option for it.
+    push_image() {
+        skopeo copy --quiet --dest-compress-format gzip --dest-compress-level 9 "docker-daemon:$1" "docker://$1"
+    }
+    scripts/install-tools.sh skopeo
     build_image "$image"
     build_image "$full" --target full
     container=$(docker create "$image")
@@ -148,8 +153,8 @@ build() {
     IMAGE=$full scripts/container-full.sh
     docker run --rm --entrypoint dpkg-query "$full" --show > "built/full-image-packages-$architecture.txt"
     log_in
-    docker push --quiet "$image"
-    docker push --quiet "$full"
+    push_image "$image"
+    push_image "$full"
     registry_digest "$image" > "built/digest-$architecture"
     registry_digest "$full" > "built/digest-full-$architecture"
 }
