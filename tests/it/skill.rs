@@ -71,6 +71,16 @@ fn the_skill_is_printed_and_installed_with_hooks_that_work() {
                 text.starts_with("error[INPUT_INVALID]: failed to read the event: EOF"),
                 "{command}: {text}"
             );
+            // Whoever has no binary is told so, and not kept from work.
+            let output = Command::new("/bin/sh")
+                .args(["-c", &command])
+                .env("PATH", "/nowhere")
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(text, "qa-skill is not installed, so this hook judged nothing\n", "{command}");
+            assert!(output.status.success() && output.stdout.is_empty(), "{command}");
         }
     }
     let again = skill(&checkout, &arguments).expect(0).text();
@@ -165,7 +175,11 @@ fn hooks_of_another_form_are_brought_up_to_date_and_not_doubled() {
     let stop = commands(&new["hooks"]["Stop"]);
     assert_eq!(
         stop,
-        ["first", "/opt/qa-skill hook --agent claude-code --repo \"${CLAUDE_PROJECT_DIR:-.}\" --base main"]
+        [
+            "first",
+            "command -v /opt/qa-skill >/dev/null 2>&1 || { echo 'qa-skill is not installed, so this hook judged nothing' >&2; exit 0; }; \
+             /opt/qa-skill hook --agent claude-code --repo \"${CLAUDE_PROJECT_DIR:-.}\" --base main"
+        ]
     );
     assert_eq!(new["hooks"]["Stop"][1]["hooks"][0]["timeout"], 1_260, "{new}");
     let cursor: Value = serde_json::from_str(&read(&checkout, ".cursor/hooks.json")).unwrap();

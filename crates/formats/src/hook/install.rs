@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 use super::HookFormat;
 
-/// Name of the program that agents start.
+/// Beginning of a command that agents start. Settings are committed, and whoever has no binary is not kept from work: the required
+/// check is the gate.
+const GUARD: &str = "command -v qa-skill >/dev/null 2>&1 || \
+                     { echo 'qa-skill is not installed, so this hook judged nothing' >&2; exit 0; }; ";
+/// The program with the option of its agent.
 const PROGRAM: &str = "qa-skill hook --agent";
 /// Time limit of a hook: longer than that of a run, 20 minutes by default, which answers when it ends. A hook that the agent kills
 /// says nothing.
@@ -46,7 +50,7 @@ impl HookFormat {
 
     /// Returns the entries that set the hooks up.
     pub fn entries(&self) -> [HookEntry; 2] {
-        let mut command = format!("{PROGRAM} {}", self.id);
+        let mut command = format!("{GUARD}{PROGRAM} {}", self.id);
         if let Some(variable) = self.places.root_variable {
             command.push_str(&format!(" --repo \"${{{variable}:-.}}\""));
         }
