@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::observe_command::check_last_turn;
 use super::progress::TerminalProgress;
 use super::verify::{self, Source, Verified};
-use super::verify_drive::{self, verify_drive};
+use super::verify_drive::{self, VerifiedDrive, verify_drive};
 use crate::store::DriveDirectory;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{CommitId, Sha256Hex};
@@ -111,10 +111,11 @@ fn describe_verdict(verified: &Verified) -> String {
     }
 }
 
-/// Verifies directories one after another and prints their statements, up to the first that does not hold.
+/// Verifies directories one after another, up to the first that does not hold. Prints the statement of a single one, or a line for
+/// each.
 pub(super) fn verify(arguments: &VerifyArgs, cancellation: &Cancellation) -> Result<Exit, Failure> {
     match arguments.directories.as_slice() {
-        [directory] => verify_directory(arguments, directory, cancellation),
+        [directory] => verify_alone(arguments, directory, cancellation),
         directories => verify_each(arguments, directories, cancellation),
     }
 }
@@ -130,36 +131,97 @@ fn verify_each(
     }
     for directory in directories {
         let shown = sanitize(&directory.display().to_string());
-        verify_directory(arguments, directory, cancellation)
+        let held = verify_directory(arguments, directory, cancellation)
             .map_err(|failure| Failure { message: format!("{shown}: {}", failure.message), ..failure })?;
-        console::write_stdout(format!("{:<15}{shown}\n\n", "directory").as_bytes())?;
+        console::write_stdout(format!("{}  {shown}{}\n", held.summary(), held.remark()).as_bytes())?;
     }
-    let count = format!("{} runs are verified\n", directories.len());
+    let source = match arguments.repo {
+        Some(_) => "from the repository",
+        None => "from the recordings; the commits themselves are not checked, `verify --repo` reads them",
+    };
+    let count = format!("{} runs are verified {source}\n", directories.len());
     console::write_stdout(count.as_bytes()).map(|()| Exit::Pass)
 }
 
 /// Verifies a directory and prints its statement.
-fn verify_directory(
+fn verify_alone(
     arguments: &VerifyArgs,
     directory: &Path,
     cancellation: &Cancellation,
 ) -> Result<Exit, Failure> {
+    let text = match verify_directory(arguments, directory, cancellation)? {
+        Held::Drive(session) => verify_drive::statement(&session),
+        Held::Run(verified) => {
+            let mut text = statement(&verified);
+            if let Some(ledger) = &arguments.ledger {
+                text.push_str(&format!("{:<15}{}\n", "ledger", check_last_turn(ledger, &verified)?));
+            }
+            if let Some(attestation) = &arguments.attestation {
+                let checked = check_attestation(attestation, &verified)?;
+                text.push_str(&format!("{:<15}{checked}\n", "attestation"));
+            }
+            text
+        }
+    };
+    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// A directory that was verified and is as expected.
+enum Held {
+    Run(Box<Verified>),
+    Drive(Box<VerifiedDrive>),
+}
+
+impl Held {
+    /// Describes the outcome, the commits and the digest by which the directory is known, in one line.
+    fn summary(&self) -> String {
+        match self {
+            Self::Run(verified) => {
+                let input = &verified.input;
+                format!(
+                    "{}  {}..{}  {}",
+                    describe_verdict(verified),
+                    input.base_sha.short(),
+                    input.head_sha.short(),
+                    verified.run.hashes.run_digest
+                )
+            }
+            Self::Drive(verified) => {
+                let start = &verified.session.start;
+                let result = current_commit(&verified.session);
+                let end = conclusion(&verified.session);
+                format!("drive: {end}  {}..{}", start.base_sha.short(), result.short())
+            }
+        }
+    }
+
+    /// Returns what somebody who reads the line has to know besides.
+    fn remark(&self) -> &'static str {
+        match self {
+            Self::Run(verified) if !verified.run.has_statement() => "  (it has no statement)",
+            Self::Run(verified) if !verified.run.is_named_by_its_key() => {
+                "  (not named by its execution key)"
+            }
+            Self::Run(_) | Self::Drive(_) => "",
+        }
+    }
+}
+
+/// Verifies a directory and checks the expectations.
+fn verify_directory(
+    arguments: &VerifyArgs,
+    directory: &Path,
+    cancellation: &Cancellation,
+) -> Result<Held, Failure> {
     if DriveDirectory::is_one(directory) {
-        return verify_session(arguments, directory, cancellation);
+        return verify_session(arguments, directory, cancellation).map(|held| Held::Drive(Box::new(held)));
     }
     let progress = TerminalProgress::new(false);
     let verified = verified_run(directory, arguments.repo.as_deref(), cancellation, &progress);
     progress.clear();
     let verified = verified?;
     check_expectations(arguments, &verified)?;
-    let mut text = statement(&verified);
-    if let Some(ledger) = &arguments.ledger {
-        text.push_str(&format!("{:<15}{}\n", "ledger", check_last_turn(ledger, &verified)?));
-    }
-    if let Some(attestation) = &arguments.attestation {
-        text.push_str(&format!("{:<15}{}\n", "attestation", check_attestation(attestation, &verified)?));
-    }
-    console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)
+    Ok(Held::Run(Box::new(verified)))
 }
 
 /// Verifies a run directory; a run that is derived with a difference is a failure.
@@ -184,12 +246,12 @@ pub(super) fn verified_run(
     }
 }
 
-/// Verifies the directory of a drive and prints its statement.
+/// Verifies the directory of a drive and checks the expectations.
 fn verify_session(
     arguments: &VerifyArgs,
     directory: &Path,
     cancellation: &Cancellation,
-) -> Result<Exit, Failure> {
+) -> Result<VerifiedDrive, Failure> {
     if arguments.ledger.is_some() || arguments.attestation.is_some() || arguments.expect_policy.is_some() {
         let message = "a drive has no ledger, no attestation and no policy of its own";
         return Err(Failure::usage(message, "verify one of the runs below runs/ of its directory"));
@@ -209,7 +271,7 @@ fn verify_session(
     {
         return Err(unmet("end", actual.to_string(), expected.as_str().to_owned()));
     }
-    console::write_stdout(verify_drive::statement(&verified).as_bytes()).map(|()| Exit::Pass)
+    Ok(verified)
 }
 
 /// Fails if a path is not that of a run directory, damaged or not.
