@@ -132,7 +132,82 @@ Preset: default (proposed)
     assert!(planned.contains(&format!("\n      +      - uses: acme/qa-skill@{SHA}\n")), "{planned}");
     assert!(planned.contains("\n      +preset = \"default\"\n"), "{planned}");
     assert!(planned.ends_with("\n\nNothing was written.\n"), "{planned}");
-    assert!(outcome.stderr.is_empty() && !exists(&repo, ".github") && !exists(&repo, ".qa-skill"));
+    // Standard error is no terminal here, and says all the same what takes its time.
+    assert!(outcome.stderr.starts_with("judging merged changes: 0 of 2\n"), "{}", outcome.stderr);
+    assert!(
+        planned.contains("\nTo write these files without measuring again, add --yes --preset default.\n")
+    );
+    assert!(!exists(&repo, ".github") && !exists(&repo, ".qa-skill"));
+}
+
+#[test]
+fn presets_that_are_measured_together_cost_what_each_costs_alone() {
+    let repo = Repo::new();
+    let start = Files::from_texts(&[
+        ("a.py", "A = 1\n"),
+        ("test_a.py", "def test_a():\n    assert 1 == 1\n    assert 2 == 2\n"),
+    ]);
+    let mut tip = repo.commit(repo.tree(&start), &[]);
+    let more = |text: &str| start.clone().with("b.py", text);
+    for files in [
+        more("B = 1  # noqa\n"),
+        more(&conflict()),
+        more("import os\n\n\ndef run(name):\n    os.system(\"ls \" + name)\n"),
+        start
+            .clone()
+            .with("test_a.py", "import pytest\n\n\n@pytest.mark.skip\ndef test_a():\n    assert 1 == 1\n"),
+        start.clone(),
+        more("def run(name):\n    try:\n        return name\n    except Exception:\n        pass\n"),
+    ] {
+        tip = repo.commit(repo.tree(&files), &[tip]);
+    }
+    repo.reference("refs/heads/main", tip);
+    repo.git.set_head("refs/heads/main").unwrap();
+    let text = init_with(&repo, &["--dry-run"]).expect(0).text();
+    let mut stopped = Vec::new();
+    for preset in ["default", "guarded"] {
+        let calibrate =
+            qa_skill(["calibrate", "--format", "json", "--preset", preset, "--repo"]).arg(repo.path());
+        let alone = calibrate.run().expect(0).json();
+        let blocked = alone["blocked"].as_array().unwrap();
+        let line = format!("  {preset:<8}  would have stopped {} of 6 ", blocked.len());
+        assert!(text.contains(&line), "{line} is missing in\n{text}");
+        // The three rules that stop most are listed.
+        for rule in alone["rules"].as_array().unwrap().iter().take(3) {
+            let count = rule["blockedChanges"].as_u64().unwrap();
+            let shown = format!("\"]\n  strength = \"advise\"  # {count} change");
+            let shown = format!("  [rules.\"{}{shown}", rule["ruleId"].as_str().unwrap());
+            assert!(
+                count == 0 || preset == "default" || text.contains(&shown),
+                "{shown} is missing in\n{text}"
+            );
+        }
+        stopped.push(blocked.len());
+    }
+    assert!(0 < stopped[0] && stopped[0] < stopped[1], "{stopped:?}");
+}
+
+#[test]
+fn a_preset_that_is_chosen_is_not_measured() {
+    let repo = kind("go").repository();
+    let outcome = init_with(&repo, &["--yes", "--preset", "default"]).expect(0);
+    let text = outcome.text();
+    assert!(text.contains("\nPresets\n  not measured, because --preset names one;"), "{text}");
+    assert!(!text.contains("would have stopped") && outcome.stderr.is_empty(), "{text}");
+    assert!(
+        read(&repo, POLICY)
+            .contains("# Measured by init: nothing, because the preset was chosen by --preset\n")
+    );
+    let again = init(&repo, &["--yes", "--uses", &uses(OTHER)]).expect(0);
+    let text = again.text();
+    assert!(
+        text.contains("  not measured again, because the policy has one;") && again.stderr.is_empty(),
+        "{text}"
+    );
+    // The policy of somebody else says nothing of what it costs.
+    write(&repo, POLICY, "version = 1\n");
+    let text = init_with(&repo, &["--dry-run"]).expect(0).text();
+    assert!(text.contains("  guarded   would have stopped 0 of 1 "), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The pure line of the flow, from inputs to plans, results, verdict and proof. A live run, a replay and a verification
 //! call this and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::execute::{Executed, Execution};
@@ -13,6 +13,7 @@ use super::plans::{find_lens, plans, reviews};
 use super::ports::PortError;
 use super::reviews;
 use super::sweep::Sweep;
+use qa_contracts::codes::Code;
 use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
@@ -21,7 +22,7 @@ use qa_contracts::v1::{
 };
 use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
-use qa_core::crosscheck::{Subject, cross_check};
+use qa_core::crosscheck::{SelfTest, Subject, cross_check};
 use qa_core::findings::{self, Judge};
 use qa_core::pictures::Screenshot;
 use qa_core::policy::file;
@@ -83,22 +84,17 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
     let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
     let coverage = coverage(change_set, &inspected_plans(&plans, &executed), &executed.gate_looks);
     ports.cancellation.journal.results_ready();
-    let check = run_cross_check(inputs, ports, &key, &plans, &executed, &coverage);
-    let required = policy.required_lens_ids();
-    let mut grounds = Grounds {
-        mode: policy.mode,
-        required_lens_ids: &required,
+    let judged = Judged {
+        policy,
         plans: &plans,
         results: &results,
-        change_set,
         coverage: &coverage,
-        cross_check: check.as_ref(),
-        empty_may_pass: policy.empty_change == EmptyChange::Pass,
+        self_test: &executed.self_test,
         notices: &executed.notices,
-        stage: policy.stage,
-        observer: observer_grounds(inputs.observer.as_ref(), policy),
-        policy_preview: None,
     };
+    let check = run_cross_check(inputs, ports, &key, &judged);
+    let required = policy.required_lens_ids();
+    let mut grounds = judged.grounds(inputs, &required, check.as_ref());
     let binding = verdict(&grounds);
     grounds.policy_preview = preview(inputs, ports, &plans, &executed, binding.conclusion);
     let verdict = verdict(&grounds);
@@ -119,6 +115,88 @@ pub fn derive(inputs: &Inputs, ports: &Ports<'_>, keyed: Keyed) -> Result<Outcom
         bindings,
         plans,
     })
+}
+
+/// Results and verdict of a change by one policy.
+pub struct Judgement {
+    pub results: Vec<LensResult>,
+    pub verdict: FinalVerdict,
+}
+
+/// Executes the plans of a change once, by the policy of `inputs`, and judges the change by each policy. `None` where one differs
+/// in more than its preset and the strengths of rules, so that its plans may be others.
+pub fn judge_by_each(
+    inputs: &Inputs,
+    ports: &Ports<'_>,
+    key: &ExecutionKey,
+    policies: &[Policy],
+) -> Result<Option<Vec<Judgement>>, PortError> {
+    if policies.iter().any(|policy| !differs_in_strengths_alone(policy, &inputs.in_force.policy)) {
+        return Ok(None);
+    }
+    let plans = plans(inputs, ports);
+    let executed = execution(inputs, ports, key).run(&plans)?;
+    let coverage = coverage(&inputs.change_set, &inspected_plans(&plans, &executed), &executed.gate_looks);
+    let mut judgements = Vec::with_capacity(policies.len());
+    for policy in policies {
+        let by_policy = Execution { policy, ..execution(inputs, ports, key) };
+        let weighed = by_policy.weigh_again(&plans, &executed)?;
+        let results: Vec<&LensResult> = weighed.results.iter().collect();
+        let judged = Judged {
+            policy,
+            plans: &plans,
+            results: &results,
+            coverage: &coverage,
+            self_test: &executed.self_test,
+            notices: &weighed.notices,
+        };
+        let check = run_cross_check(inputs, ports, key, &judged);
+        let verdict = verdict(&judged.grounds(inputs, &policy.required_lens_ids(), check.as_ref()));
+        judgements.push(Judgement { results: weighed.results, verdict });
+    }
+    Ok(Some(judgements))
+}
+
+/// Returns whether policies are the same but for their preset and the strengths of rules.
+fn differs_in_strengths_alone(policy: &Policy, other: &Policy) -> bool {
+    let Policy { preset, rules, settings, .. } = other;
+    let alike =
+        Policy { preset: *preset, rules: rules.clone(), settings: settings.clone(), ..policy.clone() };
+    alike == *other
+}
+
+/// Executed plans with everything that a verdict is made of.
+struct Judged<'a> {
+    policy: &'a Policy,
+    plans: &'a [LensPlan],
+    results: &'a [&'a LensResult],
+    coverage: &'a Coverage,
+    self_test: &'a [SelfTest],
+    notices: &'a [Code],
+}
+
+impl<'a> Judged<'a> {
+    fn grounds(
+        &self,
+        inputs: &'a Inputs,
+        required: &'a BTreeSet<String>,
+        check: Option<&'a CrossCheck>,
+    ) -> Grounds<'a> {
+        Grounds {
+            mode: self.policy.mode,
+            required_lens_ids: required,
+            plans: self.plans,
+            results: self.results,
+            change_set: &inputs.change_set,
+            coverage: self.coverage,
+            cross_check: check,
+            empty_may_pass: self.policy.empty_change == EmptyChange::Pass,
+            notices: self.notices,
+            stage: self.policy.stage,
+            observer: observer_grounds(inputs.observer.as_ref(), self.policy),
+            policy_preview: None,
+        }
+    }
 }
 
 /// Returns the observer's part in the verdict, where the policy enables an observer.
@@ -153,21 +231,18 @@ fn run_cross_check(
     inputs: &Inputs,
     ports: &Ports<'_>,
     key: &ExecutionKey,
-    plans: &[LensPlan],
-    executed: &Executed,
-    coverage: &Coverage,
+    judged: &Judged<'_>,
 ) -> Option<CrossCheck> {
-    let results: Vec<&LensResult> = executed.outcomes.iter().map(|outcome| &outcome.result).collect();
     catch_unwind(AssertUnwindSafe(|| {
         cross_check(&Subject {
             change_set: &inputs.change_set,
-            policy: &inputs.in_force.policy,
-            plans,
+            policy: judged.policy,
+            plans: judged.plans,
             plans_again: &super::plans::plans(inputs, ports),
-            results: &results,
-            coverage,
-            self_test: &executed.self_test,
-            notices: &executed.notices,
+            results: judged.results,
+            coverage: judged.coverage,
+            self_test: judged.self_test,
+            notices: judged.notices,
             lines: ports.lines,
             gates: &gates::gate_reports(&gate_evidence(inputs, key)),
         })

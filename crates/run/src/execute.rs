@@ -14,8 +14,8 @@ use super::sweep::{Assignment, LensSweep, Sweep};
 use qa_contracts::codes::Code;
 use qa_contracts::ids::{RepoPath, Sha256Hex};
 use qa_contracts::v1::{
-    ChangeSet, ChangedFile, ExecutionAudit, FileText, GateName, Landing, LensPlan, LensResult, LensStatus,
-    PartFile, RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
+    ChangeSet, ChangedFile, ExecutionAudit, FileText, Finding, GateName, Landing, LensPlan, LensResult,
+    LensStatus, PartFile, RecordedLookups, RecordedSurvey, ReviewRecord, Strength, UsageMetrics, Waiver,
 };
 use qa_core::calendar;
 use qa_core::canonical;
@@ -71,6 +71,13 @@ pub struct Executed {
     pub gate_looks: GateLooks,
     /// Duration of each gate's commands, in milliseconds.
     pub durations: BTreeMap<GateName, u64>,
+}
+
+/// Results of executed plans by another policy.
+pub struct Weighed {
+    /// In the order of the plans.
+    pub results: Vec<LensResult>,
+    pub notices: Vec<Code>,
 }
 
 /// The statements of one plan with everything else that goes into its result, before the policy weighs them.
@@ -132,7 +139,7 @@ impl Execution<'_> {
         let mut results: Vec<&mut LensResult> =
             executed.outcomes.iter_mut().map(|outcome| &mut outcome.result).collect();
         bounds::bound_results(&mut results);
-        executed.notices = self.notices(&executed.outcomes);
+        executed.notices = self.notices(executed.outcomes.iter().map(|outcome| &outcome.result));
         Ok(executed)
     }
 
@@ -144,18 +151,7 @@ impl Execution<'_> {
         report: PlanReport,
         surveys: &[RecordedSurvey],
     ) -> PlanOutcome {
-        let mut judge = Judge {
-            policy: self.policy,
-            waivers: self.waivers,
-            today: calendar::day(self.sweep.change_set.base_time),
-            surveys,
-            moved: report.moved.clone(),
-        };
-        let files = by_path(self.sweep.change_set);
-        let mut findings = findings::judge(&plan.lens_id, report.statements.clone(), &files, &mut judge);
-        for finding in &mut findings {
-            finding.sub_lens_id.clone_from(&plan.sub_lens_id);
-        }
+        let findings = self.judge(plan, report.statements.clone(), report.moved.clone(), surveys);
         let (status, error_codes) = match refusal {
             Some(refusal) => (refusal.status, vec![refusal.code]),
             None => (report.status, report.errors.into_iter().collect()),
@@ -189,6 +185,48 @@ impl Execution<'_> {
             statements: report.statements,
             moved: report.moved,
         }
+    }
+
+    /// Weighs a plan's statements by the policy.
+    fn judge(
+        &self,
+        plan: &LensPlan,
+        statements: Vec<Statement>,
+        moved: MovedCounts,
+        surveys: &[RecordedSurvey],
+    ) -> Vec<Finding> {
+        let mut judge = Judge {
+            policy: self.policy,
+            waivers: self.waivers,
+            today: calendar::day(self.sweep.change_set.base_time),
+            surveys,
+            moved,
+        };
+        let files = by_path(self.sweep.change_set);
+        let mut findings = findings::judge(&plan.lens_id, statements, &files, &mut judge);
+        for finding in &mut findings {
+            finding.sub_lens_id.clone_from(&plan.sub_lens_id);
+        }
+        findings
+    }
+
+    /// Weighs the statements of executed plans by the policy of this execution. The caller makes sure that the policy they were
+    /// executed with differs in the strengths of rules alone, which no plan and no lens reads.
+    pub fn weigh_again(&self, plans: &[LensPlan], executed: &Executed) -> Result<Weighed, PortError> {
+        let mut surveys = executed.surveys.clone();
+        for (plan, outcome) in plans.iter().zip(&executed.outcomes) {
+            if let Some(lens) = (self.lens)(&plan.lens_id) {
+                self.survey(lens, &outcome.statements, &mut surveys)?;
+            }
+        }
+        let weigh = plans.iter().zip(&executed.outcomes).map(|(plan, outcome)| LensResult {
+            findings: self.judge(plan, outcome.statements.clone(), outcome.moved.clone(), &surveys),
+            ..outcome.result.clone()
+        });
+        let mut results: Vec<LensResult> = weigh.collect();
+        bounds::bound_results(&mut results.iter_mut().collect::<Vec<_>>());
+        let notices = self.notices(results.iter());
+        Ok(Weighed { results, notices })
     }
 
     /// Reports what a gate's reports and commands say.
@@ -452,7 +490,7 @@ impl Execution<'_> {
         Ok(())
     }
 
-    fn notices(&self, outcomes: &[PlanOutcome]) -> Vec<Code> {
+    fn notices<'r>(&self, results: impl Iterator<Item = &'r LensResult> + Clone) -> Vec<Code> {
         let mut notices = BTreeSet::new();
         let change_set = self.sweep.change_set;
         let mut paths = change_set.files.iter().flat_map(|file| [Some(&file.path), file.old_path.as_ref()]);
@@ -476,7 +514,7 @@ impl Execution<'_> {
             notices.insert(Code::LookupLimited);
         }
         let today = calendar::day(change_set.base_time);
-        if self.waivers.iter().any(|waiver| waiver.expires < today && is_used(waiver, outcomes)) {
+        if self.waivers.iter().any(|waiver| waiver.expires < today && is_used(waiver, results.clone())) {
             notices.insert(Code::WaiverExpired);
         }
         notices.into_iter().collect()
@@ -507,8 +545,9 @@ fn movable_quotes(lens: &dyn Lens, drafts: &[Draft]) -> BTreeSet<String> {
 }
 
 /// Returns whether a waiver is of a finding of the run.
-fn is_used(waiver: &Waiver, outcomes: &[PlanOutcome]) -> bool {
-    outcomes.iter().flat_map(|outcome| &outcome.result.findings).any(|finding| {
+fn is_used<'r>(waiver: &Waiver, results: impl Iterator<Item = &'r LensResult>) -> bool {
+    let mut findings = results.flat_map(|result| &result.findings);
+    findings.any(|finding| {
         finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
     })
 }

@@ -8,7 +8,7 @@ use qa_contracts::v1::{
     BlockedChange, BlockingFinding, Calibration, Conclusion, FindingOrigin, LensVersion, Preset, Registry,
     RuleCost, UnjudgedChange,
 };
-use qa_run::derive::Outcome;
+use qa_run::derive::Judgement;
 use qa_run::keys::BUILD;
 
 /// Number of blocking findings that are listed for a change.
@@ -29,17 +29,18 @@ pub(super) struct ChangeCost {
 }
 
 /// Returns the cost of a judged change. Pre-existing findings do not count.
-pub(super) fn measure(outcome: &Outcome) -> ChangeCost {
+pub(super) fn measure(judgement: &Judgement) -> ChangeCost {
+    let verdict = &judgement.verdict;
     let mut cost = ChangeCost {
-        conclusion: outcome.verdict.conclusion,
-        is_degraded: outcome.verdict.degraded,
-        codes: outcome.verdict.error_codes.clone(),
+        conclusion: verdict.conclusion,
+        is_degraded: verdict.degraded,
+        codes: verdict.error_codes.clone(),
         findings: Vec::new(),
         blocking: 0,
         blockers: BTreeSet::new(),
         advised: BTreeMap::new(),
     };
-    for finding in outcome.results.iter().flat_map(|result| &result.findings) {
+    for finding in judgement.results.iter().flat_map(|result| &result.findings) {
         if !finding.blocking {
             if finding.origin == FindingOrigin::Introduced {
                 *cost.advised.entry(finding.rule_id.clone()).or_default() += 1;

@@ -21,8 +21,8 @@ use super::progress::TerminalProgress;
 use crate::git::{GitObjects, Merged, OpenRepository};
 use qa_contracts::v1::{Calibration, Preset, Registry};
 use qa_core::canonical;
-use qa_core::policy::{Overrides, POLICY_PATH};
-use qa_run::derive::{Outcome, derive};
+use qa_core::policy::{Overrides, POLICY_PATH, Policy};
+use qa_run::derive::{Judgement, judge_by_each};
 use qa_run::inputs::PolicyInForce;
 use qa_run::keys::key;
 use qa_run::ports::{Cancellation, Progress};
@@ -102,9 +102,9 @@ impl Format {
 
 /// Judges the merged changes and prints the cost of the policy.
 pub(crate) fn calibrate(arguments: &CalibrateArgs, cancellation: &Cancellation) -> Result<(), Failure> {
-    let progress = TerminalProgress::new(arguments.quiet);
+    let progress = TerminalProgress::with_log(arguments.quiet);
     let head = arguments.changes.newest()?;
-    let calibration = back_test(&arguments.back_test(&head), cancellation, &progress);
+    let calibration = back_test(&arguments.back_test(&head), arguments.preset, cancellation, &progress);
     progress.clear();
     let calibration = calibration?;
     arguments.format.print(&calibration, report::render_text)
@@ -119,8 +119,6 @@ pub(crate) struct BackTest<'a> {
     pub(crate) last: u64,
     /// A policy file that is not committed, instead of the policy of the newest change.
     pub(crate) file: Option<&'a Path>,
-    /// The rule strengths to start from, instead of those of the policy.
-    pub(crate) preset: Option<Preset>,
     /// Number of threads; as many as the machine has without it.
     pub(crate) jobs: Option<u64>,
 }
@@ -132,16 +130,16 @@ impl CalibrateArgs {
             head,
             last: self.changes.last,
             file: self.file.as_deref(),
-            preset: self.preset,
             jobs: self.jobs,
         }
     }
 }
 
-/// Policy and registry that every change is judged by.
+/// Policies and registry that every change is judged by.
 struct Bench<'a> {
     request: &'a Request,
-    in_force: &'a PolicyInForce,
+    /// By preset; alike but for the strengths of rules.
+    policies: &'a [PolicyInForce],
     registry: &'a Registry,
     cancellation: &'a Cancellation,
 }
@@ -150,10 +148,22 @@ struct Bench<'a> {
 /// parts of it not looked at counts as one without a verdict.
 pub(crate) fn back_test(
     test: &BackTest<'_>,
+    preset: Option<Preset>,
     cancellation: &Cancellation,
     progress: &dyn Progress,
 ) -> Result<Calibration, Failure> {
-    let request = request(test);
+    let mut calibrations = back_test_each(test, &[preset], cancellation, progress)?;
+    Ok(calibrations.swap_remove(0))
+}
+
+/// Judges merged changes once, and returns what each preset would have cost; `None` is the preset of the policy.
+pub(crate) fn back_test_each(
+    test: &BackTest<'_>,
+    presets: &[Option<Preset>],
+    cancellation: &Cancellation,
+    progress: &dyn Progress,
+) -> Result<Vec<Calibration>, Failure> {
+    let request = request(test, presets.first().copied().flatten());
     let repository = OpenRepository::discover(&request.repository)?;
     let count = usize::try_from(test.last).unwrap_or(usize::MAX);
     let merged = repository.merged(&request.head, count)?;
@@ -163,18 +173,35 @@ pub(crate) fn back_test(
     };
     let registry = qa_lenses::registry();
     let objects = GitObjects::new(&repository)?;
-    let (mut in_force, source) = in_force(test, &request, &objects, newest, &registry)?;
-    let preset = in_force.policy.preset;
-    in_force.policy.disable_gates_and_reviews();
-    // Changes are judged side by side, so each has one thread.
+    let (mut policies, mut sources) = (Vec::new(), Vec::new());
+    for preset in presets {
+        let overrides = Overrides { preset: *preset, ..Overrides::default() };
+        let (mut in_force, source) = in_force(test, &overrides, &objects, newest, &registry)?;
+        in_force.policy.disable_gates_and_reviews();
+        // Changes are judged side by side, so each has one thread.
+        in_force.policy.max_concurrency = 1;
+        policies.push(in_force);
+        sources.push(source);
+    }
     let workers = match test.jobs {
         Some(jobs) => usize::try_from(jobs).unwrap_or(1),
         None => std::thread::available_parallelism().map(usize::from).unwrap_or(1),
     };
-    in_force.policy.max_concurrency = 1;
-    let bench = Bench { request: &request, in_force: &in_force, registry: &registry, cancellation };
+    let bench = Bench { request: &request, policies: &policies, registry: &registry, cancellation };
+    progress.step("judging merged changes", 0, merged.len());
     let costs = bench.judge_all(&merged, workers.min(merged.len()), progress)?;
-    Ok(cost::sum(&registry, source, preset, &merged, costs))
+    let mut costs_by_preset: Vec<Vec<cost::ChangeCost>> = presets.iter().map(|_| Vec::new()).collect();
+    for change in costs {
+        for (costs, cost) in costs_by_preset.iter_mut().zip(change) {
+            costs.push(cost);
+        }
+    }
+    let by_preset = policies.iter().zip(sources).zip(costs_by_preset);
+    Ok(by_preset
+        .map(|((in_force, source), costs)| {
+            cost::sum(&registry, source, in_force.policy.preset, &merged, costs)
+        })
+        .collect())
 }
 
 /// Changes that threads take from, and the costs of those that are done.
@@ -182,7 +209,8 @@ struct Queue<'a> {
     merged: &'a [Merged],
     next: AtomicUsize,
     done: AtomicUsize,
-    costs: Mutex<BTreeMap<usize, cost::ChangeCost>>,
+    /// Costs by each policy, by position of the change.
+    costs: Mutex<BTreeMap<usize, Vec<cost::ChangeCost>>>,
     progress: &'a dyn Progress,
 }
 
@@ -192,7 +220,7 @@ impl Bench<'_> {
         merged: &[Merged],
         workers: usize,
         progress: &dyn Progress,
-    ) -> Result<Vec<cost::ChangeCost>, Failure> {
+    ) -> Result<Vec<Vec<cost::ChangeCost>>, Failure> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let queue = Queue { merged, next, done, costs: Mutex::default(), progress };
         std::thread::scope(|scope| {
@@ -215,23 +243,42 @@ impl Bench<'_> {
             let index = queue.next.fetch_add(1, Ordering::Relaxed);
             let Some(change) = queue.merged.get(index) else { return Ok(()) };
             opened.resolved = change.resolved.clone();
-            let outcome = self.judge(&opened).inspect_err(|_| {
+            let judgements = self.judge(&opened).inspect_err(|_| {
                 // Ends the other threads.
                 queue.next.store(queue.merged.len(), Ordering::Relaxed);
             })?;
             let mut costs = queue.costs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            costs.insert(index, cost::measure(&outcome));
+            costs.insert(index, judgements.iter().map(cost::measure).collect());
             let done = queue.done.fetch_add(1, Ordering::Relaxed) + 1;
-            queue.progress.step("judging changes", done, queue.merged.len());
+            queue.progress.step("judging merged changes", done, queue.merged.len());
         }
     }
 
-    fn judge(&self, opened: &Opened) -> Result<Outcome, Failure> {
-        let in_force = self.in_force.clone();
+    /// Judges a change by each policy, with one execution of its plans where they have the same plans.
+    fn judge(&self, opened: &Opened) -> Result<Vec<Judgement>, Failure> {
+        if let Some(judgements) = self.judge_together(opened, self.policies)? {
+            return Ok(judgements);
+        }
+        let mut judgements = Vec::new();
+        for policy in self.policies {
+            judgements.extend(self.judge_together(opened, std::slice::from_ref(policy))?.unwrap_or_default());
+        }
+        Ok(judgements)
+    }
+
+    /// Judges a change by policies with the same plans, or returns `None` where they may have others.
+    fn judge_together(
+        &self,
+        opened: &Opened,
+        policies: &[PolicyInForce],
+    ) -> Result<Option<Vec<Judgement>>, Failure> {
+        let Some(in_force) = policies.first().cloned() else { return Ok(None) };
+        let policies: Vec<Policy> = policies.iter().map(|in_force| in_force.policy.clone()).collect();
         let prepared =
             prepare_by(self.request, opened, in_force, self.registry.clone(), self.cancellation, &Silent)?;
         prepared.with_ports(opened, self.cancellation, &Silent, |ports| {
-            Ok(derive(&prepared.inputs, ports, key(&prepared.inputs, ports))?)
+            let keyed = key(&prepared.inputs, ports);
+            Ok(judge_by_each(&prepared.inputs, ports, &keyed.key, &policies)?)
         })
     }
 }
@@ -243,7 +290,7 @@ impl Progress for Silent {
     fn step(&self, _: &'static str, _: usize, _: usize) {}
 }
 
-fn request(test: &BackTest<'_>) -> Request {
+fn request(test: &BackTest<'_>, preset: Option<Preset>) -> Request {
     Request {
         repository: test.repository.to_owned(),
         base: None,
@@ -251,7 +298,7 @@ fn request(test: &BackTest<'_>) -> Request {
         uncommitted: None,
         stores_commits: true,
         test_merge: None,
-        overrides: Overrides { preset: test.preset, ..Overrides::default() },
+        overrides: Overrides { preset, ..Overrides::default() },
         artifact_root: None,
         refresh: false,
         head_trust: HeadTrust::Own,
@@ -267,14 +314,14 @@ fn request(test: &BackTest<'_>) -> Request {
 /// Returns the policy and its source for display: that of the newest change, which judges the next one, or that of a file.
 fn in_force(
     test: &BackTest<'_>,
-    request: &Request,
+    overrides: &Overrides,
     objects: &GitObjects,
     newest: &Merged,
     registry: &Registry,
 ) -> Result<(PolicyInForce, String), Failure> {
     let mut resolved = newest.resolved.clone();
     resolved.base = resolved.head.clone();
-    let mut in_force = read_policy(objects, resolved.sides(), &request.overrides, registry)?;
+    let mut in_force = read_policy(objects, resolved.sides(), overrides, registry)?;
     // Only runs preview the policy of head.
     in_force.texts.head_policy = None;
     let Some(path) = test.file else {
@@ -282,7 +329,7 @@ fn in_force(
             if in_force.texts.base_policy.is_some() { POLICY_PATH } else { "no policy file, defaults" };
         return Ok((in_force, format!("{source} at {}", resolved.head.short())));
     };
-    let file = policy_in_file(path, &request.overrides, registry)?;
+    let file = policy_in_file(path, overrides, registry)?;
     in_force.policy = file.policy;
     in_force.texts.base_policy = Some(file.text);
     Ok((in_force, file.display_path))

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use self::plan::{Checkout, Forge, PlanError, Wishes};
-use self::report::Measured;
-use super::calibrate::{BackTest, MOST_CHANGES, back_test};
+use self::report::{Chosen, Measured, Measurement};
+use super::calibrate::{BackTest, MOST_CHANGES, back_test_each};
 use super::console;
 use super::exit::{Exit, Failure};
 use super::progress::TerminalProgress;
@@ -36,7 +36,7 @@ Examples:
 
 Proposes guarded if, by the 95 % interval, it stops at most 4 % of the measured changes, else default if it would have
 stopped at most 5 %, else advisory; default where fewer than 20 changes were judged. A policy that is there keeps its
-settings, and is never weakened.";
+settings, and is never weakened. Nothing is measured with --preset, and where init wrote the policy before.";
 
 /// Consent to write files.
 #[derive(Args)]
@@ -49,6 +49,13 @@ pub(in crate::app) struct ConfirmationArgs {
     dry_run: bool,
 }
 
+impl ConfirmationArgs {
+    /// Returns whether a person is asked before files are written.
+    fn asks(&self) -> bool {
+        !self.yes && !self.dry_run && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct InitArgs {
     /// The repository, or any directory inside its checkout
@@ -57,7 +64,7 @@ pub(crate) struct InitArgs {
     /// The action and the full id of a release's commit; by default those of a workflow that is there
     #[arg(long, value_name = "OWNER/qa-skill@COMMIT")]
     uses: Option<String>,
-    /// The preset to write, instead of the proposed one
+    /// The preset to write, instead of the proposed one; nothing is measured then
     #[arg(long, value_parser = super::option_values::word_parser::<Preset>())]
     preset: Option<Preset>,
     /// The newest change that presets are measured on: a branch, tag or commit; by default origin/HEAD, origin/main,
@@ -112,16 +119,16 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     }
     let objects = GitObjects::new(&repository)?;
     let inventory = take_inventory(&objects, &commit, cancellation)?;
-    let progress = TerminalProgress::new(arguments.quiet);
+    let progress = TerminalProgress::with_log(arguments.quiet);
     let measured = measure(arguments, &repository, &checkout, cancellation, &progress);
     progress.clear();
     let measured = measured?;
-    let shown = report::found(&inventory, commit.short()) + &report::measured(&measured);
+    let shown = report::found(&inventory, commit.short()) + &report::measurement(&measured);
     console::write_stdout(shown.as_bytes())?;
     let wishes = Wishes {
         action,
         preset: arguments.preset,
-        proposed: measured.proposed,
+        proposed: measured.proposed().unwrap_or(Preset::Default),
         numbers: &measured.numbers(),
         owners: &arguments.codeowners,
         nightly: !arguments.no_nightly,
@@ -129,7 +136,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     };
     let plan = plan::plan(&checkout, &wishes, &qa_lenses::registry());
     let plan = plan.map_err(|error| plan_failure(&error))?;
-    let shown = report::planned(&plan, &measured) + report::other_forge(forge);
+    let shown = report::planned(&plan, measured.proposed()) + report::other_forge(forge);
     console::write_stdout(shown.as_bytes())?;
     if plan.lacks_action() {
         console::write_stdout(report::missing_action().as_bytes())?;
@@ -139,6 +146,10 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         plan.files.iter().filter_map(|file| Some((file.path.as_str(), file.text()?))).collect();
     if texts.is_empty() {
         return console::write_stdout(b"\nNothing to write.\n").map(|()| Exit::Pass);
+    }
+    let is_shown_alone = !arguments.confirmation.yes && !arguments.confirmation.asks();
+    if is_shown_alone && measured.proposed().is_some() {
+        console::write_stdout(report::without_measuring(plan.preset).as_bytes())?;
     }
     if !is_confirmed(&arguments.confirmation, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
@@ -164,7 +175,7 @@ pub(in crate::app) fn is_confirmed(arguments: &ConfirmationArgs, count: usize) -
     if arguments.dry_run {
         return Ok(false);
     }
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !arguments.asks() {
         return Err(Failure::with_code(
             Code::InitNotConfirmed,
             "failed to ask: standard input and standard error are not both a terminal",
@@ -208,14 +219,21 @@ fn plan_failure(error: &PlanError) -> Failure {
     Failure { hint: error.hint().to_owned(), ..failure }
 }
 
-/// Judges the newest changes of the default branch by the presets that block.
+/// Judges the newest changes of the default branch by the presets that block, unless the preset is chosen already.
 fn measure(
     arguments: &InitArgs,
     repository: &OpenRepository,
     checkout: &Checkout,
     cancellation: &Cancellation,
     progress: &dyn Progress,
-) -> Result<Measured, Failure> {
+) -> Result<Measurement, Failure> {
+    if arguments.preset.is_some() {
+        return Ok(Measurement::Skipped(Chosen::ByOption));
+    }
+    let now = checkout.policy.as_ref();
+    if now.and_then(|file| file.text.as_deref()).is_some_and(texts::is_our_policy) {
+        return Ok(Measurement::Skipped(Chosen::ByPolicy));
+    }
     let branch = history(arguments, repository)?;
     let mut measured = Measured {
         branch: branch.shown,
@@ -226,22 +244,20 @@ fn measure(
         proposed: Preset::Default,
     };
     if repository.merged(&branch.name, 1)?.is_empty() {
-        return Ok(measured);
+        return Ok(Measurement::Done(measured));
     }
-    let policy = checkout.policy.as_ref().map(|_| repository.root.join(POLICY_PATH));
-    for preset in [Preset::Default, Preset::Guarded] {
-        let test = BackTest {
-            repository: &repository.root,
-            head: &branch.name,
-            last: arguments.last,
-            file: policy.as_deref(),
-            preset: Some(preset),
-            jobs: arguments.jobs,
-        };
-        measured.costs.push(back_test(&test, cancellation, progress)?);
-    }
+    let policy = now.map(|_| repository.root.join(POLICY_PATH));
+    let test = BackTest {
+        repository: &repository.root,
+        head: &branch.name,
+        last: arguments.last,
+        file: policy.as_deref(),
+        jobs: arguments.jobs,
+    };
+    let presets = [Some(Preset::Default), Some(Preset::Guarded)];
+    measured.costs = back_test_each(&test, &presets, cancellation, progress)?;
     measured.proposed = preset::propose(&measured.costs);
-    Ok(measured)
+    Ok(Measurement::Done(measured))
 }
 
 /// Name of a branch for lookups, and for people.

@@ -25,6 +25,37 @@ const LINES_SHOWN: usize = 60;
 /// Difference between the presets that a share of stopped changes does not show.
 const LEFT_TO_GUARDED: &str = "  default only advises on skipped tests, softened CI, loosened linters and a weaker policy; guarded blocks them\n";
 
+/// Measured presets, or the reason why none was.
+pub(super) enum Measurement {
+    Done(Measured),
+    Skipped(Chosen),
+}
+
+/// Source of a preset that is chosen before anything is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chosen {
+    ByOption,
+    /// By a policy that `init` wrote before.
+    ByPolicy,
+}
+
+impl Measurement {
+    pub(super) fn proposed(&self) -> Option<Preset> {
+        match self {
+            Self::Done(measured) => Some(measured.proposed),
+            Self::Skipped(_) => None,
+        }
+    }
+
+    /// Returns the numbers behind the presets in one line.
+    pub(super) fn numbers(&self) -> String {
+        match self {
+            Self::Done(measured) => measured.numbers(),
+            Self::Skipped(_) => "nothing, because the preset was chosen by --preset".to_owned(),
+        }
+    }
+}
+
 /// Result of measuring the presets.
 pub(super) struct Measured {
     /// Name of the branch whose history was measured.
@@ -50,8 +81,7 @@ impl Measured {
         self.costs.iter().find(|cost| cost.preset == preset)
     }
 
-    /// Returns the numbers behind the presets in one line.
-    pub(super) fn numbers(&self) -> String {
+    fn numbers(&self) -> String {
         let (Some(first), Some(guarded)) = (self.cost(Preset::Default), self.cost(Preset::Guarded)) else {
             return "the history has no merged change to measure presets on".to_owned();
         };
@@ -111,8 +141,21 @@ fn names(inventory: &Inventory, kind: ToolKind) -> Vec<String> {
     tools.map(|tool| tool.name.to_owned()).collect()
 }
 
-/// Renders the shares of the presets, what they would have stopped, and the proposal.
-pub(super) fn measured(measured: &Measured) -> String {
+/// Renders the shares of the presets and what they would have stopped, or the reason why nothing was measured.
+pub(super) fn measurement(measurement: &Measurement) -> String {
+    match measurement {
+        Measurement::Done(measured) => self::measured(measured),
+        Measurement::Skipped(Chosen::ByOption) => {
+            "\nPresets\n  not measured, because --preset names one; `qa-skill calibrate --preset NAME` measures it\n".to_owned()
+        }
+        Measurement::Skipped(Chosen::ByPolicy) => {
+            "\nPresets\n  not measured again, because the policy has one; `qa-skill calibrate --preset NAME` measures another\n"
+                .to_owned()
+        }
+    }
+}
+
+fn measured(measured: &Measured) -> String {
     let Some(first) = measured.costs.first() else {
         return format!(
             "\nPresets\n  {} has no commit with a parent, so there is no change to measure presets on\n",
@@ -217,20 +260,29 @@ fn dearest_rules(text: &mut String, cost: &Calibration) {
 }
 
 /// Renders the preset of the plan, and the files with what becomes of each.
-pub(super) fn planned(plan: &Plan, measured: &Measured) -> String {
+pub(super) fn planned(plan: &Plan, proposed: Option<Preset>) -> String {
     let mut text = format!("\nPreset: {}", plan.preset.as_str());
-    if plan.preset == measured.proposed {
-        text.push_str(" (proposed)\n");
+    if let Some(proposed) = proposed {
+        if plan.preset == proposed {
+            text.push_str(" (proposed)\n");
+        } else {
+            let _ = writeln!(text, " (proposed: {})", proposed.as_str());
+        }
+        let _ = writeln!(text, "  rule: {}", preset::RULE);
     } else {
-        let _ = writeln!(text, " (proposed: {})", measured.proposed.as_str());
+        text.push('\n');
     }
-    let _ = writeln!(text, "  rule: {}", preset::RULE);
     if let Some(source) = &plan.source {
         let (pin, path) = (&source.pin, sanitize_cut(&source.path, 200));
         let _ = writeln!(text, "\nAction: {pin}, which {path} names; --uses chooses another commit");
     }
     text.push_str("\nFiles\n");
     text + &files(&plan.files)
+}
+
+/// Renders the options that write the planned files at once.
+pub(super) fn without_measuring(preset: Preset) -> String {
+    format!("\nTo write these files without measuring again, add --yes --preset {}.\n", preset.as_str())
 }
 
 /// Renders the way to the commit of the action, without which no workflow is written.

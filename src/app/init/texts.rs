@@ -98,6 +98,11 @@ pub(super) fn is_our_workflow(text: &str) -> bool {
     text.lines().next().is_some_and(|line| line.trim_end() == MARKER)
 }
 
+/// Returns whether `init` wrote a policy, edited since or not.
+pub(super) fn is_our_policy(text: &str) -> bool {
+    text.lines().any(|line| line.trim_end() == POLICY_MARKER)
+}
+
 /// Returns the line that names the schema of a policy, for editors.
 fn schema_line(action: &ActionPin) -> String {
     let (repository, commit) = (action.repository(), action.commit());

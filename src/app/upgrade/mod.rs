@@ -49,11 +49,10 @@ pub(crate) fn upgrade(arguments: &UpgradeArgs, cancellation: &Cancellation) -> R
         head: &head,
         last: arguments.changes.last,
         file: None,
-        preset: None,
         jobs: arguments.jobs,
     };
-    let progress = TerminalProgress::new(arguments.quiet);
-    let own = back_test(&test, cancellation, &progress);
+    let progress = TerminalProgress::with_log(arguments.quiet);
+    let own = back_test(&test, None, cancellation, &progress);
     progress.clear();
     let own = own?;
     let older = Older {
