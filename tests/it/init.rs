@@ -335,6 +335,22 @@ fn the_preset_is_chosen_and_never_made_weaker() {
 }
 
 #[test]
+fn a_package_that_leaves_files_out_leaves_the_policy_out_too() {
+    let repo = kind("php").repository();
+    write(&repo, ".gitattributes", "/tests export-ignore\r\n");
+    let text = init_with(&repo, &["--yes"]).expect(0).text();
+    assert!(
+        text.contains("  changed    .gitattributes\n      +/.qa-skill export-ignore\n      note: keeps"),
+        "{text}"
+    );
+    assert_eq!(read(&repo, ".gitattributes"), "/tests export-ignore\r\n/.qa-skill export-ignore\r\n");
+    assert!(init(&repo, &["--yes"]).expect(0).text().ends_with("\nNothing to write.\n"));
+    let repo = kind("php").repository();
+    write(&repo, ".gitattributes", "*.php text\n");
+    assert!(!init_with(&repo, &["--yes"]).expect(0).text().contains(".gitattributes"));
+}
+
+#[test]
 fn files_of_others_are_kept_or_replaced_when_told_so() {
     let repo = kind("php").repository();
     write(&repo, GATE, "on: push\njobs: {}\n");

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::super::exit::Failure;
-use super::plan::{Checkout, Forge, GITLAB_PIPELINE, PlannedFile, Step, WorkingFile};
+use super::plan::{ATTRIBUTES, Checkout, Forge, GITLAB_PIPELINE, PlannedFile, Step, WorkingFile};
 use super::texts::WorkflowKind;
 use crate::paths::{list_files, refuse_links_from};
 use qa_contracts::codes::Code;
@@ -34,7 +34,10 @@ pub(super) fn read_checkout(root: &Path, forge: Forge, wants_owners: bool) -> Re
             codeowners = read_file(root, path)?;
         }
     }
-    Ok(Checkout { forge, workflows, policy: read_file(root, POLICY_PATH)?, codeowners })
+    // Git follows no link either.
+    let has_attributes = std::fs::symlink_metadata(root.join(ATTRIBUTES)).is_ok_and(|file| file.is_file());
+    let attributes = if has_attributes { read_file(root, ATTRIBUTES)? } else { None };
+    Ok(Checkout { forge, workflows, policy: read_file(root, POLICY_PATH)?, codeowners, attributes })
 }
 
 /// Returns the forge of a checkout, by its files and the address of its origin.

@@ -7,10 +7,13 @@ use qa_core::masking::sanitize_cut;
 use qa_core::policy::weakening::weakened;
 use qa_core::policy::{Overrides, POLICY_PATH, PolicyError};
 use qa_run::inputs::effective_policy;
-use qa_run::setup::{ActionPin, CODEOWNERS, WorkflowUse, workflow_use};
+use qa_run::setup::{ActionPin, CODEOWNERS, WorkflowUse, with_export_ignore, workflow_use};
 
 /// Path of GitLab's pipeline.
 pub(super) const GITLAB_PIPELINE: &str = ".gitlab-ci.yml";
+
+/// Path of git's attributes.
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
 
 /// A file of the checkout, by its path from the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +51,8 @@ pub(super) struct Checkout {
     pub(super) policy: Option<WorkingFile>,
     /// The file that the forge reads.
     pub(super) codeowners: Option<WorkingFile>,
+    /// Attributes of the root directory; none where they are no regular file.
+    pub(super) attributes: Option<WorkingFile>,
 }
 
 /// Choices of the person, and the proposal.
@@ -214,6 +219,7 @@ pub(super) fn plan(checkout: &Checkout, wishes: &Wishes<'_>, registry: &Registry
     }
     let (policy, preset) = plan_policy(checkout.policy.as_ref(), action, wishes, registry)?;
     files.push(policy);
+    files.extend(plan_attributes(checkout));
     if !wishes.owners.is_empty() {
         let owners = plan_owners(checkout, &files, wishes.owners)?;
         files.push(owners);
@@ -324,6 +330,16 @@ fn plan_policy(
         }
     }
     Ok((planned(POLICY_PATH, step), preset))
+}
+
+/// Plans the line that keeps the policy out of archives, where the attributes name what stays out of them.
+fn plan_attributes(checkout: &Checkout) -> Option<PlannedFile> {
+    let file = checkout.attributes.as_ref()?;
+    let step = step(Some(file.text.as_deref()?), &with_export_ignore);
+    let note =
+        "keeps the policy out of the archives that `git archive` makes, as other files are here".to_owned();
+    let is_changed = matches!(step, Step::Update { .. });
+    is_changed.then(|| PlannedFile { path: file.path.clone(), step, note: Some(note) })
 }
 
 fn plan_owners(

@@ -3,6 +3,7 @@
 
 mod agent_command;
 mod agent_settings;
+mod attributes;
 mod gate;
 mod inventory;
 mod uses;
@@ -10,6 +11,7 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::agent_settings::{SettingsFileError, WantedHook, WantedHooks, with_hooks};
+pub use self::attributes::with_export_ignore;
 use self::gate::{Gate, PULL_REQUEST_EVENTS};
 pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKind, take_inventory};
 pub use self::uses::{ActionPin, WorkflowUse, is_owner, owners_of, workflow_use};
