@@ -90,7 +90,7 @@ enum Command {
     /// Serve the gate as tools of the Model Context Protocol, on standard input and output
     #[cfg(feature = "mcp")]
     Mcp(super::mcp::McpArgs),
-    /// Check the policy in force and show the origin of each setting
+    /// Check the policy in force and show what differs from its preset
     PolicyCheck(policy_check::PolicyCheckArgs),
     /// Send one small request to each model of the policy, and show the requests
     Doctor(super::doctor::DoctorArgs),

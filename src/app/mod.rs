@@ -42,6 +42,7 @@ mod observer;
 mod option_values;
 mod plan_command;
 mod policy_check;
+mod policy_difference;
 mod prepare;
 mod progress;
 mod pull_request;

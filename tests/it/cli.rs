@@ -237,6 +237,14 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
     let text = check().run().expect(0).text();
     let preset = text.lines().find(|line| line.starts_with("preset")).unwrap();
     assert_eq!(preset.split_whitespace().collect::<Vec<_>>(), ["preset", "guarded", "policy"]);
+    let short = text.lines().count();
+    let all = check().arg("--all").run().expect(0).text();
+    assert!(short < 15 && all.lines().count() > 250, "{short}: {text}");
+    assert!(all.contains("limits.max-files") && !text.contains("limits.max-files"), "{text}");
+    assert!(
+        text.contains("\nEverything else is as the preset `guarded` has it; --all lists it.\n"),
+        "{text}"
+    );
     let file = repo.beside("draft.toml");
     std::fs::write(&file, "mode = \"strict\"\nblocking-polcy = \"mixed\"\n").unwrap();
     let check = |file: &Path| qa_skill(["policy-check", "--file"]).arg(file);
@@ -249,6 +257,44 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
     std::fs::write(&file, "mode = \"best_effort\"\n").unwrap();
     assert!(check(&file).run().expect(0).text().contains("best_effort"));
     check(Path::new("/does/not/exist")).run().expect_code(2, "POLICY_INVALID");
+}
+
+#[test]
+fn policy_check_lists_what_the_policy_changes_and_how_the_working_tree_differs() {
+    let strict = "preset = \"guarded\"\n[rules.\"secret-token/generic-credential\".scopes]\ntest = \"off\"\n\
+                  [lenses.trojan-source]\nignore = [\"locales/**\"]\n";
+    let repo = change(&[("a", "a\n"), (".qa-skill/policy.toml", strict)], &[("a", "b\n")]);
+    let check =
+        || qa_skill(["policy-check", "--base", "main", "--repo"]).arg(repo.path()).run().expect(0).text();
+    let text = check();
+    let starts = |text: &str, word: &str| text.lines().filter(|line| line.starts_with(word)).count();
+    assert_eq!([starts(&text, "trojan-source "), starts(&text, "secret-token/")], [1, 1], "{text}");
+    assert_eq!(starts(&text, "merge-leftover"), 0, "{text}");
+    // The checkout of this repository has no file at all.
+    let gone = "\nThe working tree has no .qa-skill/policy.toml. The one of the base stays in force until its removal is merged.\n";
+    assert!(text.ends_with(gone), "{text}");
+    let file = repo.path().join(".qa-skill/policy.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for (draft, end) in [
+        (strict.to_owned(), "has it; --all lists it.\n"),
+        (format!("# Ours.\n{strict}"), "has it; --all lists it.\n"),
+        (
+            strict.replace("test = \"off\"", "test = \"off\"\ndocs = \"off\"")
+                + "[limits]\ndeadline-seconds = 900\n",
+            "is not the one in force: it is once it is on the base branch.\n\
+             2 settings would change, 1 of them weakened:\n  \
+             limits.deadline-seconds: 1200 -> 900\n  \
+             rules.secret-token/generic-credential: @@OLD@@ -> @@NEW@@\n",
+        ),
+        (format!("presett = 1\n{strict}"), "did you mean `preset`?\n"),
+    ] {
+        std::fs::write(&file, &draft).unwrap();
+        let text = check();
+        let words =
+            |docs: &str| format!("product block, test off, docs {docs}, generated block, vendored advise");
+        let end = end.replace("@@OLD@@", &words("advise")).replace("@@NEW@@", &words("off"));
+        assert!(text.ends_with(&end), "{draft}\n{end}\n{text}");
+    }
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_repository_without_anything_gets_all_files_and_a_second_run_changes_nothing
         format!(
             "#:schema https://raw.githubusercontent.com/acme/qa-skill/{SHA}/schemas/v1/policy.v1.schema.json\n\
              # Written by qa-skill init, which keeps your edits when it runs again.\n\
-             # It is in force once it is on the base branch; `qa-skill policy-check` shows every setting.\n\
+             # It is in force once it is on the base branch; `qa-skill policy-check --all` shows every setting.\n\
              version = 1\n\n# Measured by init: {NUMBERS}\npreset = \"guarded\"\n"
         )
     );

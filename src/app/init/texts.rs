@@ -115,7 +115,7 @@ fn schema_line(action: &ActionPin) -> String {
 pub(super) fn new_policy(action: Option<&ActionPin>, preset: Preset, numbers: &str) -> String {
     let schema = action.map(schema_line).unwrap_or_default();
     format!(
-        "{schema}{POLICY_MARKER}\n# It is in force once it is on the base branch; `qa-skill policy-check` shows every setting.\nversion = 1\n\n{MEASURED}{numbers}\npreset = \"{}\"\n",
+        "{schema}{POLICY_MARKER}\n# It is in force once it is on the base branch; `qa-skill policy-check --all` shows every setting.\nversion = 1\n\n{MEASURED}{numbers}\npreset = \"{}\"\n",
         preset.as_str()
     )
 }
