@@ -92,7 +92,7 @@ enum Command {
     Mcp(super::mcp::McpArgs),
     /// Check the policy in force and show what differs from its preset
     PolicyCheck(policy_check::PolicyCheckArgs),
-    /// Send one small request to each model of the policy, and show the requests
+    /// Test the models of the policy by one small request each, or with --repository the setup of the gate
     Doctor(super::doctor::DoctorArgs),
     /// Show the ledger of a pull request: its judged heads with verdicts, findings and deferred plans
     Observe(super::observe_command::ObserveArgs),

@@ -1,4 +1,5 @@
-//! `qa-skill doctor`: sends one small request to each model of the policy and checks the reply, or checks the repository.
+//! `qa-skill doctor`: sends one small request to each model of the policy and checks the reply; with `--repository` it checks the
+//! setup of the gate instead.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,7 +52,8 @@ pub(super) struct DoctorArgs {
     /// Print the requests without sending them
     #[arg(long)]
     dry_run: bool,
-    /// Check workflows, owners and branch rules of the repository instead of the models
+    /// Check the setup of the gate instead of the models: workflows or the pipeline, owners, policy and, on GitHub with a token in
+    /// GITHUB_TOKEN, the rules of the default branch. Other forges' settings are not read
     #[arg(long, conflicts_with_all = ["model", "file", "dry_run"])]
     repository: bool,
 }
@@ -72,7 +74,8 @@ pub(super) fn doctor(arguments: &DoctorArgs, cancellation: &Arc<Cancellation>) -
     }
     if known.is_empty() {
         console::write_stdout(
-            b"the policy names no model, so there is nothing to test; docs/models.md shows how to name one\n",
+            b"the policy names no model, so no request was sent; docs/models.md shows how to name one\n\
+              `qa-skill doctor --repository` checks workflows, owners and branch rules\n",
         )?;
         return Ok(Exit::Pass);
     }

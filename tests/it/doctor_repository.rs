@@ -318,3 +318,52 @@ fn unreadable_workflow_or_rules_are_no_pass() {
     let outcome = doctor(&repo).env("GITHUB_API_URL", api.url()).env("GITHUB_TOKEN", "canary-4711").run();
     assert!(outcome.expect(3).text().contains("answered 403"));
 }
+
+/// Returns the text for files in a repository, without any variable of GitHub, and its exit code.
+fn described(files: &[(&str, &str)], origin: Option<&str>) -> (String, i32) {
+    let repo = published(&Files::from_texts(files));
+    if let Some(origin) = origin {
+        git2::Repository::open(repo.path()).unwrap().remote("origin", origin).unwrap();
+    }
+    let outcome = qa_skill(["doctor", "--repository", "--base", "main"]).within(&repo.path()).run();
+    (outcome.text(), outcome.exit)
+}
+
+#[test]
+fn repositories_of_other_forges_are_checked_by_their_pipeline_and_settings_stay_unseen() {
+    let gitlab = "\
+qa-skill:
+  rules:
+    - if: $CI_PIPELINE_SOURCE == \"merge_request_event\"
+  script: [qa-skill run --base origin/main --head HEAD]
+";
+    let owners = ("CODEOWNERS", "* @acme/security/team\n");
+    let (text, exit) = described(&[(".gitlab-ci.yml", gitlab), owners], None);
+    assert!(text.contains("  unseen   forge-settings: settings of GitLab are not read"), "{text}");
+    assert!(text.contains("`Pipelines must succeed`") && !text.contains("problem "), "{text}");
+    assert!(!text.contains("GITHUB_TOKEN") && exit == 3, "{exit}: {text}");
+    let failing = format!("{gitlab}  allow_failure: true\n");
+    let (text, exit) = described(&[(".gitlab-ci.yml", &failing), ("a.yml", "a: 1\n")], None);
+    assert!(text.contains("  problem  failure-ignored: .gitlab-ci.yml:5: "), "{text}");
+    assert!(
+        text.contains(".qa-skill/waivers.toml`, `CODEOWNERS`, `.gitlab-ci.yml` have no code owner"),
+        "{text}"
+    );
+    assert_eq!(exit, 1);
+    for (file, origin, forge) in [
+        ("bitbucket-pipelines.yml", None, "Bitbucket"),
+        ("azure-pipelines.yml", None, "Azure Repos"),
+        ("a.txt", Some("git@ssh.dev.azure.com:v3/acme/widget/widget"), "Azure Repos"),
+        ("a.txt", Some("https://gitlab.example.com/acme/widget.git"), "GitLab"),
+    ] {
+        let (text, exit) = described(&[(file, "a: 1\n")], origin);
+        assert!(text.contains(&format!("settings of {forge} are not read")), "{file}: {text}");
+        assert!(text.contains("  problem  not-used: ") && exit == 1, "{file}: {text}");
+    }
+    // What is mirrored is of GitHub where the origin is there.
+    let (text, _) = described(&[(".gitlab-ci.yml", gitlab)], Some("git@github.com:acme/widget.git"));
+    assert!(text.contains("no workflow runs the action on pull requests"), "{text}");
+    assert!(text.contains("could not be read: not set: GITHUB_TOKEN\n"), "{text}");
+    let (text, _) = described(&[("a.txt", "a\n")], None);
+    assert!(text.contains("not set: GITHUB_TOKEN, GITHUB_REPOSITORY, GITHUB_API_URL\n"), "{text}");
+}

@@ -52,7 +52,7 @@ pub(super) fn forge_of(root: &Path, origin: Option<&str>) -> Forge {
 }
 
 /// Returns the host of a remote's address, `HOST:path` or `scheme://user@HOST:port/path`.
-fn host_of(address: &str) -> &str {
+pub(in crate::app) fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let place = rest.split(['/', ':']).next().unwrap_or_default();
     // A user may stand before the host, with a password.

@@ -6,6 +6,7 @@ mod agent_settings;
 mod attributes;
 mod gate;
 mod inventory;
+mod pipeline;
 mod uses;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,8 @@ pub use self::agent_settings::{SettingsFileError, WantedHook, WantedHooks, with_
 pub use self::attributes::with_export_ignore;
 use self::gate::{Gate, PULL_REQUEST_EVENTS};
 pub use self::inventory::{FoundTool, Inventory, LanguageCount, Silenced, ToolKind, take_inventory};
+pub use self::pipeline::{OtherForge, OtherSetup, check_other};
+use self::pipeline::{advisory, unowned_files};
 pub use self::uses::{ActionPin, WorkflowUse, is_owner, owners_of, workflow_use};
 use qa_contracts::v1::Preset;
 use qa_core::policy::Policy;
@@ -104,23 +107,18 @@ pub fn check(setup: &Setup<'_>) -> Vec<Observation> {
     survey.check_gates();
     survey.check_names();
     if setup.policy.preset == Preset::Advisory {
-        survey.found.push(problem(
-            "advisory",
-            None,
-            "the policy has the preset `advisory`, by which nothing blocks",
-            "write `preset = \"default\"` into .qa-skill/policy.toml",
-        ));
+        survey.found.push(advisory());
     }
     let mut found = survey.found;
     check_owners(setup, &mut found);
-    check_reports(setup, &mut found);
+    check_reports(setup.policy, setup.is_ignored, &mut found);
     if let Err(reason) = &setup.branch {
         found.push(Observation {
             id: "branch-rules",
             kind: Kind::Unseen,
             place: None,
             message: format!("whether the job is a required status check could not be read: {reason}"),
-            fix: "set GITHUB_TOKEN and GITHUB_REPOSITORY, or look below Settings, Rules of the repository",
+            fix: "set GITHUB_TOKEN to a token that may read the repository, such as that of `gh auth token`; elsewhere than on github.com also GITHUB_API_URL, https://HOST/api/v3. Or look below Settings, Rules of the repository",
         });
     }
     found
@@ -331,15 +329,7 @@ fn check_owners(setup: &Setup<'_>, found: &mut Vec<Observation>) {
             !rules.iter().flat_map(|rule| &rule.owners).any(|owner| is_owner(&owner.text))
         })
         .collect();
-    if let [first, others @ ..] = unowned.as_slice() {
-        let subject = match others.len() {
-            0 => format!("`{first}` has"),
-            1 => format!("`{first}` and another file have"),
-            count => format!("`{first}` and {count} other files have"),
-        };
-        let message = format!("{subject} no code owner, so any reviewer may approve a change of the gate");
-        found.push(problem("unowned", None, message, fix));
-    }
+    found.extend(unowned_files(&unowned).map(|message| problem("unowned", None, message, fix)));
     if setup.branch.as_ref().is_ok_and(|rules| rules.requires_owners == Some(false)) {
         let message = "no rule of the default branch requires the review of code owners";
         let fix = "require it in the ruleset, below `Require a pull request before merging`";
@@ -347,10 +337,10 @@ fn check_owners(setup: &Setup<'_>, found: &mut Vec<Observation>) {
     }
 }
 
-fn check_reports(setup: &Setup<'_>, found: &mut Vec<Observation>) {
-    let reports = setup.policy.gates.values().flat_map(|gate| &gate.reports);
+fn check_reports(policy: &Policy, is_ignored: &dyn Fn(&str) -> bool, found: &mut Vec<Observation>) {
+    let reports = policy.gates.values().flat_map(|gate| &gate.reports);
     let paths: BTreeSet<&str> = reports.map(|report| report.path.as_str()).collect();
-    for path in paths.into_iter().filter(|path| !(setup.is_ignored)(path)) {
+    for path in paths.into_iter().filter(|path| !is_ignored(path)) {
         let message = format!("git does not ignore the report `{path}`, so a change could commit one");
         found.push(problem("report-not-ignored", None, message, "add the path to .gitignore"));
     }
