@@ -149,6 +149,18 @@ def crlf(text):
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
+def commented(sign, ends):
+    """Writes a comment behind each line that ends so, in a text where no line can be one of a string or of a comment."""
+
+    def run(text):
+        if re.search(r"""`|\"{3}|'{3}|<<|/\*|R"|[|>]$|\\$""", text, re.M):
+            return None
+        line = rf"""(?m)^((?:[^\n#'"/\\]|"[^"\n\\]*"|'[^'\n\\]*')*(?:{ends}))[ \t]*$"""
+        return re.sub(line, rf"\1 {sign} x", text)
+
+    return run
+
+
 def spellings(programs):
     """Returns names with a pattern of paths and a function from text to text, or to nothing."""
     program = lambda name: shutil.which(name, path=programs) or name
@@ -173,6 +185,9 @@ def spellings(programs):
         ("ini colons", r"(\.ini|\.cfg|\.coveragerc|\.flake8|\.pylintrc)$", ini_colons),
         ("ini sorted", r"(\.ini|\.cfg|\.coveragerc|\.flake8|\.pylintrc)$", ini_sorted),
         ("line ends", r"", crlf),
+        ("comments", r"\.(c|cc|cjs|cpp|cs|h|java|js|jsx|mjs|php|rs|ts|tsx)$", commented("//", r"[;,]|\breturn")),
+        ("comments", r"\.(go|kt|kts)$", commented("//", r"[])\w,]")),
+        ("comments", r"\.(pyi?|rb|toml|ya?ml)$", commented("#", r"[])\w,]")),
     ]
     if shutil.which("rustfmt"):
         rustfmt = ["rustfmt", "--edition", "2024", "--emit", "stdout", "--quiet", "--config"]

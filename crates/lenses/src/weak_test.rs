@@ -63,7 +63,7 @@ static WAITS: Calls = Calls::new(&[CallRule {
             .inside(TEST),
         Definition::new(&["javascript"], &["new Promise($P)"])
             .with(&[Variable::any("P")
-                .matching(r"(?s)(?:=>|\))(?:\s|//[^\n]*\n|\{)*setTimeout\((?:\s|//[^\n]*\n)*\w+\s*,(?:\s|//[^\n]*\n)*[1-9][\d_]{2,}\s*,?\s*\)")])
+                .matching(r"(?s)(?:=>|\))(?:\s|//[^\n]*\n|\{)*setTimeout\((?:\s|//[^\n]*\n)*\w+\s*,(?:\s|//[^\n]*\n)*[1-9][\d_]{2,}(?:[,\s]|//[^\n]*\n)*\)")])
             .inside(TEST),
         Definition::new(&["go"], &["time.Sleep($T)"])
             .with(&[Variable::any("T").matching(

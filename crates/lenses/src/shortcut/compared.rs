@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use crate::contract::{Draft, DraftExt};
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::{Behaviour, Function, Language, OtherVersion, ParsedSource, Span, Table};
+use qa_reading::syntax::{
+    Behaviour, Function, Language, OtherVersion, ParsedSource, Span, Table, without_comment,
+};
 
 /// A changed file that both sides have, parsed.
 pub(super) struct Compared<'p> {
@@ -176,7 +178,8 @@ impl<'p> Version<'p> {
         let mut lines = self.lines.iter().filter(|placed| !placed.line.text.trim().is_empty());
         lines.all(|Placed { line, span }| {
             let code = span.start + (line.text.len() - line.text.trim_start().len());
-            let end = span.start + line.text.trim_end_matches([' ', '\t', '\r', ';', ',']).len();
+            let end =
+                span.start + without_comment(line.text).trim_end_matches([' ', '\t', '\r', ';', ',']).len();
             places.iter().any(|place| place.start <= code && end <= place.end.max(code))
         })
     }

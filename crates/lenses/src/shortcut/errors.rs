@@ -5,7 +5,7 @@ use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Line;
-use qa_reading::syntax::{Facts, Handler, gives_reason};
+use qa_reading::syntax::{Facts, Handler, gives_reason, has_reason};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -43,7 +43,7 @@ static FAILURE: Pattern = Pattern::new(
 );
 /// A return that says that nothing failed.
 static SUCCESS: Pattern = Pattern::new(
-    r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*$",
+    r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*(?:(?://|#).*)?$",
 );
 
 /// Failures that are part of a contract, such as the end of a file or a missing entry. They may become a value.
@@ -115,15 +115,16 @@ fn is_bound(sign: &str, bound: &str, number: &str) -> bool {
     }
 }
 
-/// Returns whether the lines right above a return name an expected failure, or give a reason.
+/// Returns whether a return gives a reason, or the lines right above do or name an expected failure.
 fn is_expected(text: &str, line: &Line<'_>) -> bool {
     let last = usize::try_from(line.number.saturating_sub(1)).unwrap_or(usize::MAX);
     let above: Vec<&str> = text.lines().take(last).collect();
     let mut above = above.iter().rev().take(LINES_ABOVE);
-    above.any(|line| {
-        let comment = ["//", "#"].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
-        EXPECTED.is_match(line) || comment.is_some_and(gives_reason)
-    })
+    has_reason(line.text)
+        || above.any(|line| {
+            let comment = ["//", "#"].iter().find_map(|mark| line.trim_start().strip_prefix(mark));
+            EXPECTED.is_match(line) || comment.is_some_and(gives_reason)
+        })
 }
 
 /// Reports a return that stands in the place of a failure.

@@ -30,7 +30,7 @@ use qa_contracts::v1::{
 };
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
-use qa_reading::syntax::Language;
+use qa_reading::syntax::{Language, without_comment};
 
 const REMOVED: &str = "shortcut/assertion-removed";
 const WEAKENED: &str = "shortcut/assertion-weakened";
@@ -330,9 +330,9 @@ fn may_expect(lines: &[&str]) -> bool {
 /// Returns whether a line may be the body of a function that does nothing: a word of one, or a value alone.
 fn may_do_nothing(line: &str) -> bool {
     const LONGEST_VALUE: usize = 40;
-    let line = line.trim();
+    let is_comment = ["//", "#", "/*", "*"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let line = without_comment(line).trim();
     let is_value = line.len() <= LONGEST_VALUE && !line.contains(' ');
-    let is_comment = ["//", "#", "/*", "*"].iter().any(|mark| line.starts_with(mark));
     is_value
         || is_comment
         || line.contains('{') && line.contains('}')
@@ -342,7 +342,7 @@ fn may_do_nothing(line: &str) -> bool {
 /// Returns whether a line may keep the code behind it from running: a value is returned, or a condition never holds.
 fn may_cut_off(line: &str) -> bool {
     const LONGEST_VALUE: usize = 20;
-    let line = line.trim();
+    let line = without_comment(line).trim();
     let value = line.strip_prefix("return").map(|value| value.trim_end_matches(';').trim());
     value.is_some_and(|value| value.len() <= LONGEST_VALUE && !value.contains(['.', '+', ' ']))
         || ["if False", "if (false", "if(false", "if false", "if True", "if (true", "if(true", "if true"]

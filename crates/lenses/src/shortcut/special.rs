@@ -20,7 +20,7 @@ static CONDITION: Pattern = Pattern::new(
 const COMPARISONS: &[&str] = &["==", " is ", ".equals(", "case ", "eq", "when "];
 /// A value that is written out and returned.
 static RESULT: Pattern = Pattern::new(
-    r#"\breturn\b\s*\(?\s*("[^"\\]+"|'[^'\\]+'|-?\d[\d_.]*)(?:\.to_(?:owned|string)\(\))?\s*\)?\s*;?\s*\}?\s*$"#,
+    r#"\breturn\b\s*\(?\s*("[^"\\]+"|'[^'\\]+'|-?\d[\d_.]*)(?:\.to_(?:owned|string)\(\))?\s*\)?\s*;?\s*\}?\s*(?:(?://|#|/\*).*)?$"#,
 );
 
 /// Shorter inputs are often a case of their own, such as an empty text or a letter.

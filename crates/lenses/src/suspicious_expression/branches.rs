@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::rules;
 use super::site::{Check, Found, Site};
 use qa_reading::expressions::{Expression, Form, MOST_TOKENS};
-use qa_reading::syntax::Language;
+use qa_reading::syntax::{Language, has_reason};
 
 pub(super) const IDENTICAL: Check =
     Check::new(rules::IDENTICAL_BRANCHES, "all branches do the same", identical);
@@ -25,12 +25,10 @@ fn identical(site: &Site<'_>) -> Found {
     let bodies: Option<Vec<Expression<'_>>> = branches.arms.iter().map(|arm| arm.body).collect();
     let bodies = bodies.unwrap_or_default();
     let is_alike = !bodies.is_empty() && bodies.iter().all(|body| body.tokens() == tokens);
-    // A comment may say why both are there.
-    let is_explained = ["//", "/*", "# "].iter().any(|mark| site.expression.source().contains(mark));
     if tokens.len() < fewest
         || tokens.len() >= MOST_TOKENS
         || !is_alike
-        || is_explained
+        || has_reason(site.expression.source())
         || site.expression.is_broken()
         || otherwise.source().contains('(') && branches.arms.iter().any(|arm| narrows(arm.condition))
     {

@@ -337,10 +337,10 @@ fn is_released(statement: Expression<'_>, lock: Expression<'_>) -> bool {
     let lock = lock.source();
     let mut last = None;
     for line in before.split(['\n', ';', '{']).map(str::trim) {
-        let call = line.strip_prefix(lock).and_then(|rest| rest.strip_prefix('.'));
-        last = match call {
-            Some("Unlock()" | "RUnlock()") => Some(true),
-            Some("Lock()" | "RLock()") => Some(false),
+        let call = line.strip_prefix(lock).and_then(|rest| rest.strip_prefix('.')?.split_once(')'));
+        last = match call.map(|(called, _)| called) {
+            Some("Unlock(" | "RUnlock(") => Some(true),
+            Some("Lock(" | "RLock(") => Some(false),
             _ => last,
         };
     }

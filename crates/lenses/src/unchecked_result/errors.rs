@@ -3,7 +3,7 @@
 use super::nulls::is_error;
 use super::seen::Seen;
 use super::{AS_SUCCESS, ERROR_OVERWRITTEN, OTHER_ERROR};
-use qa_reading::syntax::{Language, Span};
+use qa_reading::syntax::{Language, Span, has_reason};
 use qa_reading::values::{Act, Body, Statement, StatementKind};
 
 /// Reports errors that a branch asks for and does not hand on, and those that the next one replaces.
@@ -60,7 +60,7 @@ fn as_success(
 ) -> Option<(&'static str, Vec<Span>, String)> {
     let Failure { error, last, is_used } = failure(language, statement)?;
     let is_alone = statement.blocks.len() == 1 && statement.blocks[0].statements.len() == 1;
-    if is_used || !is_alone || is_explained(statement, text) {
+    if is_used || !is_alone || has_reason(statement.span.of(text)) {
         return None;
     }
     let is_success = match language {
@@ -87,11 +87,6 @@ fn as_success(
     is_success.then(|| (AS_SUCCESS, vec![last.span, statement.span], summary))
 }
 
-/// Returns whether a comment in a statement may say why.
-fn is_explained(statement: &Statement, text: &str) -> bool {
-    ["//", "/*"].iter().any(|mark| statement.span.of(text).contains(mark))
-}
-
 /// Returns whether a statement calls back as if nothing had failed: `callback(null, x)`.
 fn is_callback_without_error(statement: &Statement) -> bool {
     const CALLBACKS: &[&str] = &["callback", "cb", "done", "next"];
@@ -107,7 +102,7 @@ fn other_error(
     text: &str,
 ) -> Option<(&'static str, Vec<Span>, String)> {
     let Failure { error, last, is_used } = failure(language, statement)?;
-    if is_used || statement.blocks[0].statements.len() != 1 || is_explained(statement, text) {
+    if is_used || statement.blocks[0].statements.len() != 1 || has_reason(statement.span.of(text)) {
         return None;
     }
     let handed_on: Option<&str> = match last.kind {

@@ -355,7 +355,7 @@ fn resolves_from_its_file(definition: &str) -> bool {
 
 /// Returns the statements of the function that a call of `test` is given.
 fn test_body(call: Node<'_>) -> Option<Node<'_>> {
-    let function = children(call.field("arguments")?).last()?;
+    let function = children(call.field("arguments")?).filter(|argument| !argument.is_comment()).last()?;
     function.field("body").filter(|body| body.word() == "statement_block")
 }
 

@@ -2,18 +2,23 @@
 
 use tree_sitter::Node;
 
+use super::comments::gives_reason;
 use super::walk::{Found, children, span};
+use crate::nodes::Tabled;
 
-/// Notes a test, and whether the statements of its body do nothing. A comment in it is a reason.
+/// Notes a test, and whether the statements of its body do nothing. A comment in it may give a reason.
 pub(super) fn note_test(found: &mut Found<'_>, node: Node<'_>, body: Option<Node<'_>>) {
     found.outline.tests.push(span(node));
     let Some(body) = body.filter(|body| !body.has_error()) else { return };
-    if children(node).any(|child| child.kind().ends_with("comment")) {
-        return;
-    }
     // Go has a list inside the braces.
     let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
-    if children(list.unwrap_or(body)).all(|statement| is_idle(found, statement)) {
+    let (comments, statements): (Vec<Node<'_>>, Vec<Node<'_>>) =
+        children(list.unwrap_or(body)).partition(|child| child.is_comment());
+    let comments = children(node).filter(|child| child.is_comment()).chain(comments);
+    if gives_reason(&comments.map(|comment| found.text(comment)).collect::<Vec<_>>().join(" ")) {
+        return;
+    }
+    if statements.into_iter().all(|statement| is_idle(found, statement)) {
         found.outline.idle_tests.push(span(node));
     }
 }

@@ -6,6 +6,7 @@ mod branches;
 mod c;
 pub(crate) mod callers;
 mod closed;
+mod comments;
 mod constants;
 mod coroutines;
 mod csharp;
@@ -55,9 +56,10 @@ use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
     Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row, Table,
-    Tolerance, gives_reason,
+    Tolerance,
 };
 pub use branches::Branch;
+pub use comments::{gives_reason, has_reason, without_comment};
 pub(crate) use flow::is_function;
 pub(crate) use kinds::{Kind, Kinds};
 pub use memo::parse_once;

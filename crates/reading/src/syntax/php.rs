@@ -94,8 +94,7 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
         // A test may consist of its arguments or of its attributes, such as an expected exception.
         let plain = found.field_text(node, "parameters") == "()" && (attributes.is_empty() || is_marked);
         let body = node.field("body").filter(|_| plain);
-        let is_explained = body.is_some_and(|body| children(body).any(|child| child.kind() == "comment"));
-        idle::note_test(found, node, body.filter(|_| !is_explained));
+        idle::note_test(found, node, body);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::comments::gives_reason;
 use super::idle;
 use super::outline::{ImportKind, Span, SymbolKind};
 use super::walk::{Found, Place, children, span};
@@ -68,11 +69,12 @@ fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 /// Notes a test whose statements stand in a method or a block.
 fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
     let body = holder.field("body");
-    let has_comment = children(holder).any(|child| child.kind() == "comment");
+    let comments = children(holder).filter(|child| child.is_comment()).map(|comment| found.text(comment));
+    let is_explained = gives_reason(&comments.collect::<Vec<_>>().join(" "));
     // Without a body a holder has nothing but its name and its parameters.
     let is_bare = body.is_none() && holder.field("parameters").is_none();
-    idle::note_test(found, test, body.filter(|_| !has_comment));
-    if is_bare && !has_comment && !test.has_error() {
+    idle::note_test(found, test, body.filter(|_| !is_explained));
+    if is_bare && !is_explained && !test.has_error() {
         found.outline.idle_tests.push(span(test));
     }
 }

@@ -73,7 +73,10 @@ impl<'t> Reader<'t> {
         }
         let function = call.field("function").map(|function| self.text_of(function))?;
         let arguments = call.field("arguments")?;
-        let body = children(arguments).last().and_then(|last| last.named_child(0));
+        let body = children(arguments)
+            .filter(|argument| !argument.is_comment())
+            .last()
+            .and_then(|last| last.named_child(0));
         let body = body.and_then(|function| function.field("body"));
         if function == "describe" {
             return body.map(|body| (body, own));

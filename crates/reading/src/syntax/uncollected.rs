@@ -90,9 +90,7 @@ pub(super) fn head(node: Node<'_>) -> Span {
 /// Returns whether pytest collects the tests of a class: by its name, unless it is constructed with arguments, or by
 /// what it extends.
 fn is_collected_class(text: &str, class: Node<'_>) -> bool {
-    let extends = class.field("superclasses").is_some_and(|all| {
-        children(all).any(|base| base.word() != "keyword_argument" && !is_plain(text, class, base))
-    });
+    let extends = bases(class).any(|base| !is_plain(text, class, base));
     let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
     let body = class.field("body");
     let has_constructor = body.into_iter().flat_map(children).any(|member| {
@@ -100,6 +98,12 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
         definition.field("name").is_some_and(|name| span(name).of(text) == "__init__")
     });
     extends || name.starts_with("Test") && !has_constructor
+}
+
+/// Returns the classes that a class of Python extends.
+fn bases(class: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let all = class.field("superclasses").into_iter().flat_map(children);
+    all.filter(|base| base.word() != "keyword_argument" && !base.is_comment())
 }
 
 /// Returns whether a base of a class is `object`, or a class at the top of the file that extends nothing else.
@@ -116,8 +120,7 @@ fn is_plain(text: &str, class: Node<'_>, base: Node<'_>) -> bool {
     classes.any(|other| {
         let is_named = other.word() == "class_definition"
             && other.field("name").is_some_and(|own| span(own).of(text) == name);
-        let bases = other.field("superclasses").into_iter().flat_map(children);
-        is_named && bases.into_iter().all(|base| span(base).of(text) == "object")
+        is_named && bases(other).all(|base| span(base).of(text) == "object")
     })
 }
 
@@ -127,11 +130,9 @@ pub(super) fn extended_classes<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'
     let mut extended = BTreeSet::new();
     for statement in children(root) {
         let class = statement.field("definition").unwrap_or(statement);
-        let Some(all) = class.field("superclasses") else { continue };
         let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
-        let bases = children(all).filter(|base| base.word() != "keyword_argument");
         let bases: Vec<&str> =
-            bases.map(|base| span(base).of(text)).filter(|base| *base != "object").collect();
+            bases(class).map(|base| span(base).of(text)).filter(|base| *base != "object").collect();
         if name.starts_with("Test") || bases.len() > 1 {
             extended.extend(bases);
         }

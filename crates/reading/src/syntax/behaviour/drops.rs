@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tree_sitter::Node;
 
+use super::super::comments::{gives_reason, has_reason};
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
@@ -194,8 +195,7 @@ impl Reader<'_> {
         }
         let line_end = self.text[node.start_byte()..].find('\n').map(|end| node.start_byte() + end);
         let line = &self.text[node.start_byte()..line_end.unwrap_or(self.text.len())];
-        let comment = line.find(" #").or(line.find("//")).map(|at| &line[at..]);
-        comment.is_some_and(gives_reason)
+        has_reason(line)
     }
 
     /// Returns the handler of a promise: `.catch(() => {})`, or the second function of `.then(…)`.
@@ -386,41 +386,4 @@ fn is_broad(caught: &str) -> bool {
         let last = one.rsplit(['.', '\\', ':']).next().unwrap_or(one).trim_start_matches("const");
         BROAD.contains(&last) || one == "(...)" || one == "..." || last.starts_with("exception&")
     })
-}
-
-/// Returns whether a comment says more than that nothing is done.
-pub fn gives_reason(comment: &str) -> bool {
-    const EMPTY: &[&str] = &[
-        "all",
-        "any",
-        "error",
-        "errors",
-        "exception",
-        "exceptions",
-        "failure",
-        "failures",
-        "for",
-        "ignore",
-        "ignored",
-        "it",
-        "nothing",
-        "now",
-        "noop",
-        "pass",
-        "pylint",
-        "silently",
-        "skip",
-        "swallow",
-        "the",
-        "this",
-        "noqa",
-        "eslint",
-        "disable",
-        "todo",
-        "handle",
-        "later",
-        "do",
-    ];
-    let words = comment.split(|sign: char| !sign.is_alphanumeric()).filter(|word| word.len() > 1);
-    words.filter(|word| !EMPTY.contains(&word.to_lowercase().as_str())).count() >= 3
 }

@@ -22,7 +22,7 @@ use crate::nodes::Tabled;
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
-pub use drops::{Fate, Handler, gives_reason};
+pub use drops::{Fate, Handler};
 pub(crate) use names::{Defines, is_function_value};
 pub use tables::{Row, Table};
 pub use tolerance::Tolerance;
