@@ -79,8 +79,8 @@ static SPEC: LensSpec = LensSpec {
             title: "Token in a vendor's format",
             severity: Severity::Critical,
             strengths: CERTAIN,
-            fix: "Revoke the token at the vendor, a commit keeps it, then read its successor from the \
-                  environment or a secret store.",
+            fix: "Revoke the token at the vendor first, since the history keeps it; then read the new one from the environment \
+                  or a secret store.",
             moves: true,
         },
         RuleSpec {

@@ -129,7 +129,8 @@ static SPEC: LensSpec = LensSpec {
             "Waiver is added or excuses more",
             Severity::Medium,
             GUARDED,
-            "Add or extend the waiver in a change of its own that an owner approves.",
+            "Put the waiver into a change of its own; where this rule blocks, somebody who may bypass the required check \
+             merges it.",
         ),
     ],
 };
