@@ -162,6 +162,11 @@ fn parse_page(text: &str) -> Page {
             let block: String =
                 lines.by_ref().take_while(|line| *line != "~~~").map(|line| format!("{line}\n")).collect();
             let case = page.cases.last_mut().expect("a block stands in a case");
+            let is_cut = block.lines().any(|line| {
+                let begins = ["~~~", "### hit: ", "### near miss: ", "### outside the diff: "];
+                begins.iter().any(|begin| line.starts_with(begin))
+            });
+            assert!(!is_cut, "a block without its end in {}: {}", case.rule, case.title);
             read_block(case, opening, &unescape(&block));
         } else if line == "(cases: elsewhere)" {
             page.sections.last_mut().expect("below a rule").cases_elsewhere = true;
