@@ -183,14 +183,30 @@ fn finding(id: &str, artifact_root: &Path) -> Result<String, Failure> {
         .collect();
     // The newest run answers: an earlier one may have had another policy.
     directories.sort_by_cached_key(|path| std::cmp::Reverse(written_at(path)));
+    let mut found: Option<(Finding, PathBuf)> = None;
+    let mut elsewhere = Vec::new();
     for directory in directories {
         let Ok(result) = RunDirectory::open(&directory).and_then(|run| run.artifact::<SkillResult>()) else {
             continue;
         };
-        let mut findings = result.lens_results.iter().flat_map(|result| &result.findings);
-        if let Some(finding) = findings.find(|finding| finding.finding_id.as_str().starts_with(id)) {
-            return Ok(describe(finding, &directory));
+        let findings = result.lens_results.into_iter().flat_map(|result| result.findings);
+        for finding in findings.filter(|finding| finding.finding_id.as_str().starts_with(id)) {
+            match &found {
+                None => found = Some((finding, directory.clone())),
+                Some((first, _)) if is_at_another_place(first, &finding) => {
+                    elsewhere.push(format!(
+                        "{}:{} in {}",
+                        finding.file,
+                        finding.start_line,
+                        sanitize(&directory.display().to_string())
+                    ));
+                }
+                Some(_) => {}
+            }
         }
+    }
+    if let Some((finding, directory)) = found {
+        return Ok(describe(&finding, &directory, &elsewhere));
     }
     let root = sanitize(&runs.display().to_string());
     Err(Failure::usage(
@@ -199,7 +215,15 @@ fn finding(id: &str, artifact_root: &Path) -> Result<String, Failure> {
     ))
 }
 
-fn describe(finding: &Finding, directory: &Path) -> String {
+/// Returns whether a finding of the same id is about another place, as runs of other branches may have it.
+fn is_at_another_place(one: &Finding, other: &Finding) -> bool {
+    (&one.file, one.start_line, &one.evidence_hash) != (&other.file, other.start_line, &other.evidence_hash)
+}
+
+/// Number of other places that are listed.
+const MOST_ELSEWHERE: usize = 5;
+
+fn describe(finding: &Finding, directory: &Path, elsewhere: &[String]) -> String {
     let quote = finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("");
     let mut text = format!(
         "{}\n{}:{}\n\n{}\n",
@@ -221,6 +245,12 @@ fn describe(finding: &Finding, directory: &Path) -> String {
     ];
     for (name, value) in rows {
         text.push_str(&format!("  {name:<14} {value}\n"));
+    }
+    for place in elsewhere.iter().take(MOST_ELSEWHERE) {
+        text.push_str(&format!("  {:<14} {place}\n", "also"));
+    }
+    if elsewhere.len() > MOST_ELSEWHERE {
+        text.push_str(&format!("  {:<14} {} more in other runs\n", "also", elsewhere.len() - MOST_ELSEWHERE));
     }
     if finding.blocking {
         let entry = waiver_entry(finding, &OPEN_TERMS);
