@@ -59,7 +59,7 @@ impl<'a> Texts<'a> {
             summary: &finding.summary,
             fix: &finding.fix,
             why: why(finding),
-            note: note(finding),
+            note: note(finding, ""),
             message: message_lines(finding),
             edit: finding.edit.as_ref().map(|edit| edit.title.as_str()),
             codes: &finding.codes,

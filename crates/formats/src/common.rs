@@ -270,17 +270,24 @@ pub(crate) fn standing(finding: &Finding) -> &'static str {
     }
 }
 
-/// Returns the evidence beside the quote: `imported by: src/cart.ts; missing: total`.
-pub(crate) fn note(finding: &Finding) -> Option<String> {
+/// Returns the evidence beside the quote that the lines shown with it, without blanks, do not have already:
+/// `imported by: src/cart.ts; missing: total`.
+pub(crate) fn note(finding: &Finding, shown: &str) -> Option<String> {
     /// Members that say where and what, or mean nothing to people.
     const ELSEWHERE: &[&str] =
-        &["convention", "endColumn", "message", "quote", "side", "startColumn", "subject"];
+        &["convention", "detector", "endColumn", "message", "quote", "side", "startColumn", "subject"];
     let members = finding.evidence.iter().filter(|(name, _)| !ELSEWHERE.contains(&name.as_str()));
     let parts: Vec<String> = members
         .filter_map(|(name, value)| Some((name, plain_text(value).filter(|text| !text.is_empty())?)))
+        .filter(|(_, value)| !shown.contains(&without_blanks(value)))
         .map(|(name, value)| format!("{}: {value}", words(name)))
         .collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Returns a text without white space, to compare it with lines that may be laid out otherwise.
+pub(crate) fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// Maximum number of lines of a test's message that are shown.

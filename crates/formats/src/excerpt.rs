@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::common::{Files, evidence_number, is_on_base};
+use crate::common::{Files, evidence_number, is_on_base, without_blanks};
 use crate::contract::Report;
 use qa_contracts::v1::Finding;
 use qa_core::escape::visible;
@@ -40,6 +40,13 @@ pub(crate) struct ExcerptLine {
     pub(crate) after: String,
 }
 
+impl ExcerptLine {
+    fn shows_something(&self) -> bool {
+        let texts = [&self.before, &self.marked, &self.after];
+        self.flagged || texts.into_iter().any(|text| !text.trim().is_empty())
+    }
+}
+
 /// Lines of a hunk that an excerpt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sides {
@@ -68,7 +75,22 @@ pub(crate) fn excerpt(
         LineKind::Removed => sides == Sides::Both || on_base,
         LineKind::Added => sides == Sides::Both || !on_base,
     });
-    window(lines, finding, on_base, context)
+    without_blank_ends(window(lines, finding, on_base, context))
+}
+
+/// Leaves out blank lines at both ends, which show nothing of what is around a finding.
+fn without_blank_ends(mut lines: Vec<ExcerptLine>) -> Vec<ExcerptLine> {
+    let last = lines.iter().rposition(ExcerptLine::shows_something).map(|at| at + 1).unwrap_or(lines.len());
+    lines.truncate(last);
+    let first = lines.iter().position(ExcerptLine::shows_something).unwrap_or(0);
+    lines.drain(..first);
+    lines
+}
+
+/// Returns the text of an excerpt without blanks.
+pub(crate) fn shown_text(lines: &[ExcerptLine]) -> String {
+    let texts = lines.iter().flat_map(|line| [&line.before, &line.marked, &line.after]);
+    texts.map(|text| without_blanks(text)).collect()
 }
 
 /// Returns columns of a finding's first line at head in bytes from 1, as the run recorded the line.
@@ -249,7 +271,8 @@ mod tests {
     fn a_diff_shows_both_sides_with_their_numbers() {
         assert_eq!(
             lines(&sample::fail(), "debug-leftover/dbg", Sides::Both),
-            ["28 30 ", "- 31     [dbg!(&url);]", "- 32     // TODO: retry"]
+            ["- 31     [dbg!(&url);]", "- 32     // TODO: retry"],
+            "a blank line at an end is left out"
         );
         assert_eq!(
             lines(&sample::fail(), "secret-token/private-key", Sides::Both)[..2],

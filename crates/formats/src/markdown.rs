@@ -89,12 +89,20 @@ impl Page {
 fn heading(page: &mut Page, report: &Report<'_>) {
     let verdict = &report.result.final_verdict;
     let symbol = match verdict.conclusion {
-        Conclusion::Pass => "✔",
-        Conclusion::Fail => "✖",
-        Conclusion::CouldNotComplete => "◌",
+        Conclusion::Pass => "✅",
+        Conclusion::Fail => "❌",
+        Conclusion::CouldNotComplete => "⚠️",
     };
     page.push(&format!("## {symbol} qa-skill: {}\n", verdict_word(verdict.conclusion)));
-    page.push(&format!("{} {}.\n", reason(report), extent(report)));
+    let judged = match uncommitted(report) {
+        Some(_) => String::new(),
+        None => format!(
+            "Judged {} against {}: ",
+            markdown_code(report.input.head_sha.short()),
+            markdown_code(report.input.base_sha.short())
+        ),
+    };
+    page.push(&format!("{} {judged}{}.\n", reason(report), extent(report)));
     if let Some(since) = &report.since_push {
         let SincePush { head_before, resolved, new, open } = since;
         let resolved = counted(*resolved, "blocking finding");

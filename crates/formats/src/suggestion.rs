@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::common::{Files, findings};
 use crate::contract::Report;
 use crate::edit::recorded_lines;
-use crate::why::why;
+use crate::why::special_reason;
 use qa_contracts::ids::{RepoPath, is_unprintable};
 use qa_contracts::v1::{ChangedFile, Edit, EditSafety, Finding, FindingOrigin, Landing, Replacement};
 use qa_core::canonical;
@@ -184,8 +184,9 @@ fn is_plain(text: &str) -> bool {
 
 fn body(finding: &Finding, edit: &Edit, new: &str) -> String {
     let (rule, summary) = (markdown_code(&finding.rule_id), markdown(&finding.summary));
-    let (why, title) = (markdown(&why(finding)), markdown(&edit.title));
-    format!("{rule}: {summary}. It {why}.\n\n{title}:\n\n{}", markdown_block("suggestion", new))
+    let why = special_reason(finding).map(|reason| format!(" It {}.", markdown(&reason))).unwrap_or_default();
+    let title = markdown(&edit.title);
+    format!("{rule}: {summary}.{why}\n\n{title}:\n\n{}", markdown_block("suggestion", new))
 }
 
 #[cfg(test)]

@@ -10,12 +10,11 @@ use crate::common::{
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::edit::{edit_lines, edit_title};
-use crate::excerpt::{ExcerptLine, Sides, excerpt};
+use crate::excerpt::{ExcerptLine, Sides, excerpt, shown_text};
 use crate::gaps::{FileGap, gaps};
-use crate::waive::{self, OPEN_TERMS, waiver_entry};
-use crate::why::why;
+use crate::why::special_reason;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus, Severity};
+use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use qa_core::escape::{shell_word, visible, visible_cut};
 use qa_core::masking::sanitize;
 
@@ -27,10 +26,11 @@ const MAX_WHOLE: usize = 30;
 const MAX_SHOWN: usize = 200;
 /// The most further places shown of a group that does not block.
 const MAX_ADVISORY_PLACES: usize = 5;
-/// The most waivers that are shown to be copied.
-const MAX_ENTRIES: usize = 1;
 /// The most lines of any list below the findings.
 const MAX_LIST: usize = 20;
+
+/// Number of lines from which on the verdict is said again below them.
+const LONG: usize = 40;
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;91m";
@@ -66,6 +66,7 @@ impl Format for Terminal {
         preview(&mut page, report);
         cross_check(&mut page, report);
         proof(&mut page, report);
+        last_line(&mut page, report);
         disarmed(&page.out).into_bytes()
     }
 }
@@ -139,6 +140,13 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 fn verdict(page: &mut Page, report: &Report<'_>) {
+    headline(page, report);
+    for line in further_reasons(report).into_iter().take(MAX_LIST) {
+        page.item("  ", "", &visible_cut(line, 400));
+    }
+}
+
+fn headline(page: &mut Page, report: &Report<'_>) {
     let verdict = &report.result.final_verdict;
     let style = match verdict.conclusion {
         Conclusion::Pass => GREEN,
@@ -146,9 +154,6 @@ fn verdict(page: &mut Page, report: &Report<'_>) {
         Conclusion::CouldNotComplete => YELLOW,
     };
     page.item(&format!("{}  ", verdict_word(verdict.conclusion)), style, &reason(report));
-    for line in further_reasons(report).into_iter().take(MAX_LIST) {
-        page.item("  ", "", &visible_cut(line, 400));
-    }
 }
 
 fn all_findings(page: &mut Page, report: &Report<'_>) {
@@ -168,7 +173,6 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
             page.item("  ", "", &format!("{severity}[{rule}] {}: {summary}", location(finding)));
         }
         page.left_out(MAX_SHOWN, rest.len(), "blocking finding");
-        waivers(page, blocking);
     }
     if let Some(text) = elsewhere(before) {
         page.item("", "", &text);
@@ -190,31 +194,6 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     }
     page.left_out(MAX_LIST, rules.len(), "rule");
     page.item("  ", DIM, "counted by rule; the report lists each");
-}
-
-/// Shows what waives a blocking finding, as lines to be copied. Nobody should have those at hand for what is critical.
-fn waivers(page: &mut Page, blocking: &[&Finding]) {
-    let mut entries = waive::entries(blocking);
-    entries.retain(|finding| finding.severity != Severity::Critical);
-    if entries.is_empty() {
-        return;
-    }
-    page.item("", "", waive::ADVICE);
-    for finding in entries.iter().take(MAX_ENTRIES) {
-        page.out.push('\n');
-        // A line of its own, or a path that is broken at its spaces would be a setting of the copy.
-        let place = format!("{} (finding {})", location(finding), finding.finding_id.short());
-        page.unbroken("# ", DIM, &place);
-        page.out.push_str(&waiver_entry(finding, &OPEN_TERMS));
-    }
-    if entries.len() > MAX_ENTRIES {
-        let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
-        page.item(
-            "\n… ",
-            DIM,
-            &format!("and {rest}: `qa-skill explain FINDING` and --format markdown have them"),
-        );
-    }
 }
 
 /// Wraps each line of a text by itself.
@@ -257,7 +236,7 @@ fn one_cause(page: &mut Page, report: &Report<'_>, files: &Files<'_>, cause: &Ca
         group =
             group.element(Level::NOTE.with_name("also").message(other_places(report, files, cause, width)));
     }
-    for (name, text) in footers(report, finding) {
+    for (name, text) in footers(report, finding, &shown_text(&lines)) {
         // A command to be copied is not broken, and neither is a line of code.
         let lines = if name == "more" || name == "edit" { text } else { wrapped_lines(&text, width) };
         group = group.element(Level::NOTE.with_name(name).message(lines));
@@ -320,7 +299,7 @@ fn source_of(lines: &[ExcerptLine], on_base: bool) -> Option<(String, usize, std
     Some((text, usize::try_from(first).ok()?, span?))
 }
 
-fn footers(report: &Report<'_>, finding: &Finding) -> Vec<(&'static str, String)> {
+fn footers(report: &Report<'_>, finding: &Finding, shown: &str) -> Vec<(&'static str, String)> {
     let mut footers = Vec::new();
     if is_on_base(finding) {
         footers.push((
@@ -333,8 +312,8 @@ fn footers(report: &Report<'_>, finding: &Finding) -> Vec<(&'static str, String)
         // The sign before each line keeps one from being read as a workflow command.
         footers.push(("message", said.join("\n| ")));
     }
-    footers.extend(note(finding).map(|note| ("note", visible_cut(&note, 600))));
-    footers.push(("why", visible_cut(&why(finding), 600)));
+    footers.extend(note(finding, shown).map(|note| ("note", visible_cut(&note, 600))));
+    footers.extend(special_reason(finding).map(|reason| ("why", visible_cut(&reason, 600))));
     footers.push(("fix", visible_cut(&finding.fix, 600)));
     if let Some(title) = edit_title(report, finding).filter(|_| finding.blocking) {
         // The sign before each line keeps one from being read as a workflow command.
@@ -344,7 +323,12 @@ fn footers(report: &Report<'_>, finding: &Finding) -> Vec<(&'static str, String)
     for code in &finding.codes {
         footers.push(("code", format!("{code}: {}", code.hint())));
     }
-    footers.push(("more", format!("qa-skill explain {}", visible(&finding.rule_id))));
+    // A run that is stored has the finding with its waiver; of another the rule alone can be explained.
+    let topic = match report.run_directory {
+        Some(_) => finding.finding_id.short().to_owned(),
+        None => visible(&finding.rule_id),
+    };
+    footers.push(("more", format!("qa-skill explain {topic}")));
     footers
 }
 
@@ -481,30 +465,36 @@ fn proof(page: &mut Page, report: &Report<'_>) {
     }
     let head = report.input.head_sha.short();
     // The person who names no head may expect the files of the checkout to be judged.
-    match report.input.head_ref == "HEAD" {
+    let head = match report.input.head_ref == "HEAD" {
         _ if uncommitted(report).is_some() => {
-            page.item(
-                "  head    ",
-                DIM,
-                "no commit: nothing is stored, and nothing is proved about a commit",
-            );
+            "no commit: nothing is stored, and nothing is proved about a commit".to_owned()
         }
-        true => page.item(
-            "  head    ",
-            DIM,
-            &format!("{head}; what is not committed is not judged; --worktree judges it"),
-        ),
-        false => page.item("  head    ", DIM, head),
-    }
+        true => format!("{head}; what is not committed is not judged; --worktree judges it"),
+        false => head.to_owned(),
+    };
+    page.item("  head    ", DIM, &head);
     page.item("  checked ", DIM, &extent(report));
-    page.item("  key     ", DIM, report.result.execution_key.as_str());
-    if let Some(directory) = report.run_directory {
-        let directory = sanitize(directory);
-        page.item("  kept in ", DIM, &directory);
-        page.unbroken("  verify  ", DIM, &format!("qa-skill verify {}", shell_word(&directory)));
+    match report.run_directory {
+        Some(directory) => {
+            let command = format!("qa-skill verify {}", shell_word(&sanitize(directory)));
+            page.unbroken("  verify  ", DIM, &command);
+        }
+        None => page.item("  key     ", DIM, report.result.execution_key.as_str()),
     }
     if report.replayed {
         page.item("  replay  ", DIM, "an earlier run of the same key has the same result");
+    }
+}
+
+/// Says the verdict once more where it has scrolled away, with what to do about it.
+fn last_line(page: &mut Page, report: &Report<'_>) {
+    if page.out.lines().count() < LONG {
+        return;
+    }
+    page.out.push('\n');
+    headline(page, report);
+    if report.result.final_verdict.conclusion == Conclusion::Fail && report.run_directory.is_some() {
+        page.item("      ", DIM, "to explain or to waive a finding: qa-skill explain FINDING");
     }
 }
 

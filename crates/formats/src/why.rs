@@ -1,8 +1,17 @@
 //! The reason why a finding blocks or does not, in one sentence, and the message of a finding that has it.
 
-use crate::common::{counted, evidence_text, is_on_base, message_lines, note};
+use crate::common::{counted, evidence_text, is_on_base, message_lines, note, without_blanks};
 use qa_contracts::v1::{Finding, FindingOrigin, Scope, Strength};
 use qa_core::escape::{visible, visible_cut};
+
+/// Returns the reason why a finding blocks or does not where the heading above it does not say as much: that its rule does.
+pub(crate) fn special_reason(finding: &Finding) -> Option<String> {
+    let reason = why(finding);
+    (reason != PLAIN_BLOCK && reason != PLAIN_ADVICE).then_some(reason)
+}
+
+const PLAIN_BLOCK: &str = "blocks: the rule blocks";
+const PLAIN_ADVICE: &str = "does not block: the rule is advisory";
 
 /// Returns one sentence about the reason why a finding blocks or does not.
 pub(crate) fn why(finding: &Finding) -> String {
@@ -79,11 +88,15 @@ pub(crate) fn message(finding: &Finding) -> String {
         "" => String::new(),
         quote => format!("\nQuote: {}", visible_cut(quote, 200)),
     };
-    let note = note(finding).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
+    let quoted = without_blanks(evidence_text(finding, "quote"));
+    let note =
+        note(finding, &quoted).map(|note| format!("\nNote: {}", visible_cut(&note, 200))).unwrap_or_default();
     let said: String = message_lines(finding).iter().map(|line| format!("\n  | {line}")).collect();
     let said = if said.is_empty() { said } else { format!("\nMessage:{said}") };
-    let [summary, why, fix] = [&finding.summary, &why(finding), &finding.fix].map(|text| visible(text));
-    format!("{summary}{place}.{quote}{said}{note}\nWhy: {why}.\nFix: {fix}")
+    let why =
+        special_reason(finding).map(|reason| format!("\nWhy: {}.", visible(&reason))).unwrap_or_default();
+    let [summary, fix] = [&finding.summary, &finding.fix].map(|text| visible(text));
+    format!("{summary}{place}.{quote}{said}{note}{why}\nFix: {fix}")
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use crate::common::{
 };
 use crate::contract::Report;
 use crate::edit::{edit_lines, edit_title};
-use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt};
+use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt, shown_text};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
-use crate::why::why;
-use qa_contracts::v1::Finding;
+use crate::why::special_reason;
+use qa_contracts::v1::{Finding, Scope};
 use qa_core::escape::{visible, visible_cut};
 
 /// The most findings shown with their lines.
@@ -59,56 +59,46 @@ fn card(
                     span.tag.(standing) { (standing) }
                     span.tag { (finding.severity) }
                     code { (visible(&finding.rule_id)) }
-                    span.muted { (finding.scope) " file" }
+                    @if finding.scope != Scope::Product { span.muted { (finding.scope) " file" } }
                     @if !others.is_empty() { span.muted { (counted(others.len() + 1, "place")) } }
                 }
                 h3 id={ "finding-" (index) } { (with_code(&capital(&visible_cut(&finding.summary, 400)))) }
             }
-            @if others.is_empty() { (place(report, files, finding, true, filter)) }
-            @else {
-                (message(report, finding))
-                (place(report, files, finding, false, filter))
+            @let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+            (place(finding, &lines, filter))
+            (message(report, finding, &shown_text(&lines)))
+            (facts(finding))
+            @if !others.is_empty() {
                 details.more {
                     summary { "The same in " (counted(others.len(), "more place")) }
-                    @for other in others { (place(report, files, other, false, filter)) }
+                    @for other in others {
+                        (place(other, &excerpt(report, files, other, CONTEXT, Sides::Both), filter))
+                        (facts(other))
+                    }
                 }
             }
         }
     }
 }
 
-/// Renders a finding's lines and facts. `has_message` is true if its texts stand beside its lines and not above all
-/// places of its card.
-fn place(
-    report: &Report<'_>,
-    files: &Files<'_>,
-    finding: &Finding,
-    has_message: bool,
-    filter: &Filter<'_>,
-) -> Markup {
-    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+/// Renders the lines around a finding.
+fn place(finding: &Finding, lines: &[ExcerptLine], filter: &Filter<'_>) -> Markup {
     html! {
         div class={ "place " (filter.classes(std::iter::once(finding))) } {
             p.where { code { (visible(&location(finding))) } }
-            @if !lines.is_empty() { (diff(report, finding, &lines, has_message)) }
-            @else if has_message { (message(report, finding)) }
-            (facts(finding))
+            @if !lines.is_empty() { (diff(finding, lines)) }
         }
     }
 }
 
-fn diff(report: &Report<'_>, finding: &Finding, lines: &[ExcerptLine], has_message: bool) -> Markup {
-    let last = lines.iter().rposition(|line| line.flagged).filter(|_| has_message);
+fn diff(finding: &Finding, lines: &[ExcerptLine]) -> Markup {
     html! {
         table.diff {
             caption.hidden { "Lines around " (visible(&location(finding))) }
             colgroup { col.number; col.number; col.sign; col; }
             thead.hidden { tr { (columns(&["Base", "Head", "Change", "Text"], &[])) } }
             tbody {
-                @for (index, line) in lines.iter().enumerate() {
-                    (row(line))
-                    @if last == Some(index) { tr.note { td colspan="4" { (message(report, finding)) } } }
-                }
+                @for line in lines { (row(line)) }
             }
         }
     }
@@ -131,22 +121,35 @@ fn row(line: &ExcerptLine) -> Markup {
     }
 }
 
-fn message(report: &Report<'_>, finding: &Finding) -> Markup {
+fn message(report: &Report<'_>, finding: &Finding, shown: &str) -> Markup {
     html! {
         div.message {
             @let said = message_lines(finding);
             @if !said.is_empty() { pre.said { (said.join("\n")) } }
-            @if let Some(note) = note(finding) { p { (with_code(&capital(&visible_cut(&note, 600)))) "." } }
-            p { (with_code(&capital(&visible_cut(&why(finding), 600)))) "." }
+            @if let Some(note) = note(finding, shown) { p { (with_code(&capital(&visible_cut(&note, 600)))) "." } }
+            @if let Some(reason) = special_reason(finding) {
+                p { (with_code(&capital(&visible_cut(&reason, 600)))) "." }
+            }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
             p { strong { "Fix: " } (with_code(&visible_cut(&finding.fix, 600))) }
             @if let Some(title) = edit_title(report, finding) {
                 p { strong { "Edit: " } (with_code(&title)) }
                 @let lines = edit_lines(report, finding);
-                @if !lines.is_empty() { pre.said { (lines.join("\n")) } }
+                @if !lines.is_empty() {
+                    pre.said { @for line in &lines { span.(edit_class(line)) { (line) } "\n" } }
+                }
             }
             @for code in &finding.codes { p { code { (code) } " " (with_code(code.hint())) } }
         }
+    }
+}
+
+/// Returns the class of a line of an edit, which begins with its sign.
+fn edit_class(line: &str) -> &'static str {
+    match line.chars().next() {
+        Some('-') => "removed",
+        Some('+') => "added",
+        _ => "context",
     }
 }
 
@@ -177,7 +180,7 @@ fn facts(finding: &Finding) -> Markup {
                 }
                 dt { "Explain" } dd { code { "qa-skill explain " (visible(&finding.rule_id)) } }
             }
-            @if finding.blocking {
+            @if !waive::entries(&[finding]).is_empty() {
                 p { (with_code(waive::ADVICE)) }
                 pre.said { (waiver_entry(finding, &OPEN_TERMS)) }
             }

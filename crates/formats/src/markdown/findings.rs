@@ -8,9 +8,9 @@ use crate::common::{
 };
 use crate::contract::{Links, Report};
 use crate::edit::{edit_lines, edit_title};
-use crate::excerpt::{LineKind, Sides, excerpt};
+use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt, shown_text};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
-use crate::why::why;
+use crate::why::{special_reason, why};
 use qa_contracts::v1::{Finding, Severity};
 use qa_core::escape::{markdown_block, markdown_cell_code, markdown_code, visible_cut};
 
@@ -20,7 +20,9 @@ const MAX_CAUSES: usize = 200;
 const MAX_PLACES: usize = 100;
 /// The most places of a cause in a table.
 const MAX_CELL_PLACES: usize = 10;
-/// The most waivers of one cause that are shown to be copied.
+/// The most places of a cause in the table of what blocks.
+const MAX_OVERVIEW_PLACES: usize = 3;
+/// The most waivers that are shown to be copied.
 const MAX_ENTRIES: usize = 10;
 /// Unchanged lines on each side of a finding.
 const CONTEXT: usize = 2;
@@ -35,7 +37,8 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     let (blocking, advice) = all.split_at(all.partition_point(|finding| finding.blocking));
     if !blocking.is_empty() {
         page.section("What blocks");
-        page.list(&causes(blocking), MAX_CAUSES, "group", |cause| blocking_cause(report, &files, cause));
+        blocking_causes(page, report, &files, &causes(blocking));
+        waivers(page, blocking);
     }
     if !advice.is_empty() {
         let title = counted(advice.len(), "finding");
@@ -57,6 +60,35 @@ pub(super) fn sections(page: &mut Page, report: &Report<'_>) {
     }
 }
 
+/// Writes a table of what blocks, the first of it with its lines, and the others folded.
+fn blocking_causes(page: &mut Page, report: &Report<'_>, files: &Files<'_>, causes: &[Cause<'_>]) {
+    let [first, others @ ..] = causes else { return };
+    if !others.is_empty() {
+        page.push("| Severity | What blocks | Where |\n|---|---|---|");
+        page.list(causes, MAX_CAUSES, "group", |cause| overview_row(report, files, cause));
+        page.push("");
+    }
+    page.push(&blocking_cause(report, files, first));
+    if !others.is_empty() {
+        let number = others.len();
+        page.push(&format!("<details><summary>The other {number}, with lines, fixes and edits</summary>\n"));
+        page.list(others, MAX_CAUSES, "group", |cause| blocking_cause(report, files, cause));
+        page.push("</details>");
+    }
+}
+
+/// Returns a row of the table of what blocks.
+fn overview_row(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
+    let finding = cause.first();
+    let edit = if finding.edit.is_some() { " (has an edit)" } else { "" };
+    format!(
+        "| {} | {}{edit} | {} |",
+        finding.severity,
+        capital(&prose(&finding.summary, 300)),
+        places(report, files, cause, MAX_OVERVIEW_PLACES).join("<br>")
+    )
+}
+
 fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
     let finding = cause.first();
     let mut block = format!(
@@ -70,11 +102,12 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
             others => format!(" · {}", counted(others + 1, "place")),
         }
     );
-    let lines = diff_lines(report, files, finding);
+    let shown = excerpt(report, files, finding, CONTEXT, Sides::Both);
+    let lines = diff_lines(&shown);
     if !lines.is_empty() {
         block += &format!("{}\n", markdown_block("diff", &lines.join("\n")));
     }
-    for line in details(finding) {
+    for line in details(finding, &shown_text(&shown)) {
         block += &format!("{line}\\\n");
     }
     block += &format!("**Fix:** {}\n", prose(&finding.fix, 300));
@@ -85,33 +118,41 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
             block += &markdown_block("diff", &lines.join("\n"));
         }
     }
-    block + &other_places(report, files, cause) + &reason_and_waiver(cause)
+    block + &other_places(report, files, cause)
 }
 
 /// Returns the lines around a finding as those of a diff, with their numbers; harmless. A number before each line keeps
 /// one from being read as a workflow command where the page is printed to a log.
-fn diff_lines(report: &Report<'_>, files: &Files<'_>, finding: &Finding) -> Vec<String> {
-    let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+fn diff_lines(lines: &[ExcerptLine]) -> Vec<String> {
     let last = lines.iter().flat_map(|line| [line.old, line.new]).flatten().max().unwrap_or_default();
     let width = last.to_string().len();
-    let lines = lines.into_iter().map(|line| {
+    let mut shown = Vec::new();
+    for line in lines {
         let (sign, number) = match line.kind {
             LineKind::Context => (' ', line.new),
             LineKind::Removed => ('-', line.old),
             LineKind::Added => ('+', line.new),
         };
         let number = number.unwrap_or_default();
-        format!("{sign} {number:>width$} | {}{}{}", line.before, line.marked, line.after)
-    });
-    lines.collect()
+        shown.push(format!("{sign} {number:>width$} | {}{}{}", line.before, line.marked, line.after));
+        if !line.marked.is_empty() {
+            let indent = " ".repeat(width + line.before.chars().count());
+            // In a diff a line of this sign has a colour of its own.
+            shown.push(format!("!   {indent} {}", "^".repeat(line.marked.chars().count())));
+        }
+    }
+    shown
 }
 
 /// Returns what the evidence says beside the place, a line each.
-fn details(finding: &Finding) -> Vec<String> {
+fn details(finding: &Finding, shown: &str) -> Vec<String> {
     let said = message_lines(finding).into_iter().map(|line| text(&line, 300));
     let removed = is_on_base(finding)
         .then(|| "The change removes this text; the line number is that of the base.".to_owned());
-    said.chain(note(finding).map(|note| capital(&text(&note, 300)))).chain(removed).collect()
+    let note = note(finding, shown).map(|note| capital(&text(&note, 300)));
+    let reason = special_reason(finding).filter(|_| finding.blocking);
+    let reason = reason.map(|reason| format!("{}.", capital(&text(&reason, 300))));
+    said.chain(note).chain(reason).chain(removed).collect()
 }
 
 fn other_places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
@@ -135,47 +176,57 @@ fn other_places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> St
     list + "\n</details>\n"
 }
 
-fn reason_and_waiver(cause: &Cause<'_>) -> String {
-    let places: Vec<&Finding> = cause.places().collect();
-    let entries = waive::entries(&places);
-    let mut block = format!(
-        "\n<details><summary>Why it blocks, and how to waive it</summary>\n\n{}.\n\n{}\n\n",
-        capital(&text(&why(cause.first()), 300)),
-        text(waive::ADVICE, 400)
-    );
+/// Writes the entries that waive what blocks, folded.
+fn waivers(page: &mut Page, blocking: &[&Finding]) {
+    let entries = waive::entries(blocking);
+    let is_critical = blocking.iter().any(|finding| finding.severity == Severity::Critical);
+    page.push("\n<details><summary>Waive a finding</summary>\n");
+    if !entries.is_empty() {
+        page.push(&format!("{}\n", text(waive::ADVICE, 400)));
+    }
     let shown = entries.iter().take(MAX_ENTRIES).map(|finding| {
         // The place stands in the entry, as a comment, so that each can be told from the others once it is copied.
         format!("# {}\n{}", visible_cut(&location(finding), 300), waiver_entry(finding, &OPEN_TERMS))
     });
-    block += &markdown_block("toml", &shown.collect::<Vec<_>>().join("\n"));
+    let shown: Vec<String> = shown.collect();
+    if !shown.is_empty() {
+        page.push(&markdown_block("toml", &shown.join("\n")));
+    }
     if entries.len() > MAX_ENTRIES {
         let rest = counted(entries.len() - MAX_ENTRIES, "more waiver");
-        block += &format!("\n{rest}: `lens-results.json` has the evidence hashes.\n");
+        page.push(&format!("{rest}: `qa-skill explain FINDING` has each.\n"));
     }
-    block + "\n</details>\n"
+    if is_critical {
+        page.push("No entry is shown for a critical finding: `qa-skill explain FINDING` has it.\n");
+    }
+    page.push("</details>");
 }
 
 /// Returns a row of the table of advice.
 fn row(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> String {
     let finding = cause.first();
-    let mut places: Vec<String> = cause
-        .places()
-        .take(MAX_CELL_PLACES)
-        .map(|place| linked(report, files, place, &cell_code(&location(place), 300)))
-        .collect();
-    if cause.places().count() > places.len() {
-        places.push(format!("and {}", counted(cause.places().count() - places.len(), "more place")));
-    }
-    let details: String = details(finding).iter().map(|line| format!("<br>{line}")).collect();
+    let details: String = details(finding, "").iter().map(|line| format!("<br>{line}")).collect();
     format!(
         "| {} | {}{details}<br>{} · {} · {}<br>*Fix:* {} |",
-        places.join("<br>"),
+        places(report, files, cause, MAX_CELL_PLACES).join("<br>"),
         capital(&prose(&finding.summary, 300)),
         rule(report, finding),
         finding.severity,
         text(why(finding).strip_prefix("does not block: ").unwrap_or(standing(finding)), 300),
         prose(&finding.fix, 300)
     )
+}
+
+/// Returns the places of a cause, linked, with the number of those that are left out.
+fn places(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>, most: usize) -> Vec<String> {
+    let shown = cause.places().take(most);
+    let mut places: Vec<String> =
+        shown.map(|place| linked(report, files, place, &cell_code(&location(place), 300))).collect();
+    let all = cause.places().count();
+    if all > places.len() {
+        places.push(format!("and {}", counted(all - places.len(), "more place")));
+    }
+    places
 }
 
 /// Returns a rule's id, linked to its page where the page is known.
