@@ -34,7 +34,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "15",
+    version: "16",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use qa_reading::syntax::{Argument, Form, Language, Mark, NEEDS, Spelled};
+use qa_reading::syntax::{Argument, Form, Language, Mark, NEEDS, Spelled, is_ci_variable};
 
 use Form::{Assigned, Deleted, Mark as Marked, Option as Given, Run};
 
@@ -43,7 +43,7 @@ enum When {
     Marks,
     /// The value is a list that is empty or leaves something out.
     Drops,
-    /// The condition matches any text.
+    /// The condition matches any text, or that of a variable which every run of a CI sets.
     MatchesAll,
     /// A variable of the environment, or a property of the process, has to be set.
     AskedFor,
@@ -190,6 +190,7 @@ static ROWS: &[Row] = &[
     row(RUBY, &[Run], "**.SkipDeclaredInExample|Skip.new", Always),
     row(RUBY, &[Run], "exit|exit!", HoldsOrNone),
     row(PHP, &[Marked], "**.skip|todo", HoldsOrNone),
+    row(PHP, &[Marked], "**.skipOnCi", Always),
     row(PHP, &[Marked], "todo", Always),
     row(PHP, &[Run], "**.markTestSkipped|markTestIncomplete", Always),
     row(PHP, &[Run], "**.Skipped*|Incomplete*", Always),
@@ -346,14 +347,15 @@ impl When {
             Drops => given
                 .first()
                 .is_some_and(|first| first.value.constant == Some(false) || first.value.is_filtered),
-            MatchesAll => given.iter().any(|argument| {
-                argument.name == "matches"
-                    && argument
-                        .value
-                        .text
-                        .as_deref()
-                        .is_some_and(|text| matches!(text, ".*" | ".+" | "(?s).*"))
-            }),
+            MatchesAll => {
+                let matched = given.iter().filter(|argument| argument.name == "matches");
+                let mut texts = matched.filter_map(|argument| argument.value.text.as_deref());
+                texts.any(|text| match text {
+                    ".*" | ".+" | "(?s).*" => true,
+                    "" | "^$" | "0" | "false" => false,
+                    _ => given.iter().any(is_of_ci),
+                })
+            }
             AskedFor | Installed => false,
         }
     }
@@ -362,7 +364,7 @@ impl When {
     fn is_asked_for(self, spelled: &Spelled) -> bool {
         let given = spelled.arguments.as_deref().unwrap_or_default();
         let condition = match self {
-            AskedFor => return !given.iter().any(is_of_platform),
+            AskedFor => return !given.iter().any(|argument| is_of_platform(argument) || is_of_ci(argument)),
             Holds(name) | Fails(name) => argument(given, name),
             HoldsOrNone => given.first(),
             Always | Drops | HasArgument | Installed | Marks | MatchesAll | Named(_) | NamedZero(_)
@@ -382,6 +384,11 @@ fn argument<'a>(given: &'a [Argument], name: &str) -> Option<&'a Argument> {
 fn is_of_platform(argument: &Argument) -> bool {
     let name = argument.value.text.as_deref().filter(|_| argument.name == "named").unwrap_or_default();
     ["java.", "os.", "sun."].iter().any(|begin| name.starts_with(begin))
+}
+
+/// Returns whether a condition of JUnit names a variable that every run of a CI sets.
+fn is_of_ci(argument: &Argument) -> bool {
+    argument.name == "named" && argument.value.text.as_deref().is_some_and(is_ci_variable)
 }
 
 fn holds(argument: &Argument) -> bool {

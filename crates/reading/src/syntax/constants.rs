@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::Language;
+use super::ci::{is_ci_name, value_in_ci};
 use super::spelled::{MAX_DEPTH, Speller, parts};
 use super::walk::{children, span};
 use crate::nodes::Tabled;
@@ -71,44 +72,6 @@ const PLATFORM_NAMES: &[&str] = &[
     "sys.version_info[1]",
 ];
 
-/// Ways to ask for a variable that every run of a CI sets, without blanks: `{}` is its name. Where a check counts, it is
-/// set.
-const IN_CI: &[&str] = &[
-    "ENV.key?({})",
-    "ENV[{}]",
-    "System.getenv({})!=null",
-    "env.{}",
-    "getenv({})",
-    "os.Getenv({})!=\"\"",
-    "os.environ.get({})",
-    "os.environ[{}]",
-    "os.getenv({})",
-    "process.env.{}",
-    "process.env[{}]",
-    "std::env::var({}).is_ok()",
-    "std::env::var_os({}).is_some()",
-    "{}inos.environ",
-];
-
-/// Returns whether a condition asks whether the run is one of a CI.
-fn asks_for_ci(text: &str) -> bool {
-    const LONGEST: usize = 64;
-    if text.len() > LONGEST || !text.contains("CI") && !text.contains("GITHUB_ACTIONS") {
-        return false;
-    }
-    // No question about a CI has one of the signs that begin a comment.
-    let lines = text.lines().map(|line| line.split(['#', '/']).next().unwrap_or_default());
-    let text = lines.flat_map(str::split_whitespace).collect::<String>().replace('\'', "\"");
-    let asked = ["===\"true\"", "==\"true\"", "!==undefined", "isnotNone"];
-    let asked = asked.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(&text);
-    ["CI", "GITHUB_ACTIONS"].iter().any(|name| {
-        IN_CI.iter().any(|way| {
-            let name = if way.contains(".{}") { (*name).to_owned() } else { format!("{name:?}") };
-            asked == way.replace("{}", &name)
-        })
-    })
-}
-
 /// Longest condition in bytes whose value is looked for; a longer one counts as true.
 pub(super) const LONGEST_CONDITION: usize = 1_000;
 
@@ -131,8 +94,8 @@ impl Speller<'_> {
         }
         let inner = |node: Node<'_>| self.fold(node, depth + 1);
         let (text, kind) = (self.text_of(node), node.word());
-        if asks_for_ci(text) {
-            return Some(true);
+        if let Some(value) = value_in_ci(text) {
+            return Some(value);
         }
         let is_ruby = self.language == Language::Ruby;
         match kind {
@@ -183,6 +146,9 @@ impl Speller<'_> {
             }
             "call" | "call_expression" => {
                 let path = self.path(node)?;
+                if is_ci_name(&path) && node.field("arguments").is_some_and(|list| parts(list).is_empty()) {
+                    return Some(true);
+                }
                 // A run asks for short tests alone where it is told to. By itself it is a condition of its own.
                 if path == "testing.Short()" && depth > 0 {
                     return Some(false);
@@ -209,6 +175,7 @@ impl Speller<'_> {
                     | "undefined"
                     | "NaN" => Some(false),
                     "__debug__" | "True" | "true" | "Infinity" => Some(true),
+                    path if is_ci_name(path) => Some(true),
                     _ => None,
                 }
             }

@@ -6,7 +6,9 @@ use tree_sitter::Node;
 
 use super::Language;
 use super::branches::{otherwise_of, then_of};
+use super::ci::names_ci;
 use super::file_names::constraint;
+use super::outline::Span;
 use super::spelled::{Argument, Form, Spelled, Value, parts};
 use super::test_blocks::{block_of, body_of, is_return, statements};
 use super::test_calls::function_of;
@@ -167,7 +169,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the marks of conditions that end the body of a test early where a run does not ask for it.
+    /// Returns the marks of conditions that end the body of a test early in a run of a CI, or where a run does not ask for
+    /// it.
     pub(super) fn ends_unless_asked(&self, body: Node<'_>) -> Vec<Mark> {
         let ends = statements(body).into_iter().filter_map(|statement| {
             let inner = statement.named_child(0).filter(|_| statement.word() == "expression_statement");
@@ -190,11 +193,22 @@ impl<'t> Reader<'t> {
                 _ => return None,
             };
             let last = if self.is_return(branch) { branch } else { *statements(branch).last()? };
-            let place = (self.is_return(last) && self.is_asked_for(condition)).then(|| span(last))?;
+            let is_of_ci = self.ends_in_ci(statement, condition);
+            let is_end = self.is_return(last) && (is_of_ci || self.is_asked_for(condition));
+            let place = is_end.then(|| span(last))?;
             let spelled = Spelled { form: Form::Run, path: RETURN.to_owned(), arguments: None, span: place };
-            Some(Mark::new(MarkKind::AskedFor, place, vec![spelled]))
+            let kind = if is_of_ci { MarkKind::Statement } else { MarkKind::AskedFor };
+            Some(Mark::new(kind, place, vec![spelled]))
         });
         ends.collect()
+    }
+
+    /// Returns whether a condition of a statement holds in every run of a CI, and asks for one.
+    fn ends_in_ci(&self, statement: Node<'_>, condition: Node<'_>) -> bool {
+        let is_if = statement.word().starts_with("if") || statement.word().starts_with("unless");
+        let holds = !statement.word().starts_with("unless");
+        let head = Span { start: statement.start_byte(), end: condition.end_byte() };
+        is_if && names_ci(head.of(self.text)) && self.constant(statement) == Some(holds)
     }
 
     /// Returns whether a condition is about what a run asks for.

@@ -5,6 +5,7 @@ mod behaviour;
 mod branches;
 mod c;
 pub(crate) mod callers;
+mod ci;
 mod closed;
 mod comments;
 mod constants;
@@ -59,6 +60,7 @@ pub use behaviour::{
     Tolerance,
 };
 pub use branches::Branch;
+pub use ci::is_ci_variable;
 pub use comments::{gives_reason, has_reason, without_comment};
 pub(crate) use flow::is_function;
 pub(crate) use kinds::{Kind, Kinds};

@@ -398,7 +398,8 @@ impl<'t> Reader<'t> {
 
     /// Returns the value of a condition that has the same in every run.
     pub(super) fn constant(&self, node: Node<'_>) -> Option<bool> {
-        self.speller.constant(node.field("condition")?)
+        let condition = node.field("condition")?;
+        self.speller.constant(condition).or_else(|| self.constant_of_bound(node, condition))
     }
 
     /// Notes a function that is a test by its name or by what stands above it.
