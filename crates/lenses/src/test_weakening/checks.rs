@@ -7,7 +7,7 @@ use super::names::{self, Test};
 use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};
-use super::{TEST_EMPTIED, needs, skips, symbols, whole};
+use super::{TEST_EMPTIED, failures, needs, skips, symbols, whole};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
@@ -141,6 +141,9 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
     if is_parsed {
         seen.facts.extend(needs::inspect(packet, old, new));
     }
+    let turned = failures::inspect(packet, &base, &head).into_iter();
+    let known: BTreeSet<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
+    seen.drafts.extend(turned.filter(|draft| !known.contains(&draft.start_line)));
     seen.drafts.extend(emptied(packet, &base, &head));
     seen.facts.extend(new.is_unread.then(Fact::unread));
     tests_by_hunk::compare(packet, &base, &head, seen);

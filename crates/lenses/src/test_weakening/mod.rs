@@ -1,6 +1,7 @@
 //! Deleted, emptied or skipped tests.
 
 mod checks;
+mod failures;
 mod gone;
 mod modules;
 mod names;
