@@ -49,7 +49,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "13",
+    version: "14",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -93,6 +93,9 @@ static SPEC: LensSpec = LensSpec {
         ),
     ],
 };
+
+/// Tools that look at everything where they have no configuration, so that a first one may weaken them.
+const UNCONFIGURED: &[&str] = &["cargo configuration"];
 
 /// Compares the configuration of tools.
 pub(crate) struct LintWeakening;
@@ -236,8 +239,12 @@ impl<'a> Comparison<'a> {
             for path in [change.path(Side::Base), change.path(Side::Head)].into_iter().flatten() {
                 let Some(directory) = directory_of(tool, path) else { continue };
                 if done.insert(directory) {
-                    let base = self.base.in_force(tool, directory);
+                    let mut base = self.base.in_force(tool, directory);
                     let head = self.head.in_force(tool, directory);
+                    let is_first = base.files.is_empty() && base.unreadable.is_none();
+                    if is_first && UNCONFIGURED.contains(&tool.name) {
+                        base.files.push(path.to_owned());
+                    }
                     drafts.extend(self.compare(tool, change, directory, &base, &head));
                 }
             }

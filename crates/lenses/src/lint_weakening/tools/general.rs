@@ -26,7 +26,10 @@ pub(super) const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "phpstan",
-        places: &[place("phpstan*.neon*", Yaml, &["parameters"])],
+        places: &[
+            place("phpstan*.neon", Yaml, &["parameters"]),
+            place("phpstan*.neon.dist", Yaml, &["parameters"]),
+        ],
         scope: Scope::File,
         settings: &[
             threshold(AtLeast, &["level"]),
@@ -43,7 +46,11 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "psalm",
         places: &[place("psalm.xml", Xml, &["psalm"]), place("psalm.xml.dist", Xml, &["psalm"])],
         scope: Scope::Nearest,
-        settings: &[threshold(AtMost, &["@errorLevel"]), lint(Level, &["issueHandlers * @errorLevel"])],
+        settings: &[
+            threshold(AtMost, &["@errorLevel"]),
+            lint(Level, &["issueHandlers * @errorLevel"]),
+            lint(Level, &["issueHandlers * errorLevel @type"]),
+        ],
         umbrellas: &[],
     },
     Tool {

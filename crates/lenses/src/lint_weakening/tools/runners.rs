@@ -91,6 +91,7 @@ pub(super) const TOOLS: &[Tool] = &[
             tests(Off, &["test passWithNoTests"]),
             tests(Off, &["test allowOnly"]),
             tests(Off, &["test dangerouslyIgnoreUnhandledErrors"]),
+            tests(On, &["test typecheck enabled"]),
             tests(Off, &["test typecheck ignoreSourceErrors"]),
             tests(UpFromZero, &["test retry"]),
         ],
@@ -249,6 +250,14 @@ pub(super) const TOOLS: &[Tool] = &[
             tests(On, &["@failOnIncomplete"]),
             tests(On, &["@failOnSkipped"]),
         ],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "maven",
+        // Words on lines are one plain text of YAML.
+        places: &[place(".mvn/maven.config", Yaml, &[])],
+        scope: Scope::Nearest,
+        settings: &[tests(Options("mvn"), &["**"])],
         umbrellas: &[],
     },
     Tool {
