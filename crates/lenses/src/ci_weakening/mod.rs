@@ -3,6 +3,7 @@
 //! The commands that run are collected at the base and at head, through targets, scripts and workflows that others call,
 //! and compared one by one. So a check that moves, or is written in another way, is still there.
 
+mod aggregates;
 mod calls;
 mod commands;
 mod compare;
@@ -53,7 +54,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "14",
+    version: "15",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -121,6 +122,7 @@ impl Lens for CiWeakening {
         if change_set.changes_what_runs() {
             change_set.compare();
         }
+        change_set.aggregates();
         change_set.drafts.into_values().collect()
     }
 }
@@ -215,6 +217,27 @@ impl ChangeSet<'_> {
         }
         self.triggers(&base, &comparison, &unreadable);
         self.hooks(&base, &head, &unreadable);
+    }
+
+    /// Reports places that answer for several jobs and allow more of them to fail.
+    fn aggregates(&mut self) {
+        for change in self.changes {
+            let (Some(old_path), Some(path)) = (change.path(Side::Base), change.path(Side::Head)) else {
+                continue;
+            };
+            let kind = Kind::for_path(path);
+            let Some(kind) = kind.filter(|kind| matches!(kind, Kind::Pipeline | Kind::Workflow)) else {
+                continue;
+            };
+            let [base, head] = [(Side::Base, old_path), (Side::Head, path)]
+                .map(|(side, path)| self.lookups.text(side, path));
+            let (Some(base), Some(head)) = (base, head) else { continue };
+            for loosened in aggregates::loosened(kind, &base, &head) {
+                let path = if loosened.side == Side::Base { old_path } else { path };
+                let place = Place { path: path.into(), span: loosened.span };
+                self.add(SOFTENED, loosened.side, std::iter::once(&place), loosened.summary);
+            }
+        }
     }
 
     /// Returns whether a change may concern more than a list of hooks.

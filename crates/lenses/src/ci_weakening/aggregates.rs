@@ -1,0 +1,125 @@
+//! Places that answer for several jobs at once: what they wait for, and whose failure they allow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use qa_contracts::v1::Side;
+use qa_reading::documents::{Document, Format, Node};
+use qa_reading::syntax::Span;
+use qa_reading::workflow::{Job, Workflow};
+
+use super::files::Kind;
+
+/// Action that fails where one of the jobs does that its job needs.
+const ALLS_GREEN: &str = "re-actors/alls-green@";
+/// Its inputs with jobs whose failure or absence it allows.
+const ALLOWED: &[&str] = &["allowed-failures", "allowed-skips"];
+/// Maps of pipelines that have a list of jobs whose failure is allowed.
+const MATRICES: &[&str] = &["jobs", "matrix"];
+
+/// A place where more failures are allowed than before.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Loosened {
+    pub(super) side: Side,
+    pub(super) span: Span,
+    pub(super) summary: &'static str,
+}
+
+/// Returns where the later version of a file allows failures that the earlier one did not; none where a version cannot
+/// be parsed, which is reported by itself.
+pub(super) fn loosened(kind: Kind, base: &str, head: &str) -> Vec<Loosened> {
+    let [Ok(base), Ok(head)] = [base, head].map(|text| Document::parse(Format::Yaml, text)) else {
+        return Vec::new();
+    };
+    if kind != Kind::Workflow {
+        return allowed_failures(&base, &head);
+    }
+    let [Ok(older), Ok(newer)] = [&base, &head].map(Workflow::parse) else { return Vec::new() };
+    let mut found = Vec::new();
+    for job in &newer.jobs {
+        let Some(old) = older.jobs.iter().find(|old| old.id == job.id) else { continue };
+        if answers_for_needs(old, base.text()) && answers_for_needs(job, head.text()) {
+            found.extend(needs_lost(&newer, old, job));
+        }
+        found.extend(allowed_more(old, job));
+    }
+    found
+}
+
+/// Returns whether a job runs whatever became of the jobs that it needs, and looks at their results.
+fn answers_for_needs(job: &Job<'_>, text: &str) -> bool {
+    let condition = job.condition.map(|condition| condition.value.span().of(text)).unwrap_or_default();
+    let runs_always = ["always()", "cancelled()", "failure()"].iter().any(|word| condition.contains(word));
+    let whole: String = job.value.span().of(text).to_lowercase().split_whitespace().collect();
+    let looks_at = whole.contains("tojson(needs)") || whole.contains("needs.") && whole.contains(".result");
+    runs_always && looks_at
+}
+
+/// Returns the jobs that a job waited for and no longer waits for, neither itself nor through another.
+fn needs_lost(newer: &Workflow<'_>, old: &Job<'_>, new: &Job<'_>) -> Vec<Loosened> {
+    let needs: BTreeMap<&str, BTreeSet<String>> =
+        newer.jobs.iter().map(|job| (job.id, ids(job).map(|(id, _)| id).collect())).collect();
+    let mut reached: BTreeSet<String> = BTreeSet::new();
+    let mut pending: Vec<String> = ids(new).map(|(id, _)| id).collect();
+    while let Some(id) = pending.pop() {
+        if reached.insert(id.clone()) {
+            pending.extend(needs.get(id.as_str()).into_iter().flatten().cloned());
+        }
+    }
+    let lost = ids(old).filter(|(id, _)| needs.contains_key(id.as_str()) && !reached.contains(id));
+    let summary = "failure of a job no longer counts: the job that answers for all does not wait for it";
+    lost.map(|(_, span)| Loosened { side: Side::Base, span, summary }).collect()
+}
+
+fn ids<'j>(job: &'j Job<'j>) -> impl Iterator<Item = (String, Span)> + use<'j> {
+    job.needs.iter().filter_map(|need| Some((need.constant()?.into_owned(), need.span())))
+}
+
+/// Returns the inputs by which a job's step allows more jobs to fail, or to be left out.
+fn allowed_more(old: &Job<'_>, new: &Job<'_>) -> Vec<Loosened> {
+    let [before, now] = [old, new].map(|job| {
+        let steps = job.steps.iter().filter(|step| {
+            step.uses.and_then(|uses| uses.constant()).is_some_and(|uses| uses.starts_with(ALLS_GREEN))
+        });
+        steps.collect::<Vec<_>>()
+    });
+    let mut found = Vec::new();
+    let Some(before) = before.first() else { return found };
+    for name in ALLOWED {
+        let known = before.input(name).and_then(|value| value.node().text()).unwrap_or_default();
+        for value in now.iter().filter_map(|step| step.input(name)) {
+            let text = value.node().text().unwrap_or_default();
+            let mut more = text.split(',').map(str::trim).filter(|job| !job.is_empty());
+            let old: Vec<&str> = known.split(',').map(str::trim).collect();
+            if more.any(|job| !old.contains(&job)) {
+                let summary = "failure or absence of a job is now allowed";
+                found.push(Loosened { side: Side::Head, span: value.span(), summary });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the entries of lists of allowed failures that are new and are about what ran before.
+fn allowed_failures(base: &Document<'_>, head: &Document<'_>) -> Vec<Loosened> {
+    let known: BTreeSet<Vec<(String, String)>> = lists(base).flat_map(Node::items).map(meaning).collect();
+    let new = lists(head).flat_map(Node::items).filter(|entry| {
+        let own = meaning(*entry);
+        let ran_before = own.iter().all(|(_, value)| base.text().contains(value.as_str()));
+        !own.is_empty() && ran_before && !known.contains(&own)
+    });
+    let summary = "failure of a job is now allowed";
+    new.map(|entry| Loosened { side: Side::Head, span: entry.span(), summary }).collect()
+}
+
+fn lists<'d>(document: &'d Document<'_>) -> impl Iterator<Item = Node<'d>> {
+    let root = document.root();
+    MATRICES.iter().filter_map(move |name| root.at(&[*name, "allow_failures"]))
+}
+
+/// Returns the members of an entry with their values, which are those of the jobs it is about.
+fn meaning(entry: Node<'_>) -> Vec<(String, String)> {
+    let members = entry.entries().filter_map(|member| Some((member.key, member.value.text()?)));
+    let mut all: Vec<_> = members.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    all.sort();
+    all
+}
