@@ -5,7 +5,7 @@ use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Line;
-use qa_reading::syntax::{Facts, Handler, gives_reason, has_reason};
+use qa_reading::syntax::{Facts, Handler, Language, gives_reason, has_reason};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -28,6 +28,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
         drafts.extend(swallowed(compared, pair));
         drafts.extend(dropped(compared, pair));
         drafts.extend(narrowed(compared, pair));
+        drafts.extend(filtered(compared, pair));
         for draft in succeeded(compared, pair) {
             if drafts.iter().all(|known: &Draft| known.start_line != draft.start_line) {
                 drafts.push(draft);
@@ -39,11 +40,11 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
 
 /// A failure that leaves a function: `throw …`, `raise …`, `return err`, `return Err(…)`.
 static FAILURE: Pattern = Pattern::new(
-    r"^(\s*)(?:(?:throw|raise)\b[^;]*;?|return (?:nil, |[\w.]+, )?(?:err|fmt\.Errorf\(.*\)|errors\.New\(.*\))|return Err\(.*\);?)\s*$",
+    r"^(\s*)(?:(?:throw|raise)\b[^;]*;?|return (?:nil, |[\w.]+, )?(?:err|fmt\.Errorf\(.*\)|errors\.New\(.*\))|return Err\(.*\);?|(?:return )?(?:next|callback|cb|done|reject)\((?:err|error|e|new \w*Error\(.*\))\);?)\s*$",
 );
 /// A return that says that nothing failed.
 static SUCCESS: Pattern = Pattern::new(
-    r"^(\s*)return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?;?\s*(?:(?://|#).*)?$",
+    r"^(\s*)(?:return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?|(?:return )?(?:next|callback|cb|done|resolve)\((?:null(?:, [^;]*)?|undefined)?\));?\s*(?:(?://|#).*)?$",
 );
 
 /// Failures that are part of a contract, such as the end of a file or a missing entry. They may become a value.
@@ -90,6 +91,37 @@ fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         if is_same && refuses && !is_bound(&range[2], &range[3], &point[2]) {
             let summary = "range that was refused is refused for one number alone";
             drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
+        }
+    }
+    drafts
+}
+
+/// An adapter of Rust that leaves failures out of a sequence of results.
+static FILTERS: Pattern = Pattern::new(
+    r"\.(?:filter_map|flat_map)\(\s*(?:(?:Result|std::result::Result)::ok|\|(\w+)\|\s*\w+\.ok\(\))\s*\)|\.flatten\(\)",
+);
+
+/// Counts the places of a line that hand a failure on.
+fn handed_on(line: &str) -> usize {
+    line.matches('?').count() + line.matches("collect::<Result<").count()
+}
+
+/// Reports an adapter that leaves failures out which the lines in its place handed on.
+fn filtered(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Compared { base, head, packet, language } = compared;
+    let mut drafts = Vec::new();
+    for hunk in packet.hunks().filter(|_| *language == Language::Rust) {
+        let removed = hunk.removed().filter(|line| base.is_on(line, pair.base.span));
+        let before: Vec<&str> = removed.map(|line| line.text).collect();
+        let added: Vec<Line<'_>> = hunk.added().filter(|line| head.is_on(line, pair.head.span)).collect();
+        let was: usize = before.iter().map(|line| handed_on(line)).sum();
+        let is: usize = added.iter().map(|line| handed_on(line.text)).sum();
+        let new = added.iter().find(|line| FILTERS.is_match(line.text));
+        if let Some(line) = new.filter(|_| was > is && !before.iter().any(|line| FILTERS.is_match(line))) {
+            let start = line.text.len() - line.text.trim_start().len();
+            let columns = start..line.text.trim_end().len();
+            let summary = "failures that were handed on are left out of the results";
+            drafts.push(Draft::on_line(SWALLOWED, packet, line, columns, summary));
         }
     }
     drafts

@@ -68,7 +68,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "8",
+    version: "9",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -101,7 +101,7 @@ static SPEC: LensSpec = LensSpec {
             "Failure that was handled or handed on is swallowed",
             Severity::High,
             CERTAIN_PRODUCT,
-            "Hand the failure on or handle it; where nothing has to be done, say why in a comment.",
+            "Hand the failure on or handle it; where nothing has to be done, explain why in a comment in the handler, in at least three words beyond `ignore`, `error` and the like.",
         ),
         rule(
             EXPECTED,

@@ -338,6 +338,13 @@ impl Reader<'_> {
                 if split(condition, &["&&", "||"]).len() > 1 {
                     return None;
                 }
+                // Type arguments have the same signs.
+                let signs = ["<", ">"].into_iter().filter(|_| !condition.contains("::<"));
+                for sign in signs {
+                    if let [left, right] = split(condition, &[sign]).as_slice() {
+                        return comparison(sign, plain(left), plain(right));
+                    }
+                }
                 Some(bare(plain(condition)))
             }
             "assert_eq" | "debug_assert_eq" | "assert_ne" => {
