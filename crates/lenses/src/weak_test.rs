@@ -26,7 +26,7 @@ const SLEEPING: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "weak-test",
-    version: "9",
+    version: "10",
     class: LensClass::Style,
     title: "Tests that cannot fail or that sleep",
     required_by_default: true,

@@ -42,7 +42,7 @@ use site::{Check, Site};
 
 static SPEC: LensSpec = LensSpec {
     id: "suspicious-expression",
-    version: "3",
+    version: "4",
     class: LensClass::Style,
     title: "Expressions that are faults by themselves",
     required_by_default: false,

@@ -45,7 +45,7 @@ const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
 static SPEC: LensSpec = LensSpec {
     id: "unchecked-result",
-    version: "2",
+    version: "3",
     class: LensClass::Style,
     title: "Results, lookups and resources that nothing checks",
     required_by_default: false,
