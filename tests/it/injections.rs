@@ -442,8 +442,19 @@ fn each_check_of_a_surface_can_fail() {
             "GH-1",
             "| `a \\| https://a.invalid |",
             "[a]: mailto:b",
+            "[`a`](http://127.0.0.1:1/acme/other/blob/0123456789abcdef0123456789abcdef01234567/a#L1)",
+            "[a](http://127.0.0.1:1/acme/widget/blob/0123456789abcdef0123456789abcdef01234567/a#L1)",
+            "<details close>a",
         ],
-        &["`https://a.invalid @b <c> [d](e)`", "a\\[b\\]\\(c\\)<br>", "`@`example", "`` ` @b ``", "x&#58;y"],
+        &[
+            "`https://a.invalid @b <c> [d](e)`",
+            "a\\[b\\]\\(c\\)<br>",
+            "`@`example",
+            "`` ` @b ``",
+            "x&#58;y",
+            "<details open>a",
+            "[`a@b`](http://127.0.0.1:1/acme/widget/blob/0123456789abcdef0123456789abcdef01234567/a%5D.py#L1-L2)",
+        ],
     );
     bad(
         surfaces::html,

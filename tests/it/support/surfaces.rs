@@ -85,10 +85,16 @@ fn around(text: &str, mark: &str) -> String {
     format!("{:?}", before.chars().rev().collect::<String>() + &after)
 }
 
-/// Lists active syntax in Markdown, outside of code spans, escapes and our own tags.
+/// Lists active syntax in Markdown, outside of code spans, escapes, our own tags, and links from code to lines of the head
+/// on the server of a test.
 pub(crate) fn markdown(page: &str) -> Vec<String> {
-    page.lines().flat_map(|line| signs(&live(line))).collect()
+    page.lines().flat_map(|line| signs(&live(&LINES.replace_all(line, "$code")))).collect()
 }
+
+static LINES: LazyLock<Regex> = LazyLock::new(|| {
+    let address = r"http://127\.0\.0\.1:\d+/acme/widget/blob/[0-9a-f]{40}/[\w./~%-]+#L\d+(?:-L\d+)?";
+    Regex::new(&format!(r"\[(?P<code>`[^\n]*?`)\]\({address}\)")).unwrap()
+});
 
 /// A line of Markdown without code spans and escaped signs, as CommonMark has both.
 fn live(line: &str) -> String {
@@ -116,7 +122,7 @@ fn live(line: &str) -> String {
             rest = &rest[2..];
             continue;
         }
-        let own = ["&#58;", "<br>", "<details>", "</details>", "<summary>", "</summary>"];
+        let own = ["&#58;", "<br>", "<details>", "<details open>", "</details>", "<summary>", "</summary>"];
         match own.iter().find(|tag| rest.starts_with(**tag)) {
             Some(tag) => rest = &rest[tag.len()..],
             None => {
@@ -159,8 +165,9 @@ pub(crate) fn html(page: &str) -> Vec<String> {
     const USED: &[&str] = &[
         "!doctype", "a", "article", "body", "br", "caption", "code", "col", "colgroup", "dd", "details",
         "div", "dl", "dt", "fieldset", "h1", "h2", "h3", "head", "header", "html", "input", "label",
-        "legend", "li", "main", "mark", "meta", "nav", "ol", "p", "pre", "section", "small", "span",
-        "strong", "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+        "legend", "li", "main", "mark", "meta", "nav", "ol", "option", "p", "pre", "section", "select",
+        "small", "span", "strong", "style", "summary", "table", "tbody", "td", "th", "thead", "title", "tr",
+        "ul",
     ];
     let mut all = BTreeSet::new();
     for tag in TAGS.captures_iter(page) {
