@@ -52,7 +52,7 @@ fn ours(format: Format, text: &str, with_types: bool) -> Option<Value> {
             Value::Array(roots.map(|root| value(root, with_types)).collect())
         }
         Format::Xml => members(document.root()),
-        Format::Ecma | Format::Ini | Format::Json | Format::Npmrc | Format::Toml => {
+        Format::Ecma | Format::EditorConfig | Format::Ini | Format::Json | Format::Npmrc | Format::Toml => {
             value(document.root(), with_types)
         }
     })

@@ -9,8 +9,15 @@ use crate::syntax::Span;
 use crate::workflow::{Value, Workflow};
 use crate::{codeowners, dockerfile, go_mod, ignore, makefile, requirements};
 
-const FORMATS: &[Format] =
-    &[Format::Ini, Format::Json, Format::Npmrc, Format::Toml, Format::Xml, Format::Yaml];
+const FORMATS: &[Format] = &[
+    Format::EditorConfig,
+    Format::Ini,
+    Format::Json,
+    Format::Npmrc,
+    Format::Toml,
+    Format::Xml,
+    Format::Yaml,
+];
 const LOCKS: &[LockFormat] = &[
     LockFormat::Bun,
     LockFormat::Cargo,

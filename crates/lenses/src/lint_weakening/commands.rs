@@ -7,7 +7,7 @@ use qa_contracts::v1::{ChangedFile, FileClass};
 use qa_core::packet::{HunkView, Line, Packet};
 
 static NUMBER: Pattern = Pattern::new(
-    r#"(?:^|[\s"',{\[-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|max-warnings|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|min-msi)["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#,
+    r#"(?:^|[\s"',{\[/-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|max-warnings|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|min-msi|p(?:roperty)?:(?:Threshold|MutationScore))["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#,
 );
 
 /// A number with the option that it belongs to.

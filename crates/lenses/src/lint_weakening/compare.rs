@@ -12,6 +12,7 @@ use crate::successors;
 pub(super) struct Weakening {
     pub(super) aspect: Aspect,
     pub(super) direction: Direction,
+    pub(super) key: Key,
     /// Name of the setting as the tool's documentation has it.
     pub(super) setting: String,
     pub(super) base: Option<Located>,
@@ -45,6 +46,7 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
             found.push(Weakening {
                 aspect: setting.aspect,
                 direction: setting.direction,
+                key: key.clone(),
                 setting: name(setting, key),
                 base: old.cloned(),
                 head: new.cloned(),
@@ -120,9 +122,19 @@ fn gains_a_base(base: &InForce, head: &InForce) -> bool {
 }
 
 fn name(setting: &Setting, key: &Key) -> String {
-    let path = setting.paths[0].split(' ').filter(|segment| !segment.starts_with(['[', '*']));
-    let mut words: Vec<&str> = path.collect();
-    words.extend(Some(key.name.as_str()).filter(|name| !name.is_empty()));
+    let is_name = |segment: &&str| segment.contains('*') && *segment != "**" && !segment.starts_with('[');
+    let spelling =
+        setting.paths.iter().find(|path| path.split(' ').filter(is_name).count() == key.names.len());
+    let mut names = key.names.iter();
+    let mut words = Vec::new();
+    for segment in spelling.unwrap_or(&setting.paths[0]).split(' ') {
+        match segment {
+            "**" | "#text" => {}
+            _ if segment.starts_with('[') => {}
+            _ if segment.contains('*') => words.extend(names.next().map(String::as_str)),
+            _ => words.push(segment),
+        }
+    }
     if words.is_empty() { "options".to_owned() } else { words.join(".") }
 }
 
@@ -132,7 +144,7 @@ fn is_implied(tool: &Tool, head: &InForce, key: &Key) -> bool {
     tool.umbrellas.iter().any(|umbrella| {
         let spread = tool.settings.iter().position(|setting| setting.paths[0] == umbrella.setting);
         let Some(position) = spread else { return false };
-        let own = Key { setting: position, name: String::new(), part: key.part.clone() };
+        let own = Key { setting: position, names: Vec::new(), part: key.part.clone() };
         let value = head.values.get(&own).map(|located| &located.value);
         umbrella.implies.contains(&name) && value.is_some_and(|value| is_word(value, umbrella.value))
     })
@@ -146,8 +158,12 @@ fn is_word(value: &Value, word: &str) -> bool {
     }
 }
 
+/// Severities of Roslyn as numbers.
+const WARNING: f64 = 1.0;
+const SILENT: f64 = 3.0;
+
 /// Returns the entries by which a value is weaker, or none where it is not.
-fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Option<Vec<String>> {
+pub(super) fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Option<Vec<String>> {
     let (old, new) = (old.map(|located| &located.value), new.map(|located| &located.value));
     if old == new || matches!(old, Some(Value::Unknown)) || matches!(new, Some(Value::Unknown)) {
         return None;
@@ -160,6 +176,17 @@ fn weaker(setting: &Setting, old: Option<&Located>, new: Option<&Located>) -> Op
             (Some(Value::Level(old)), Some(Value::Level(new))) => new < old,
             (None, Some(Value::Level(new))) => *new == 0,
             (Some(Value::Level(old)), None) => *old > 0,
+            _ => false,
+        },
+        Direction::Severity => match (old, new) {
+            (Some(Value::Number(old)), Some(Value::Number(new))) => *old <= WARNING && new > old,
+            (Some(Value::Number(old)), None) => *old <= WARNING,
+            (None, Some(Value::Number(new))) => *new >= SILENT,
+            _ => false,
+        },
+        Direction::StyleSeverity => match (old, new) {
+            (Some(Value::Number(old)), Some(Value::Number(new))) => *old <= WARNING && new > old,
+            (Some(Value::Number(old)), None) => *old <= WARNING,
             _ => false,
         },
         Direction::AtLeast => match (old, new) {
@@ -202,7 +229,7 @@ fn is_false(value: Option<&Value>) -> bool {
 
 fn rank(order: &[&str], value: Option<&Value>) -> Option<usize> {
     match value {
-        Some(Value::Word(word)) => order.iter().position(|known| known == word),
+        Some(Value::Word(word)) => order.iter().position(|known| known.eq_ignore_ascii_case(word)),
         _ => None,
     }
 }

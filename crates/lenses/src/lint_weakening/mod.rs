@@ -5,11 +5,13 @@
 
 mod commands;
 mod compare;
+mod dotnet;
 mod in_force;
 mod moved;
 mod projects;
 mod redirects;
 mod settings;
+mod solutions;
 mod tool;
 mod tools;
 
@@ -17,6 +19,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compare::Weakening;
+use dotnet::Versions;
 use in_force::{Found, Tree, Unreadable};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +110,7 @@ impl Lens for LintWeakening {
 
     fn need(&self, file: &ChangedFile) -> Need {
         let is_concerned = configures(file)
+            || solutions::is_changed_solution(file)
             || redirects::maps(file)
             || commands::has_commands(file)
             || file.old_path.is_some();
@@ -124,7 +128,8 @@ impl Lens for LintWeakening {
             seen.facts.push(Fact::new(&Renamed { from, to }, None));
         }
         seen.facts.extend(redirects::module_paths(packet));
-        if !configures(file) && !redirects::maps(file) {
+        let is_compared = configures(file) || redirects::maps(file) || solutions::is_changed_solution(file);
+        if !is_compared {
             return seen;
         }
         let changed = Changed {
@@ -145,8 +150,9 @@ impl Lens for LintWeakening {
         let mut drafts = moved::drafts(&renamed, lookups);
         let (linters, runners): (Vec<Change>, Vec<Change>) =
             changed.into_iter().map(|changed| (changed.linters, changed.runners)).unzip();
-        drafts.extend(Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.runs_tests()));
-        drafts.extend(Comparison::new(&runners, &renamed, lookups).drafts(Tool::runs_tests));
+        drafts.extend(Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.looks_at_tests()));
+        drafts.extend(Comparison::new(&runners, &renamed, lookups).drafts(Tool::looks_at_tests));
+        drafts.extend(solutions::drafts(&runners, lookups));
         drafts.extend(redirects::drafts(&runners, facts, lookups));
         drafts
     }
@@ -231,9 +237,10 @@ impl<'a> Comparison<'a> {
     fn drafts_of(&self, tool: &'static Tool) -> Vec<Draft> {
         let mut drafts = Vec::new();
         let mut done = BTreeSet::new();
+        let versions = self.versions(tool);
         for change in self.changes {
-            if tool.scope == Scope::File {
-                drafts.extend(self.compare_file(tool, change));
+            if matches!(tool.scope, Scope::File | Scope::Project) {
+                drafts.extend(self.compare_file(tool, change, &versions));
                 continue;
             }
             for path in [change.path(Side::Base), change.path(Side::Head)].into_iter().flatten() {
@@ -245,7 +252,7 @@ impl<'a> Comparison<'a> {
                     if is_first && UNCONFIGURED.contains(&tool.name) {
                         base.files.push(path.to_owned());
                     }
-                    drafts.extend(self.compare(tool, change, directory, &base, &head));
+                    drafts.extend(self.compare(tool, change, directory, &base, &head, &versions));
                 }
             }
         }
@@ -253,11 +260,11 @@ impl<'a> Comparison<'a> {
     }
 
     /// Compares a file that configures a tool by itself with what it was.
-    fn compare_file(&self, tool: &'static Tool, change: &Change) -> Vec<Draft> {
+    fn compare_file(&self, tool: &'static Tool, change: &Change, versions: &[Versions]) -> Vec<Draft> {
         let at_head = change.path(Side::Head).and_then(|path| place_of(tool, path));
         let Some((place, path)) = change.path(Side::Base).and_then(|path| place_of(tool, path)) else {
             let Some((place, path)) = at_head else { return Vec::new() };
-            return self.compare_new_file(tool, place, path, change);
+            return self.compare_new_file(tool, place, path, change, versions);
         };
         let mut base = self.base.of_file(tool, place, path);
         let head = match at_head {
@@ -269,7 +276,7 @@ impl<'a> Comparison<'a> {
             base.files.push(path.to_owned());
         }
         let directory = directory_of(tool, path).unwrap_or_default();
-        self.compare(tool, change, directory, &base, &head)
+        self.compare(tool, change, directory, &base, &head, versions)
     }
 
     /// Compares a file that is new in a directory with the nearest one of its name above, which was in force before.
@@ -279,6 +286,7 @@ impl<'a> Comparison<'a> {
         place: &'static Place,
         path: &str,
         change: &Change,
+        versions: &[Versions],
     ) -> Vec<Draft> {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut above = in_force::ancestors(directory).into_iter().skip(1);
@@ -286,12 +294,19 @@ impl<'a> Comparison<'a> {
             let path = in_force::joined(above, name);
             self.lookups.is_present(Side::Base, &path).then_some(path)
         });
+        let head = self.head.of_file(tool, place, path);
+        if tool.scope == Scope::Project {
+            if path.ends_with("proj") || nearest.is_none() && !only_silences(tool, &head) {
+                return Vec::new();
+            }
+            let base = Found { files: vec![path.to_owned()], ..Found::default() };
+            return self.compare(tool, change, directory, &base, &head, versions);
+        }
         let (Some(nearest), true) = (nearest, place.section.is_empty() && !tool.runs_tests()) else {
             return Vec::new();
         };
         let base = self.base.of_file(tool, place, &nearest);
-        let head = self.head.of_file(tool, place, path);
-        self.compare(tool, change, directory, &base, &head)
+        self.compare(tool, change, directory, &base, &head, versions)
     }
 
     fn compare(
@@ -301,6 +316,7 @@ impl<'a> Comparison<'a> {
         directory: &str,
         base: &Found,
         head: &Found,
+        versions: &[Versions],
     ) -> Vec<Draft> {
         if let Some(unreadable) = &head.unreadable
             && !base.files.is_empty()
@@ -311,7 +327,11 @@ impl<'a> Comparison<'a> {
         if base.files.is_empty() && !tool.runs_tests() || self.is_new_directory(directory) {
             return Vec::new();
         }
-        if head.files.is_empty() && !tool.runs_tests() {
+        let is_project = tool.scope == Scope::Project;
+        if is_project && head.files.is_empty() && base.files.iter().any(|path| path.ends_with("proj")) {
+            return Vec::new();
+        }
+        if head.files.is_empty() && !tool.runs_tests() && !is_project {
             let known = &base.configuration;
             if known.is_about_versions || compare::only_relaxes(tool, known) {
                 return Vec::new();
@@ -328,6 +348,8 @@ impl<'a> Comparison<'a> {
             .iter()
             .filter(|weakening| !self.is_about_gone_parts(weakening, directory))
             .filter(|weakening| !self.is_about_built_parts(tool, weakening, directory))
+            .filter(|weakening| !self.is_moved(tool, weakening, directory, versions))
+            .filter(|weakening| !self.is_without_tests(tool, weakening, directory))
             .filter(|weakening| !self.is_of_all_tests(tool, weakening, directory))
             .map(|weakening| self.draft(tool, weakening, change))
             .collect()
@@ -511,6 +533,16 @@ fn spans_of(weakening: &Weakening, located: &Located) -> Vec<Span> {
     let mut spans: Vec<Span> = entries.map(|entry| entry.span).collect();
     spans.push(located.span);
     spans
+}
+
+/// Returns whether all that a new configuration does is to make its tool look at less.
+fn only_silences(tool: &Tool, head: &Found) -> bool {
+    let none = compare::InForce::default();
+    let weakenings = compare::weakenings(tool, &none, &head.configuration);
+    let silencing: BTreeSet<Span> =
+        weakenings.iter().filter_map(|weakening| Some(weakening.head.as_ref()?.span)).collect();
+    let all: BTreeSet<Span> = head.configuration.values.values().map(|located| located.span).collect();
+    !all.is_empty() && silencing == all
 }
 
 fn place_of<'p>(tool: &'static Tool, path: &'p str) -> Option<(&'static Place, &'p str)> {

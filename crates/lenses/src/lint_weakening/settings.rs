@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use qa_reading::documents::{Document, Format, Node, Plain, ReadError};
 use qa_reading::syntax::Span;
 
-use super::tool::{Direction, Place, Setting, Tool};
+use super::tool::{Direction, Place, Scope, Setting, Tool};
 use crate::selection::Selection;
 
 /// Members by which configurations build on others.
@@ -23,7 +23,7 @@ pub(super) struct Key {
     /// Position in the tool's table.
     pub(super) setting: usize,
     /// Names that `*` stands for, such as that of a rule.
-    pub(super) name: String,
+    pub(super) names: Vec<String>,
     /// Part of the code that the setting is for, as the configuration names it.
     pub(super) part: String,
 }
@@ -85,6 +85,11 @@ pub(super) fn read_settings(
 ) -> Result<Option<Configuration>, ReadError> {
     // NEON is written with tabs, which YAML does not know.
     let text = if path.contains(".neon") { Cow::Owned(text.replace('\t', " ")) } else { Cow::Borrowed(text) };
+    // MSBuild is not alone in naming files `.props`.
+    let is_markup = text.trim_start_matches('\u{feff}').trim_start().starts_with('<');
+    if tool.scope == Scope::Project && place.format == Format::Xml && !is_markup {
+        return Ok(None);
+    }
     let document = Document::parse(place.format, &text)?;
     let Some(section) = document.root().at(place.section) else { return Ok(None) };
     let mut configuration = Configuration::default();
@@ -180,7 +185,7 @@ impl Way {
             // A rule that moves to another plug-in keeps its own name.
             *rule = rule.rsplit('/').next().unwrap_or_default().to_owned();
         }
-        Key { setting: position, name: names.join(" "), part: self.parts.join(" ") }
+        Key { setting: position, names, part: self.parts.join(" ") }
     }
 }
 
@@ -235,6 +240,7 @@ fn located(setting: &Setting, path: &str, node: Node<'_>) -> Located {
             None => Value::Unknown,
         },
         Direction::Level => level(node),
+        Direction::Severity | Direction::StyleSeverity => severity(node),
         Direction::AtLeast | Direction::AtMost | Direction::UpFromZero => match number(node) {
             Some(number) => Value::Number(number),
             None => Value::Unknown,
@@ -294,6 +300,19 @@ fn level(node: Node<'_>) -> Value {
             _ => 2,
         },
     })
+}
+
+/// Reads a severity of Roslyn, alone or behind a value and a colon: 0 for an error up to 4 for none.
+fn severity(node: Node<'_>) -> Value {
+    let word = node.text().and_then(|text| text.rsplit(':').next()).unwrap_or_default();
+    match word.trim().to_ascii_lowercase().as_str() {
+        "error" => Value::Number(0.0),
+        "warning" => Value::Number(1.0),
+        "suggestion" | "info" => Value::Number(2.0),
+        "silent" | "hidden" | "refactoring" => Value::Number(3.0),
+        "none" => Value::Number(4.0),
+        _ => Value::Unknown,
+    }
 }
 
 /// Reads a number, also with a percent sign, parted digits or another base.

@@ -20,6 +20,8 @@ pub(super) struct Tool {
 pub(super) enum Scope {
     /// Each file by itself: commands name it, and no other takes its place.
     File,
+    /// Each file by itself, those of tests as well; others of its kind add to it.
+    Project,
     /// Its directory and all below, up to the next configuration, which hides it.
     Nearest,
     /// Its directory and all below; configurations below add to it, unless they say `root: true`.
@@ -76,7 +78,12 @@ pub(super) enum Direction {
     UpFromZero,
     /// The options of a command of this tool.
     Options(&'static str),
-    /// A later word of a list from strict to lax.
+    /// Severity of a diagnostic of Roslyn: a lower one than before, if that was a warning or an error, or a new one that
+    /// reports nothing.
+    Severity,
+    /// Severity of a style, alone or behind the preferred value: as [`Self::Severity`], but a new one weakens nothing.
+    StyleSeverity,
+    /// A later word of a list from strict to lax, in any case.
     Words(&'static [&'static str]),
 }
 
@@ -125,6 +132,11 @@ pub(super) const fn tests(direction: Direction, paths: &'static [&'static str]) 
 }
 
 impl Tool {
+    /// Returns whether files of tests count for the comparison.
+    pub(super) fn looks_at_tests(&self) -> bool {
+        self.runs_tests() || self.scope == Scope::Project
+    }
+
     /// Returns whether the tool runs tests, which it does without any configuration too.
     pub(super) fn runs_tests(&self) -> bool {
         self.settings.iter().all(|setting| setting.aspect == Aspect::Tests)

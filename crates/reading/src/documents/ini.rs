@@ -1,5 +1,5 @@
 //! Reads INI files as Python's configparser does, which setup.cfg, tox.ini, mypy.ini, .flake8 and .coveragerc are for,
-//! and as npm does.
+//! as npm does, and as editors and Roslyn read .editorconfig.
 
 use super::build::{Builder, Id, Member};
 use super::{Document, Style};
@@ -11,16 +11,24 @@ use crate::syntax::Span;
 /// A line that is neither stands for nothing: configparser would refuse the file, other readers of INI skip the line.
 ///
 /// In npm's dialect only `=` ends a name, names keep their case, no value goes on below, and `;` and `#` begin a comment
-/// behind a value without quotes.
-pub(super) fn parse(text: &str, is_npm: bool) -> Document<'_> {
+/// behind a value without quotes. In that of .editorconfig no value goes on below, and `;` and `#` begin a comment.
+pub(super) fn parse(text: &str, dialect: Dialect) -> Document<'_> {
     let builder = Builder::new(text);
-    let mut reader = Reader { builder, is_npm, root: Vec::new(), section: None, option: None };
+    let mut reader = Reader { builder, dialect, root: Vec::new(), section: None, option: None };
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         reader.line(line.trim_end_matches(['\n', '\r']), start);
         start += line.len();
     }
     reader.finish(text.len())
+}
+
+/// Reader whose rules for INI apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Configparser,
+    EditorConfig,
+    Npm,
 }
 
 /// An option whose value may go on below.
@@ -41,7 +49,7 @@ struct Section {
 
 struct Reader<'t> {
     builder: Builder<'t>,
-    is_npm: bool,
+    dialect: Dialect,
     root: Vec<Member>,
     section: Option<Section>,
     option: Option<Open>,
@@ -63,7 +71,7 @@ impl<'t> Reader<'t> {
         }
         if let Some(option) = &mut self.option
             && indent > option.indent
-            && !self.is_npm
+            && self.dialect == Dialect::Configparser
         {
             if option.value.is_empty() {
                 option.span.start = at.start;
@@ -83,16 +91,20 @@ impl<'t> Reader<'t> {
             return;
         }
         self.end_option();
-        let separator = if self.is_npm { content.find('=') } else { content.find(['=', ':']) };
+        let separator = match self.dialect {
+            Dialect::Npm => content.find('='),
+            Dialect::Configparser | Dialect::EditorConfig => content.find(['=', ':']),
+        };
         let (name, value) = match separator {
             Some(at) => (content[..at].trim_end(), content[at + 1..].trim_start()),
             None => (content, ""),
         };
         let key_span = Span { start: at.start, end: at.start + name.len() };
         let whole = value;
-        let (name, value) = match self.is_npm {
-            true => (name.to_owned(), npm_value(value)),
-            false => (name.to_lowercase(), value),
+        let (name, value) = match self.dialect {
+            Dialect::Npm => (name.to_owned(), npm_value(value)),
+            Dialect::EditorConfig => (name.to_lowercase(), without_comment(value)),
+            Dialect::Configparser => (name.to_lowercase(), value),
         };
         let key = self.builder.scalar(name, Style::Verbatim, key_span);
         let quote = usize::from(value.len() < whole.len() && !whole.starts_with(value));
@@ -133,6 +145,12 @@ impl<'t> Reader<'t> {
 fn section_name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('[')?;
     rest.rfind(']').map(|end| &rest[..end])
+}
+
+/// Cuts a comment behind a value.
+fn without_comment(value: &str) -> &str {
+    let end = value.find(['#', ';']).unwrap_or(value.len());
+    value[..end].trim_end()
 }
 
 /// Cuts quotes, or a comment behind a value without them.

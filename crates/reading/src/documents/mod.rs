@@ -38,6 +38,8 @@ pub const MAX_LEAVES: usize = 1 << 20;
 pub enum Format {
     /// The default export of a JavaScript or TypeScript module, as far as it is literal.
     Ecma,
+    /// `name = value` below `[glob]`, as .editorconfig and .globalconfig have it.
+    EditorConfig,
     /// `name = value` below `[section]`, as Python's configparser reads it.
     Ini,
     /// `name = value` as npm reads .npmrc.
@@ -122,8 +124,9 @@ impl<'t> Document<'t> {
         }
         match format {
             Format::Ecma => ecma::parse(text),
-            Format::Ini => Ok(ini::parse(text, false)),
-            Format::Npmrc => Ok(ini::parse(text, true)),
+            Format::Ini => Ok(ini::parse(text, ini::Dialect::Configparser)),
+            Format::EditorConfig => Ok(ini::parse(text, ini::Dialect::EditorConfig)),
+            Format::Npmrc => Ok(ini::parse(text, ini::Dialect::Npm)),
             Format::Json => json::parse(text),
             Format::Toml => self::toml::parse(text),
             Format::Xml => xml::parse(text),
