@@ -112,6 +112,8 @@ impl Selection {
             } else if let Some(listed) = ListedPackages::new(word).filter(|_| GO.contains(&tool)) {
                 selection.operands.extend(listed.packages.into_iter().map(normalized));
                 selection.excluded.extend(listed.filters.into_iter().map(str::to_owned));
+            } else if tool == "dotnet" && (word.ends_with(".sln") || word.ends_with(".slnx")) {
+                // A solution stands for all of its projects.
             } else if is_computed(word) {
                 selection.is_computed = true;
             } else if word.starts_with('+') || !(has_operands || is_behind_dashes) {

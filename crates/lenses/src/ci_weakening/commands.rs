@@ -12,6 +12,7 @@ use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
 use super::environment::Environment;
 use super::guards::{self, Directory, Shadows};
 use super::options::softens;
+use super::powershell;
 use super::shards::with_known_shards;
 
 /// A command of a job, of a target, of a script or of a hook.
@@ -97,12 +98,12 @@ static HARMLESS: Pattern = Pattern::new(
 
 /// Words by which commands and actions name what they check.
 static CHECK: Pattern = Pattern::new(
-    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor-action|zizmor|prek|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill)(?:\b|_)",
+    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor-action|zizmor|prek|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill|warnaserror|build\.(?:cmd|ps1))(?:\b|_)",
 );
 
 /// Commands whose words name no check.
 static NO_CHECK: Pattern = Pattern::new(
-    r"^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
+    r"^uses codecov/|^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
 );
 
 /// Action that uploads the results of another tool, and the word for its work.
@@ -424,7 +425,9 @@ pub(super) fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) ->
 
 /// Reads the lines of a script in another language as commands.
 fn foreign(text: &str, around: &Surroundings) -> Vec<Step> {
-    lines(text, Span { start: 0, end: text.len() }, around)
+    let mut steps = lines(text, Span { start: 0, end: text.len() }, around);
+    powershell::soften(text, &mut steps);
+    steps
 }
 
 /// Reads lines that the shell's grammar does not know, as far as no command begins there.

@@ -17,6 +17,15 @@ pub(super) struct Known {
 /// Events of proposed changes.
 const PROPOSALS: &[&str] = &["merge_group", "pull_request", "pull_request_target"];
 
+/// Names of the person who made a change, in the context `github`.
+const ACTORS: &[&str] = &["actor", "actor_id", "triggering_actor"];
+
+/// Returns whether a context is the person who made the change.
+fn is_actor(path: &Path) -> bool {
+    let [Segment::Name(name)] = path.segments.as_slice() else { return false };
+    path.context == "github" && ACTORS.contains(&name.as_str())
+}
+
 /// Words that stand for nobody and nothing.
 const NOTHING: &[&str] = &["disabled", "never", "nobody", "none"];
 
@@ -34,7 +43,9 @@ impl Known {
         let events: BTreeSet<String> = proposals.cloned().collect();
         let for_proposals = Self { events, matrix: self.matrix.clone() };
         let is_lost = !for_proposals.events.is_empty() && for_proposals.truth(&expression) == Some(false);
-        if is_lost { Some(Effect::Sometimes) } else { None }
+        let is_about_actor = expression.paths().into_iter().any(is_actor);
+        let is_open = is_about_actor && self.truth(&expression).is_none();
+        if is_lost || is_open { Some(Effect::Sometimes) } else { None }
     }
 
     /// Returns whether an expression holds, where the values of its contexts decide it.

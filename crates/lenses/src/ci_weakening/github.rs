@@ -11,6 +11,7 @@ use super::calls::{Call, joined};
 use super::commands::{self, Effect, Mark, Surroundings, Variable, names_of_checks, shell_of};
 use super::conditions::Known;
 use super::guards::Directory;
+use super::legs::Legs;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
 use crate::is_gate;
@@ -81,7 +82,8 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
     let needs = job.needs.iter().filter(|_| job.condition.is_none());
     let skipped = needs.filter(|need| need.constant().is_some_and(|id| off.contains(&&*id)));
     outer.marks.extend(skipped.map(|need| Mark { effect: Effect::Never, span: need.span() }));
-    let mut unit = Unit { name: job.id.to_owned(), ..Unit::default() };
+    let legs = Legs::new(job, &outer.around.matrix);
+    let mut unit = Unit { name: job.id.to_owned(), legs, ..Unit::default() };
     unit.steps.extend(job.uses.map(|uses| used(uses, Vec::new(), &[], &outer)));
     let mut on_path: Vec<Directory> = Vec::new();
     for step in &job.steps {

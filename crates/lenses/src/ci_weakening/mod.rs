@@ -13,9 +13,11 @@ mod files;
 mod github;
 mod guards;
 mod hooks;
+mod legs;
 mod missing;
 mod options;
 mod pipeline;
+mod powershell;
 mod recipes;
 mod shards;
 mod source;
@@ -39,6 +41,7 @@ use qa_reading::syntax::Span;
 use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use super::edits;
+use super::pattern::Pattern;
 use compare::{Comparison, Weakening};
 use files::Kind;
 use tree::{Check, Place, Runner, Tree};
@@ -133,6 +136,10 @@ fn runs(file: &ChangedFile) -> bool {
     names.into_iter().flatten().any(|path: &RepoPath| Kind::for_path(&path.to_text()).is_some())
 }
 
+/// Words by which a workflow for `pull_request_target` checks out the code of the pull request all the same.
+static CHECKS_OUT_HEAD: Pattern =
+    Pattern::new(r"github\.(?:event\.pull_request\.(?:head|number)|event\.number|head_ref)|refs/pull/");
+
 /// Order of findings, which are one for each line and rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
@@ -216,6 +223,7 @@ impl ChangeSet<'_> {
             }
         }
         self.triggers(&base, &comparison, &unreadable);
+        self.legs();
         self.hooks(&base, &head, &unreadable);
     }
 
@@ -361,6 +369,10 @@ impl ChangeSet<'_> {
             };
             for narrowing in old.triggers.narrowings(&new.triggers) {
                 let own = base.iter().filter(|check| check.is_check_below(old_path)).count();
+                let text = self.lookups.text(Side::Head, path).unwrap_or_default();
+                if narrowing.is_for_base && (own == 0 || CHECKS_OUT_HEAD.is_match(&text)) {
+                    continue;
+                }
                 let mut elsewhere = 0;
                 for (check, partner) in comparison.pairs().filter(|(check, _)| check.is_check_below(old_path))
                 {
@@ -373,6 +385,7 @@ impl ChangeSet<'_> {
                     continue;
                 }
                 let summary = match (narrowing.is_removal, narrowing.event.as_str()) {
+                    _ if narrowing.is_for_base => "workflow no longer runs on the code of pull requests",
                     (true, "push") => "workflow no longer runs for pushes",
                     (true, "merge_group") => "workflow no longer runs for the merge queue",
                     (true, _) => "workflow no longer runs for pull requests",

@@ -21,11 +21,33 @@ const PARTIAL_OPTIONS: &[&str] = &[
     "-Dmaven.test.skip",
 ];
 
+/// Properties by which MSBuild checks less, with the values that do so.
+const PROPERTIES: &[&str] = &[
+    "CollectCoverage=false",
+    "EnableNETAnalyzers=false",
+    "NuGetAudit=false",
+    "RunAnalyzers=false",
+    "RunAnalyzersDuringBuild=false",
+    "Threshold=0",
+    "TreatWarningsAsErrors=false",
+];
+/// Options of MSBuild that set a property.
+const PROPERTY_OPTIONS: &[&str] = &["-p:", "/p:", "--property:", "-property:", "/property:"];
+
+/// Returns whether a word sets a property of MSBuild by which it checks less.
+fn is_lax_property(word: &str) -> bool {
+    let mut options = PROPERTY_OPTIONS.iter().filter_map(|option| word.strip_prefix(option));
+    options.any(|property| PROPERTIES.iter().any(|known| known.eq_ignore_ascii_case(property)))
+}
+
 /// Returns what an option does to the command it belongs to.
 pub(super) fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
     let word = words[position].text.as_str();
     if SOFT_OPTIONS.contains(&word) {
         return Some(Effect::Ignored);
+    }
+    if is_lax_property(word) {
+        return Some(Effect::Partial);
     }
     let name = word.strip_suffix("=true").unwrap_or(word);
     if name == "--version" && chooses_version(words, position) {

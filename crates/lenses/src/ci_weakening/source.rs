@@ -2,6 +2,7 @@
 
 use super::commands::Step;
 use super::files::Kind;
+use super::legs::Legs;
 use super::triggers::Triggers;
 use super::{github, pipeline, recipes};
 use qa_reading::documents::ReadError;
@@ -22,6 +23,8 @@ pub(super) struct Unit {
     /// True if a call of all units of the file does not mean it.
     pub(super) is_left_out: bool,
     pub(super) steps: Vec<Step>,
+    /// Systems that it runs on, and languages that it analyses.
+    pub(super) legs: Legs,
 }
 
 impl Source {
@@ -48,6 +51,7 @@ impl Source {
         let mut meaning = self.triggers.meaning();
         for unit in &self.units {
             meaning.push(format!("{} {} {}", unit.name, unit.is_called, unit.is_left_out));
+            meaning.push(unit.legs.meaning());
             for step in &unit.steps {
                 let effects: Vec<_> = step.marks.iter().map(|mark| mark.effect).collect();
                 let Step { text, checks, calls, directory, selection, .. } = step;

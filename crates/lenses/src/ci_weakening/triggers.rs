@@ -63,6 +63,8 @@ pub(super) struct Narrowing {
     pub(super) event: String,
     /// True if the event as a whole goes.
     pub(super) is_removal: bool,
+    /// True if the pipeline still runs for the event, but on the code of the base.
+    pub(super) is_for_base: bool,
 }
 
 /// Events by which changes are judged before or when they come in.
@@ -164,6 +166,12 @@ impl Triggers {
         PROPOSALS.iter().any(|name| self.event(name).is_some())
     }
 
+    /// Returns whether `pull_request_target`, which runs on the code of the base, is the one event of proposed changes.
+    fn is_for_base_alone(&self) -> bool {
+        let mut own = PROPOSALS.iter().filter(|name| self.event(name).is_some());
+        own.all(|name| *name == "pull_request_target") && self.event("merge_group").is_none()
+    }
+
     /// The event of a name; pushes of tags judge no change, nor does what runs when a proposal is closed.
     fn event(&self, name: &str) -> Option<&Event> {
         let event = self.events.iter().find(|event| event.name == name)?;
@@ -185,12 +193,13 @@ impl Triggers {
             let is_replaced = PROPOSALS.contains(name) && head.has_proposals()
                 || *name == "push" && !self.has_proposals() && head.has_proposals();
             match new {
-                None if is_replaced => {}
+                None if is_replaced && (*name != "pull_request" || !head.is_for_base_alone()) => {}
                 None => found.push(Narrowing {
                     side: Side::Base,
                     span: old.span,
                     event: (*name).to_owned(),
                     is_removal: true,
+                    is_for_base: is_replaced,
                 }),
                 // A gate that judges pull requests need not run for every pushed branch.
                 Some(_) if *name == "push" && head.has_proposals() => {}
@@ -204,6 +213,7 @@ impl Triggers {
                     span: event.span,
                     event: event.name.clone(),
                     is_removal: true,
+                    is_for_base: false,
                 });
             }
         }
@@ -227,7 +237,7 @@ impl Event {
     }
 
     fn narrowing(&self, side: Side, span: Span) -> Narrowing {
-        Narrowing { side, span, event: self.name.clone(), is_removal: false }
+        Narrowing { side, span, event: self.name.clone(), is_removal: false, is_for_base: false }
     }
 
     fn narrowings(&self, head: &Self) -> Vec<Narrowing> {
@@ -310,7 +320,9 @@ mod tests {
             ("on: [push, pull_request]", "on: push", vec!["Base pull_request"]),
             ("on: push", "on: workflow_dispatch", vec!["Base push"]),
             ("on: push", "on: pull_request", vec![]),
-            ("on: pull_request", "on: pull_request_target", vec![]),
+            ("on: pull_request", "on: pull_request_target", vec!["Base pull_request"]),
+            ("on: pull_request", "on: [pull_request_target, merge_group]", vec![]),
+            ("on: pull_request_target", "on: pull_request", vec![]),
             ("on: {push: {tags: [v1]}}", "on: workflow_dispatch", vec![]),
             ("on: pull_request", "on: {pull_request: {types: [labeled]}}", vec!["Head types"]),
             ("on: {pull_request_target: {types: [closed]}}", "on: workflow_dispatch", vec![]),
