@@ -2,12 +2,14 @@
 
 /// Registries that everybody uses.
 const REGISTRIES: &[&str] = &[
+    "api.nuget.org",
     "download.pytorch.org",
     "files.pythonhosted.org",
     "github.com/rust-lang/crates.io-index",
     "index.crates.io",
     "npm.jsr.io",
     "npm.pkg.github.com",
+    "nuget.org",
     "pub.dev",
     "pypi.org",
     "registry.npmjs.org",
@@ -15,6 +17,7 @@ const REGISTRIES: &[&str] = &[
     "repo.packagist.org",
     "rubygems.org",
     "static.crates.io",
+    "www.nuget.org",
 ];
 /// Hosts of repositories of many owners, with the host that people write.
 const FORGES: &[(&str, &str)] = &[

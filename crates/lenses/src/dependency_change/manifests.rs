@@ -3,7 +3,8 @@
 use std::sync::OnceLock;
 
 use super::address::{Origin, forge_path, is_local};
-use super::{INSTALL, REGISTRY, SOURCE};
+use super::nuget;
+use super::{FLOATING, INSTALL, REGISTRY, SOURCE};
 use qa_reading::documents::{Document, Format, ReadError, Step};
 use qa_reading::go_mod;
 use qa_reading::packages::{Repeated, repeated_keys};
@@ -12,7 +13,7 @@ use qa_reading::requirements::{Requirement, requirements};
 use qa_reading::shell::{Options, Script, Word};
 use qa_reading::syntax::Span;
 
-use Meaning::{Address, Any, Directory, Is, Override, Python, Registry, Runs, Version};
+use Meaning::{Address, Any, Directory, Floating, Is, Override, Python, Registry, Runs, Version};
 
 /// A statement of a manifest that a rule looks for. Two with the same identity say the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub(super) enum Meaning {
     Any,
     /// Directory in the place of a published package.
     Directory,
+    /// Version of NuGet, which floats where a `*` stands in it.
+    Floating,
     /// This value switches a check off.
     Is(&'static str),
     /// Like [`Meaning::Version`], for a replacement of a dependency, which may also be a directory.
@@ -56,7 +59,7 @@ pub(super) enum Meaning {
 /// Files of one notation with the same rows.
 #[derive(Debug)]
 pub(super) struct Kind {
-    /// Ends of paths, in lower case.
+    /// Ends of paths, in lower case; behind a `*`, those of names.
     names: &'static [&'static str],
     notation: Notation,
 }
@@ -227,6 +230,40 @@ static KINDS: &[Kind] = &[
     },
     Kind { names: &["go.mod", "go.work"], notation: Notation::Go },
     Kind { names: &["gemfile", "gems.rb"], notation: Notation::Gemfile },
+    Kind {
+        names: &[nuget::SETTINGS],
+        notation: Notation::Document(
+            Format::Xml,
+            &[
+                ("configuration packagesources add @value", Registry),
+                ("configuration packagesources add @allowinsecureconnections", Is("true")),
+                ("configuration packagesources add @allowinsecureconnections", Is("True")),
+            ],
+        ),
+    },
+    Kind {
+        names: &[
+            "*.csproj",
+            "*.fsproj",
+            "*.vbproj",
+            "directory.build.props",
+            "directory.build.targets",
+            "directory.packages.props",
+        ],
+        notation: Notation::Document(
+            Format::Xml,
+            &[
+                ("** packagereference @version", Floating),
+                ("** packagereference @versionoverride", Floating),
+                ("** packagereference version #text", Floating),
+                ("** packageversion @version", Floating),
+                ("** packageversion version #text", Floating),
+                ("** globalpackagereference @version", Floating),
+                ("** restoresources #text", Registry),
+                ("** restoreadditionalprojectsources #text", Registry),
+            ],
+        ),
+    },
 ];
 static REQUIREMENTS: Kind = Kind { names: &[], notation: Notation::Requirements };
 
@@ -234,10 +271,20 @@ impl Kind {
     /// Returns the kind of a manifest by its path in lower case.
     pub(super) fn for_path(path: &str) -> Option<&'static Self> {
         let named = KINDS.iter().find(|kind| {
-            let mut folders = kind.names.iter().filter_map(|name| path.strip_suffix(name));
-            folders.any(|folder| folder.is_empty() || folder.ends_with('/'))
+            kind.names.iter().any(|name| match name.strip_prefix('*') {
+                Some(ending) => path.ends_with(ending),
+                None => {
+                    let folder = path.strip_suffix(name);
+                    folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+                }
+            })
         });
         named.or(is_requirements(path).then_some(&REQUIREMENTS))
+    }
+
+    /// Returns whether it is NuGet's file of settings.
+    pub(super) fn is_of_nuget(&self) -> bool {
+        self.names.contains(&nuget::SETTINGS)
     }
 
     /// Reads a manifest.
@@ -394,7 +441,7 @@ impl Meaning {
                 .flat_map(|address| Address.claims(name, address.of(value), span))
                 .collect(),
             Registry => {
-                let words = value.split_whitespace().filter_map(Origin::parse);
+                let words = value.split([' ', '\t', '\n', ';']).filter_map(Origin::parse);
                 let foreign =
                     words.filter(|origin| !origin.is_public_registry() && !origin.is_this_machine());
                 let summary = "packages come from another registry";
@@ -406,6 +453,12 @@ impl Meaning {
                         span,
                     })
                     .collect()
+            }
+            Floating if !value.contains('*') => Vec::new(),
+            Floating => {
+                let summary =
+                    "version of a package is a pattern, so that another version comes without a change";
+                vec![Claim { rule: FLOATING, identity, summary, span }]
             }
             Any if matches!(value, "" | "crates-io" | "localhost" | "127.0.0.1") => Vec::new(),
             Is(expected) if value != expected => Vec::new(),

@@ -5,6 +5,7 @@ mod commands;
 mod finding;
 mod locks;
 mod manifests;
+mod nuget;
 mod reader;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use reader::Reader;
 const CHANGED: &str = "dependency-change/checksum-changed";
 const REMOVED: &str = "dependency-change/checksum-removed";
 const REPEATED: &str = "dependency-change/duplicate-key";
+const FLOATING: &str = "dependency-change/floating-version";
 const INSTALL: &str = "dependency-change/install-script";
 const REGISTRY: &str = "dependency-change/registry-changed";
 const ELSEWHERE: &str = "dependency-change/resolved-elsewhere";
@@ -44,11 +46,14 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-change",
-    version: "3",
+    version: "4",
     class: LensClass::Security,
     title: "Dependencies from other sources, with install scripts or changed checksums",
     required_by_default: true,
     triggers: &[
+        "**/*.csproj",
+        "**/*.fsproj",
+        "**/*.vbproj",
         "**/*constraints*.txt",
         "**/*requirements*.in",
         "**/*requirements*.txt",
@@ -64,6 +69,9 @@ static SPEC: LensSpec = LensSpec {
         "**/composer.json",
         "**/composer.lock",
         "**/deno.lock",
+        "**/Directory.Build.props",
+        "**/Directory.Build.targets",
+        "**/Directory.Packages.props",
         "**/Dockerfile*",
         "**/flake.lock",
         "**/Gemfile",
@@ -79,6 +87,10 @@ static SPEC: LensSpec = LensSpec {
         "**/Makefile",
         "**/mix.lock",
         "**/npm-shrinkwrap.json",
+        "**/NuGet.config",
+        "**/NuGet.Config",
+        "**/Nuget.config",
+        "**/nuget.config",
         "**/package-lock.json",
         "**/package.json",
         "**/Package.resolved",
@@ -127,6 +139,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::Medium,
             GUARDED,
             "Delete the unused entry; regenerate a lockfile with the package manager.",
+        ),
+        text_rule(
+            FLOATING,
+            "Version of a package is a pattern",
+            Severity::Medium,
+            GUARDED,
+            "Name the version, and let an updater raise it in a change of its own.",
         ),
         text_rule(
             INSTALL,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::commands::Commands;
 use super::manifests::{Kind, Manifest};
-use super::{Finding, Place, REPEATED, locks};
+use super::{Finding, Place, REPEATED, locks, nuget};
 use qa_contracts::ids::RepoPath;
 use qa_reading::documents::ReadError;
 use qa_reading::packages::{LockFormat, Lockfile, Repeated, lockfile};
@@ -51,7 +51,11 @@ impl Reader {
             }
             Self::Manifest(kind) => {
                 let old = base.map(|base| readable(kind.parse(base))).transpose()?.flatten();
-                Ok(new_claims(old.unwrap_or_default(), kind.parse(head)?))
+                let mut findings = new_claims(old.unwrap_or_default(), kind.parse(head)?);
+                if kind.is_of_nuget() {
+                    findings.extend(nuget::lost(base.unwrap_or_default(), head));
+                }
+                Ok(findings)
             }
             Self::Commands(commands) => {
                 let [old, new] = [base.unwrap_or_default(), head]
