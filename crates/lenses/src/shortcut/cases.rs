@@ -25,7 +25,13 @@ pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Fact> {
         return facts;
     }
     let added = compared.packet.added().flat_map(|line| tokens_of(line.text)).collect();
-    let head = Head { tables: compared.head.all_tables(), letters: letters(compared.head.text), added };
+    let head = Head {
+        tables: compared.head.all_tables(),
+        older: compared.base.all_tables(),
+        letters: letters(compared.head.text),
+        older_letters: letters(compared.base.text),
+        added,
+    };
     facts.extend(
         shrunk.into_iter().filter_map(|table| {
             lost_case(compared, table, &head).or_else(|| emptied(compared, table, &head))
@@ -140,18 +146,33 @@ fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
 /// The later version of a file, in which a case may stand elsewhere.
 struct Head<'t> {
     tables: Vec<Table>,
+    /// Tables of the base.
+    older: Vec<Table>,
     letters: String,
+    /// Letters and digits of the base.
+    older_letters: String,
     /// Names, texts and numbers on added lines.
     added: BTreeSet<&'t str>,
 }
 
 impl Head<'_> {
-    /// Returns whether a case stands in another table, in other code, or in what the change adds.
+    /// Returns whether a case comes to stand in another table, in other code, or in what the change adds.
     fn has(&self, row: &Row) -> bool {
         let own = letters(&row.text);
-        self.tables.iter().any(|other| has(other, row))
-            || own.len() >= SHORTEST_CASE && self.letters.contains(&own)
+        self.tables.iter().any(|other| self.is_moved(other, row))
+            || own.len() >= SHORTEST_CASE && self.letters.contains(&own) && self.is_as_often(&own)
             || tokens_of(&row.text).all(|token| self.added.contains(token))
+    }
+
+    /// Returns whether a table has a case that it did not have at the base.
+    fn is_moved(&self, table: &Table, row: &Row) -> bool {
+        let mut older = self.older.iter().filter(|old| name_of(old) == name_of(table));
+        has(table, row) && !older.any(|old| has(old, row))
+    }
+
+    /// Returns whether a text stands in head as often as at the base.
+    fn is_as_often(&self, letters: &str) -> bool {
+        self.letters.matches(letters).count() >= self.older_letters.matches(letters).count()
     }
 }
 

@@ -47,6 +47,11 @@ static SUCCESS: Pattern = Pattern::new(
     r"^(\s*)(?:return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?|(?:return )?(?:next|callback|cb|done|resolve)\((?:null(?:, [^;]*)?|undefined)?\));?\s*(?:(?://|#).*)?$",
 );
 
+/// A call that writes something to a log or a console and does nothing else.
+static LOGS: Pattern = Pattern::new(
+    r"^(\s*)(?:(?:\w+\.)*(?:Debug|Trace|Console|console|Log|log|logger|Logger|logging|_log|_logger)\.\w+|print(?:f|ln)?!?|eprintln!|puts)\s*\(.*\)\s*;?\s*$",
+);
+
 /// Failures that are part of a contract, such as the end of a file or a missing entry. They may become a value.
 static EXPECTED: Pattern = Pattern::new(
     r"\b(?:EOF|EOFError|EOFException|ENOENT|ErrNoRows|ErrNotExist|ErrNotFound|FileNotFoundError|GeneratorExit|IndexError|IsNotExist|KeyError|KeyNotFoundException|KeyboardInterrupt|LookupError|NoSuchElementException|NotFound|StopAsyncIteration|StopIteration|SystemExit)\b",
@@ -174,15 +179,18 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         }
         let all: Vec<&str> = removed.iter().map(|line| line.text.trim_end()).collect();
         let all = all.join(" ");
-        let (Some(failure), Some(success)) = (FAILURE.captures(&all), SUCCESS.captures(new.text)) else {
-            continue;
+        let Some(failure) = FAILURE.captures(&all) else { continue };
+        let (success, summary) = match (SUCCESS.captures(new.text), LOGS.captures(new.text)) {
+            (Some(success), _) => (success, "failure is turned into success"),
+            (None, Some(logs)) => (logs, "failure is logged and the function goes on"),
+            (None, None) => continue,
         };
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
         let is_contract = EXPECTED.is_match(&all) || is_expected(head.text, new);
         if failure[1] == success[1] && is_inside && !is_contract {
             let start = success[1].len();
             let columns = start..new.text.trim_end().len();
-            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, "failure is turned into success"));
+            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
         }
     }
     drafts

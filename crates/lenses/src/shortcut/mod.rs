@@ -301,7 +301,7 @@ fn may_compare(packet: &Packet<'_>) -> bool {
             || !is_test && may_stub && !removed.is_empty()
             || !is_test && added.iter().any(|line| may_cut_off(line))
             || !is_test && may_narrow(&removed, &added)
-            || is_test && added.iter().any(|line| may_empty(line))
+            || is_test && added.iter().any(|line| may_empty(line) || may_guard(line))
             || is_test && may_expect(&removed) && (may_expect(&added) || removed.len() > added.len())
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
@@ -320,6 +320,14 @@ fn may_empty(line: &str) -> bool {
         "take(", "Take(", "var ", "{ }", "{}",
     ];
     WORDS.iter().any(|word| line.contains(word))
+}
+
+/// Returns whether a line may begin a statement around unchanged assertions.
+fn may_guard(line: &str) -> bool {
+    const WORDS: &[&str] =
+        &["begin", "catch", "else", "except", "if", "rescue", "suppress", "try", "when", "with"];
+    let mut words = line.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next().is_some_and(|first| WORDS.contains(&first))
 }
 
 /// Returns whether lines may have a value that a test expects: a number or a text.

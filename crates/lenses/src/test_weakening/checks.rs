@@ -7,7 +7,7 @@ use super::names::{self, Test};
 use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};
-use super::{TEST_EMPTIED, failures, needs, skips, symbols, whole};
+use super::{TEST_EMPTIED, failures, needs, skips, symbols, visibility, whole};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
@@ -34,6 +34,7 @@ static TRIVIAL: Pattern = Pattern::new(concat!(
     r#"|\bassert\s+(?:\d+|"[^"]+"|'[^']+')(?:\s*==\s*(?:\d+|"[^"]*"|'[^']*'))?\s*(?:$|#|,)"#,
     r#"|\bexpect\s*\(\s*(?:\d+|"[^"]*"|'[^']*')\s*\)\s*\.(?:(?:be|deep|not|to)\.)*(?:toBe|toEqual|toStrictEqual|eq|equals?)\s*\(\s*(?:\d+|"[^"]*"|'[^']*')?\s*\)"#,
     r"|\bexpect\.(?:assertions|hasAssertions|extend)\b",
+    r"|\btrue\.(?:ShouldBeTrue\(\s*\)|Should\(\s*\)\.BeTrue\(\s*\)|ShouldBe\(\s*true\s*\))|\bfalse\.(?:ShouldBeFalse\(\s*\)|Should\(\s*\)\.BeFalse\(\s*\)|ShouldBe\(\s*false\s*\))",
     r"|\bassert\b.*\bor\s+(?:True|1)\s*(?:$|#|,)|\bassert!\s*\(.*\|\|\s*true\s*[,)]",
 ));
 
@@ -145,6 +146,7 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
     let known: BTreeSet<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
     seen.drafts.extend(turned.filter(|draft| !known.contains(&draft.start_line)));
     seen.drafts.extend(emptied(packet, &base, &head));
+    seen.drafts.extend(visibility::hidden(packet, new.text));
     seen.facts.extend(new.is_unread.then(Fact::unread));
     tests_by_hunk::compare(packet, &base, &head, seen);
 }

@@ -11,6 +11,7 @@ mod skips;
 mod symbols;
 mod tests_by_hunk;
 mod version;
+mod visibility;
 
 use super::contract::{
     Alike, Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, fold, presets, rule, text_rule,
