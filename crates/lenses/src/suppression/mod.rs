@@ -43,7 +43,7 @@ const REASONED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "suppression",
-    version: "8",
+    version: "9",
     class: LensClass::Security,
     title: "Suppressed warnings and code excluded from coverage",
     required_by_default: true,
@@ -203,7 +203,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
                     (position..marks.len()).any(|later| is_explained(&added, at, &marks[later..], language))
                 };
                 let (rule, summary) = if *rule == SUPPRESSION && !silenced.is_narrow() && !is_explained() {
-                    (UNEXPLAINED, "warning is suppressed without its rule or a reason")
+                    (UNEXPLAINED, silenced.missing())
                 } else {
                     (*rule, *summary)
                 };

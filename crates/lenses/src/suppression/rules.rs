@@ -165,6 +165,14 @@ impl Silenced {
             && self.rules.iter().all(|rule| !is_group(&self.tool, rule) && !is_about_security(rule))
     }
 
+    /// Returns the summary of a suppression that gives no reason, by whether it names a rule.
+    pub(super) fn missing(&self) -> &'static str {
+        match self.rules.is_empty() {
+            true => "warning is suppressed without its rule or a reason",
+            false => "warning is suppressed without a reason",
+        }
+    }
+
     /// Returns whether what this silenced includes what another one does, or another checker takes over with rules that
     /// it names.
     pub(super) fn covers(&self, other: &Self) -> bool {
