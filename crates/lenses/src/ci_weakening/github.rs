@@ -82,7 +82,7 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
     let needs = job.needs.iter().filter(|_| job.condition.is_none());
     let skipped = needs.filter(|need| need.constant().is_some_and(|id| off.contains(&&*id)));
     outer.marks.extend(skipped.map(|need| Mark { effect: Effect::Never, span: need.span() }));
-    let legs = Legs::new(job, &outer.around.matrix);
+    let legs = Legs::new(job);
     let mut unit = Unit { name: job.id.to_owned(), legs, ..Unit::default() };
     unit.steps.extend(job.uses.map(|uses| used(uses, Vec::new(), &[], &outer)));
     let mut on_path: Vec<Directory> = Vec::new();

@@ -1,14 +1,15 @@
 //! Legs of a matrix: the operating systems that a job runs on, and the languages that it analyses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use qa_contracts::v1::Side;
+use qa_reading::documents::{Leaf, Step};
 use qa_reading::syntax::Span;
 use qa_reading::workflow::{Job, Value};
 
 use super::files::Kind;
 use super::tree::Place;
-use super::{ChangeSet, SOFTENED};
+use super::{ChangeSet, SOFTENED, commands};
 
 /// Beginnings of the names of runners, with the name of the system.
 const SYSTEMS: &[(&str, &str)] =
@@ -18,59 +19,80 @@ const LANGUAGES: &[&str] = &["language", "languages"];
 /// Action that chooses the languages of an analysis.
 const ANALYSIS: &str = "codeql-action/init";
 
-/// The systems and languages of a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The systems and languages of a job, with the places that name them.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Legs {
-    systems: BTreeSet<String>,
-    languages: BTreeSet<String>,
-    /// Place of the matrix, or of what names the one system.
-    pub(super) span: Span,
+    systems: BTreeMap<String, Span>,
+    languages: BTreeMap<String, Span>,
     /// True if a part of them is computed.
     is_computed: bool,
 }
 
 impl Legs {
-    /// Reads the legs of a job, given the values of its matrix.
-    pub(super) fn new(job: &Job<'_>, matrix: &BTreeMap<String, Vec<String>>) -> Self {
+    /// Reads the legs of a job.
+    pub(super) fn new(job: &Job<'_>) -> Self {
         let mut legs = Self::default();
-        let strategy = job.strategy.and_then(|strategy| strategy.get("matrix"));
-        if let Some(value) = strategy.or(job.runs_on) {
-            legs.span = value.span();
-            legs.is_computed |= strategy.is_some() && value.constant().is_none() && matrix.is_empty();
+        if let Some(runner) = job.runs_on
+            && let Some(text) = runner.constant()
+        {
+            legs.note_system(&text, runner.span());
         }
-        let runner = job.runs_on.and_then(Value::constant);
-        legs.systems.extend(runner.as_deref().and_then(system));
-        for (name, values) in matrix {
-            legs.is_computed |= values.iter().any(|value| value.contains("${{"));
-            legs.systems.extend(values.iter().filter_map(|value| system(value)));
-            if LANGUAGES.contains(&name.as_str()) {
-                legs.languages.extend(values.iter().cloned());
-            }
+        let matrix = job.strategy.and_then(|strategy| strategy.get("matrix"));
+        for leaf in matrix.and_then(|matrix| matrix.node().leaves().ok()).unwrap_or_default() {
+            legs.note_leaf(&leaf);
         }
         for step in &job.steps {
             let uses = step.uses.and_then(Value::constant).unwrap_or_default();
             let Some(input) = step.input("languages").filter(|_| uses.contains(ANALYSIS)) else { continue };
-            let Some(list) = input.constant() else { continue };
-            legs.languages.extend(list.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned));
+            let list = input.constant().unwrap_or_default();
+            for name in list.split([',', ' ']).filter(|name| !name.is_empty()) {
+                legs.languages.entry(name.to_owned()).or_insert(input.span());
+            }
         }
         legs
     }
 
-    /// Describes the legs without their places.
-    pub(super) fn meaning(&self) -> String {
-        format!("{:?} {:?} {}", self.systems, self.languages, self.is_computed)
+    fn note_system(&mut self, text: &str, span: Span) {
+        if let Some(system) = system(text) {
+            self.systems.entry(system).or_insert(span);
+        }
     }
 
-    /// Returns the legs that head no longer has, where it has others of the kind.
-    fn lost(&self, head: &Self) -> Vec<String> {
-        let mut lost = Vec::new();
+    /// Notes a value of a matrix.
+    fn note_leaf(&mut self, leaf: &Leaf<'_>) {
+        let mut keys = leaf.path.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(*key),
+            Step::Item(_) => None,
+        });
+        let first = keys.next();
+        let last = keys.last().or(first).unwrap_or_default();
+        let Some(text) = leaf.value.text().filter(|_| first != Some("exclude")) else { return };
+        self.is_computed |= text.contains("${{");
+        self.note_system(text, leaf.value.span());
+        if LANGUAGES.contains(&last) {
+            self.languages.entry(text.to_owned()).or_insert(leaf.value.span());
+        }
+    }
+
+    /// Describes the legs without their places.
+    pub(super) fn meaning(&self) -> String {
+        format!("{:?} {:?} {}", self.systems.keys(), self.languages.keys(), self.is_computed)
+    }
+
+    /// Returns the legs that head no longer has, where it has fewer of the kind and any, with their places.
+    fn lost(&self, head: &Self) -> BTreeMap<String, Span> {
+        let mut lost = BTreeMap::new();
         for (old, new) in [(&self.systems, &head.systems), (&self.languages, &head.languages)] {
-            // A job that came to run on one system after another is not compared.
             if new.len() < old.len() && !new.is_empty() {
-                lost.extend(old.difference(new).cloned());
+                let gone = old.iter().filter(|(name, _)| !new.contains_key(*name));
+                lost.extend(gone.map(|(name, span)| (name.clone(), *span)));
             }
         }
         lost
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.systems.contains_key(name) || self.languages.contains_key(name)
     }
 }
 
@@ -79,6 +101,11 @@ fn system(name: &str) -> Option<String> {
     let name = name.to_lowercase();
     let known = SYSTEMS.iter().find(|(start, _)| name.starts_with(start));
     known.map(|(_, system)| (*system).to_owned())
+}
+
+/// Returns whether a command checks something, or may by what it calls.
+fn is_check(step: &commands::Step) -> bool {
+    !step.checks.is_empty() || !step.calls.is_empty()
 }
 
 impl ChangeSet<'_> {
@@ -95,8 +122,6 @@ impl ChangeSet<'_> {
                 continue;
             };
             for unit in &old.units {
-                let is_check =
-                    |step: &super::commands::Step| !step.checks.is_empty() || !step.calls.is_empty();
                 let Some(head) = new.units.iter().find(|head| head.name == unit.name) else { continue };
                 if head.legs.is_computed || unit.legs.is_computed || !unit.steps.iter().any(is_check) {
                     continue;
@@ -104,14 +129,14 @@ impl ChangeSet<'_> {
                 let mut lost = unit.legs.lost(&head.legs);
                 for other in &new.units {
                     if !old.units.iter().any(|known| known.name == other.name) {
-                        let legs = &other.legs;
-                        lost.retain(|name| !legs.systems.contains(name) && !legs.languages.contains(name));
+                        lost.retain(|name, _| !other.legs.has(name));
                     }
                 }
-                if !lost.is_empty() {
-                    let place = Place { path: path.into(), span: head.legs.span };
+                let names: Vec<String> = lost.keys().cloned().collect();
+                if let Some(span) = lost.into_values().next() {
+                    let place = Place { path: old_path.into(), span };
                     let summary = "CI check runs on fewer systems or languages than before";
-                    self.add_with(SOFTENED, Side::Head, std::iter::once(&place), summary, &lost);
+                    self.add_with(SOFTENED, Side::Base, std::iter::once(&place), summary, &names);
                 }
             }
         }

@@ -129,7 +129,7 @@ fn name(setting: &Setting, key: &Key) -> String {
     let mut words = Vec::new();
     for segment in spelling.unwrap_or(&setting.paths[0]).split(' ') {
         match segment {
-            "**" | "#text" => {}
+            "**" | "#text" | "ItemGroup" | "PropertyGroup" => {}
             _ if segment.starts_with('[') => {}
             _ if segment.contains('*') => words.extend(names.next().map(String::as_str)),
             _ => words.push(segment),

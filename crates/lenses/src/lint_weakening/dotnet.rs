@@ -83,7 +83,7 @@ impl Comparison<'_> {
 
     /// Returns whether the sources that a project no longer compiles are no tests of the base.
     pub(super) fn is_without_tests(&self, tool: &Tool, weakening: &Weakening, directory: &str) -> bool {
-        if tool.name != "MSBuild" || weakening.setting != "ItemGroup.Compile.@Remove" {
+        if tool.name != "MSBuild" || weakening.setting != "Compile.@Remove" {
             return false;
         }
         !weakening.entries.iter().any(|entry| {
