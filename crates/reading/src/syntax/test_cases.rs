@@ -582,13 +582,10 @@ impl<'t> Reader<'t> {
     /// Returns whether a statement is a test or a group of its own.
     pub(super) fn is_case(&self, statement: Node<'_>) -> bool {
         let call = statement.named_child(0).filter(|call| call.word() == "call_expression");
-        let is_titled = |call: Node<'_>| {
-            let first = call.field("arguments").map(parts).unwrap_or_default();
-            first.first().is_none_or(|first| !first.word().contains("function"))
-        };
-        call.is_some_and(|call| {
-            self.framework_word(call).is_some() && function_of(call).is_some() && is_titled(call)
-        })
+        let Some(call) = call.filter(|call| self.framework_word(*call).is_some()) else { return false };
+        let arguments = call.field("arguments").map(parts).unwrap_or_default();
+        let is_titled = arguments.first().is_none_or(|first| !first.word().contains("function"));
+        is_titled && function_of(call).is_some()
     }
 }
 
