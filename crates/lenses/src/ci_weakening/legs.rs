@@ -65,7 +65,7 @@ impl Legs {
             Step::Item(_) => None,
         });
         let first = keys.next();
-        let last = keys.last().or(first).unwrap_or_default();
+        let last = keys.next_back().or(first).unwrap_or_default();
         let Some(text) = leaf.value.text().filter(|_| first != Some("exclude")) else { return };
         self.is_computed |= text.contains("${{");
         self.note_system(text, leaf.value.span());

@@ -118,7 +118,9 @@ fn gives(tool: &Tool, configuration: &Configuration, weakening: &Weakening) -> b
             && match &located.value {
                 Value::Unknown => false,
                 Value::Entries(entries) => weakening.entries.iter().all(|entry| entries.contains(entry)),
-                _ => compare::weaker(setting, Some(lost), Some(located)).is_none(),
+                Value::Flag(_) | Value::Level(_) | Value::Number(_) | Value::Options(_) | Value::Word(_) => {
+                    compare::weaker(setting, Some(lost), Some(located)).is_none()
+                }
             }
     })
 }
@@ -134,10 +136,15 @@ fn has_other_section(tool: &Tool, head: &Configuration, base: &Configuration, we
 fn silences(configuration: &Configuration, weakening: &Weakening) -> bool {
     let Some(gained) = &weakening.head else { return false };
     configuration.values.iter().any(|(key, located)| {
-        is_same_rule(key, &weakening.key)
-            && match &located.value {
-                Value::Entries(entries) => weakening.entries.iter().all(|entry| entries.contains(entry)),
-                value => *value == gained.value,
-            }
+        let is_silent = match &located.value {
+            Value::Entries(entries) => weakening.entries.iter().all(|entry| entries.contains(entry)),
+            Value::Flag(_)
+            | Value::Level(_)
+            | Value::Number(_)
+            | Value::Options(_)
+            | Value::Unknown
+            | Value::Word(_) => located.value == gained.value,
+        };
+        is_silent && is_same_rule(key, &weakening.key)
     })
 }

@@ -5,7 +5,7 @@ use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Line;
-use qa_reading::syntax::{Facts, Handler, Language, gives_reason, has_reason};
+use qa_reading::syntax::{Facts, Handler, Language, gives_reason, has_reason, without_comment};
 
 /// Functions that end something, whose failure changes nothing any more.
 const CLEANUPS: &[&str] = &[
@@ -44,7 +44,7 @@ static FAILURE: Pattern = Pattern::new(
 );
 /// A return that says that nothing failed.
 static SUCCESS: Pattern = Pattern::new(
-    r"^(\s*)(?:return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?|(?:return )?(?:next|callback|cb|done|resolve)\((?:null(?:, [^;]*)?|undefined)?\));?\s*(?:(?://|#).*)?$",
+    r"^(\s*)(?:return(?: (?:None|True|null|nil|true|undefined|\{\}|\[\]|Ok\(\(\)\)|(?:nil|[\w.]+), nil))?|(?:return )?(?:next|callback|cb|done|resolve)\((?:null(?:, [^;]*)?|undefined)?\));?\s*$",
 );
 
 /// A call that writes something to a log or a console and does nothing else.
@@ -177,10 +177,11 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         if removed.len() > 1 && !is_open {
             continue;
         }
-        let all: Vec<&str> = removed.iter().map(|line| line.text.trim_end()).collect();
+        let all: Vec<&str> = removed.iter().map(|line| without_comment(line.text).trim_end()).collect();
         let all = all.join(" ");
         let Some(failure) = FAILURE.captures(&all) else { continue };
-        let (success, summary) = match (SUCCESS.captures(new.text), LOGS.captures(new.text)) {
+        let code = without_comment(new.text).trim_end();
+        let (success, summary) = match (SUCCESS.captures(code), LOGS.captures(code)) {
             (Some(success), _) => (success, "failure is turned into success"),
             (None, Some(logs)) => (logs, "failure is logged and the function goes on"),
             (None, None) => continue,
@@ -188,9 +189,7 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
         let is_contract = EXPECTED.is_match(&all) || is_expected(head.text, new);
         if failure[1] == success[1] && is_inside && !is_contract {
-            let start = success[1].len();
-            let columns = start..new.text.trim_end().len();
-            drafts.push(Draft::on_line(SWALLOWED, packet, new, columns, summary));
+            drafts.push(Draft::on_line(SWALLOWED, packet, new, success[1].len()..code.len(), summary));
         }
     }
     drafts
