@@ -231,7 +231,7 @@ fn a_message_of_several_lines_is_shown_in_lines() {
     for (name, expected) in [
         ("junit.xml", "Message:\n  | expected 0\n  |   and 1\n  | ::error::x\n"),
         ("report.html", "<pre class=\"said\">expected 0\n  and 1\n::error::x</pre>"),
-        ("summary.md", "<br>expected 0<br>"),
+        ("summary.md", "\nexpected 0\\\n  and 1\\\n"),
     ] {
         let output = String::from_utf8(run.bytes(name)).unwrap();
         assert!(output.contains(expected), "{name}: {output}");

@@ -135,7 +135,7 @@ fn is_grown(old: &[u8], new: &[u8]) -> bool {
 
 /// Returns whether a line only closes what an earlier one opens.
 fn closes(line: &RawLine<'_>) -> bool {
-    line.text.trim_start().starts_with([']', '}', ')'])
+    line.text.trim_start().starts_with([']', '}', ')']) || line.text.trim_start().starts_with("</")
 }
 
 /// Returns the line with everything below it: the lines that are indented further, and the bracket that closes it.

