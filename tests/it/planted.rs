@@ -529,8 +529,9 @@ fn certificates_that_the_environment_names_are_refused() {
     }
 }
 
-/// The line with the execution key, which follows from everything that decides a verdict.
+/// The execution key, which follows from everything that decides a verdict and names the run's directory.
 fn key(outcome: &Outcome) -> String {
     let text = outcome.text();
-    text.lines().find(|line| line.starts_with("  key ")).unwrap().to_owned()
+    let command = text.lines().find(|line| line.starts_with("  verify ")).unwrap();
+    command.rsplit('/').next().unwrap().to_owned()
 }
