@@ -153,7 +153,10 @@ fn safe_edits_are_suggested_once_at_their_lines() {
     };
     assert_eq!(reviews.len(), 1);
     assert_eq!(reviews[0].commit_id, scene.origin.head.to_string());
-    assert!(first.starts_with("<!-- qa-skill suggestion: ") && first.contains("Restore the removed line:"), "{first}");
+    assert!(
+        first.starts_with("<!-- qa-skill suggestion: ") && first.contains("Restore the removed line:"),
+        "{first}"
+    );
     // Secrets are in no request.
     for request in scene.api.requests() {
         assert!(!String::from_utf8_lossy(&request.body).contains(&token()), "{request:?}");

@@ -290,13 +290,16 @@ fn what_is_to_be_copied_stays_whole_at_any_width() {
     let verdict: serde_json::Value = serde_json::from_str(&verdict).unwrap();
     let hash = verdict["blockingFindings"][0]["evidenceHash"].as_str().unwrap();
     let setting = format!("\nevidence-hash = \"{hash}\"\n");
-    assert!(text.contains(&setting), "{text}");
-    // Nothing of a name is a setting of the copy.
-    let copy = text.split(".qa-skill/waivers.toml").nth(1).unwrap().split("Proof").next().unwrap();
-    let lines: Vec<&str> = copy.lines().skip(2).filter(|line| !line.is_empty()).collect();
-    assert!(lines[0].starts_with("# ") && lines[1] == "[[waiver]]" && lines.len() == 7, "{lines:?}");
+    let id = &verdict["blockingFindings"][0]["findingId"].as_str().unwrap()[..12];
+    assert!(text.contains(&format!("= more: qa-skill explain {id}\n")), "{text}");
+    let explained = qa_skill(["explain", id, "--out"]).arg(&out).env("COLUMNS", "40").run().expect(0).text();
+    assert!(explained.contains(setting.trim()), "{explained}");
     let summary = std::fs::read_to_string(runs_in(&out)[0].join("summary.md")).unwrap();
     assert!(summary.contains(&setting), "{summary}");
+    // Nothing of a name is a setting of the copy.
+    let copy = summary.split("```toml\n").nth(1).unwrap().split("\n```").next().unwrap();
+    let lines: Vec<&str> = copy.lines().collect();
+    assert!(lines[0].starts_with("# ") && lines[1] == "[[waiver]]" && lines.len() == 7, "{lines:?}");
     // The line works in a shell as it is.
     let line = text.lines().find_map(|line| line.trim().strip_prefix("verify  qa-skill ")).unwrap();
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_qa-skill"));

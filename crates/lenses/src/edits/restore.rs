@@ -25,7 +25,7 @@ pub(crate) fn restore(draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
 /// Lines that a change replaces with others.
 pub(super) struct Block<'a> {
     packet: Packet<'a>,
-    removed: Vec<RawLine<'a>>,
+    pub(super) removed: Vec<RawLine<'a>>,
     pub(super) added: Vec<RawLine<'a>>,
     /// Number at head of the line behind the removed ones, where nothing is added.
     behind: u64,
