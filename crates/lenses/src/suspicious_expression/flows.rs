@@ -5,7 +5,7 @@ use super::loops::changes;
 use super::rules;
 use super::site::{Check, Found, Site, number};
 use qa_reading::expressions::{Expression, Form, Operator};
-use qa_reading::syntax::{Language, Span, has_reason};
+use qa_reading::syntax::{Language, Span, comments, has_reason};
 
 pub(super) const FALLS: Check = Check::new(
     rules::FALLS_THROUGH,
@@ -31,7 +31,9 @@ fn falls(site: &Site<'_>) -> Found {
             continue;
         };
         let between = site.expression.file().get(last.span().start..first.span().end).unwrap_or_default();
-        let is_marked = between.to_lowercase().contains("fall") || has_reason(between);
+        let is_marked = between.contains("[[fallthrough]]")
+            || comments(between).to_lowercase().contains("fall")
+            || has_reason(between);
         let reads = value.tokens().windows(set.tokens().len()).any(|part| part == set.tokens());
         if set.is_place() && set.is_same(again) && !reads && !is_marked {
             return vec![pair[1].label.span(), last.span()];

@@ -42,8 +42,13 @@ pub fn gives_reason(comment: &str) -> bool {
 
 /// Returns whether the comments in some lines give a reason, one of them or all together.
 pub fn has_reason(lines: &str) -> bool {
+    gives_reason(&comments(lines))
+}
+
+/// Returns the comments in some lines, with a blank between them.
+pub fn comments(lines: &str) -> String {
     let comments: Vec<&str> = lines.lines().map(|line| &line[code_length(line)..]).collect();
-    gives_reason(&comments.join(" "))
+    comments.join(" ")
 }
 
 /// Returns a line without the comment at its end.

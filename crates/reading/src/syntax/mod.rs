@@ -61,7 +61,7 @@ pub use behaviour::{
 };
 pub use branches::Branch;
 pub use ci::is_ci_variable;
-pub use comments::{gives_reason, has_reason, without_comment};
+pub use comments::{comments, gives_reason, has_reason, without_comment};
 pub(crate) use flow::is_function;
 pub(crate) use kinds::{Kind, Kinds};
 pub use memo::parse_once;
