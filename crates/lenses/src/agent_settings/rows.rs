@@ -227,7 +227,24 @@ fn is_at(pattern: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::SettingsFile;
+    use super::{FILES, SettingsFile};
+    use qa_contracts::ids::RepoPath;
+    use qa_core::classify::PathSet;
+    use qa_core::policy::drive::PROTECTED;
+
+    #[test]
+    fn no_agent_of_a_drive_may_change_the_settings_of_agents() {
+        let protected = PathSet::new(PROTECTED).unwrap();
+        for pattern in FILES.iter().flat_map(|file| file.paths) {
+            // The platform reads its directory at the root alone.
+            let is_of_platform = pattern.starts_with(".github/");
+            for directory in [""].into_iter().chain((!is_of_platform).then_some("apps/web/")) {
+                let path = format!("{directory}{}", pattern.replace('*', "a"));
+                let path = RepoPath::from_bytes(path.as_bytes()).unwrap();
+                assert!(protected.matches(&path), "{path}");
+            }
+        }
+    }
 
     #[test]
     fn files_are_known_by_their_paths_in_any_directory_and_case() {
