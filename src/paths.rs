@@ -1,6 +1,6 @@
 //! Paths to write to, checked for links that a commit can bring into a checkout.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Fails on a path with a link in any component below the current directory or in a checkout. Links elsewhere are those of
@@ -34,6 +34,47 @@ pub(crate) fn refuse_links_from(path: &Path, directory: &Path) -> io::Result<()>
         }
     }
     Ok(())
+}
+
+/// Writes a file whole: a temporary file beside it takes its place. A file that was there gives it its permissions, and its
+/// owner where the process may, such as root in a container over the checkout of a person.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Created with the permissions that the umask leaves, not with those of a temporary file.
+    let mut file = tempfile::Builder::new()
+        .prefix(".qa-skill-")
+        .make_in(directory, |path| std::fs::File::create_new(path))?;
+    if let Ok(replaced) = std::fs::metadata(path) {
+        keep_owner_and_permissions(file.as_file(), &replaced)?;
+    }
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Gives a file the owner, the group and the permissions of another one. An owner or a group that the process may not give
+/// is left out, and with it the bits that run a program as its owner.
+#[cfg(unix)]
+fn keep_owner_and_permissions(file: &std::fs::File, replaced: &std::fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    const PERMISSIONS: u32 = 0o777;
+    let owner = (replaced.uid(), replaced.gid());
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != owner && fchown(file, Some(owner.0), Some(owner.1)).is_err() {
+        let _may_not_be_ours_to_give = fchown(file, None, Some(owner.1));
+    }
+    let own = file.metadata()?;
+    let mut permissions = replaced.permissions();
+    if (own.uid(), own.gid()) != owner {
+        permissions.set_mode(permissions.mode() & PERMISSIONS);
+    }
+    file.set_permissions(permissions)
+}
+
+#[cfg(not(unix))]
+fn keep_owner_and_permissions(file: &std::fs::File, replaced: &std::fs::Metadata) -> io::Result<()> {
+    file.set_permissions(replaced.permissions())
 }
 
 fn is_checkout(directory: &Path) -> bool {

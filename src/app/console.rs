@@ -200,6 +200,15 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// Writes a text for people to standard output. On a terminal its lines are as wide as that is.
+pub(crate) fn write_page(text: &str) -> Result<(), Failure> {
+    if !std::io::stdout().is_terminal() {
+        return write_stdout(text.as_bytes());
+    }
+    let width = Environment::from_process().width();
+    write_stdout(qa_formats::page::wrap_to_width(text, width).as_bytes())
+}
+
 /// Returns the failure to write a file or a stream.
 pub(crate) fn write_failure(path: &str, error: &std::io::Error) -> Failure {
     let message = format!("failed to write {}: {error}", visible(path));

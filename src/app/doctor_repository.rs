@@ -48,7 +48,7 @@ pub(super) fn check_repository(
     if let Some(failure) = files.failure.into_inner() {
         return Err(failure);
     }
-    console::write_stdout(describe(&observations, opened.resolved.base.short()).as_bytes())?;
+    console::write_page(&describe(&observations, opened.resolved.base.short()))?;
     Ok(match observations.iter().map(|observation| observation.kind).min() {
         None => Exit::Pass,
         Some(Kind::Problem) => Exit::Fail,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::cli::BaseArgs;
-use super::console::write_stdout;
+use super::console::write_page;
 use super::exit::{Exit, Failure};
 use super::inputs::{Request, open, policy_in_file, read_policy};
 use super::policy_difference::InForce;
@@ -35,11 +35,11 @@ pub(super) struct PolicyCheckArgs {
 /// Runs the command.
 pub(super) fn print(arguments: PolicyCheckArgs) -> Result<Exit, Failure> {
     let request = arguments.base.into_request("HEAD".to_owned());
-    write_stdout(&policy_check(&request, arguments.file.as_deref(), arguments.all)?).map(|()| Exit::Pass)
+    write_page(&policy_check(&request, arguments.file.as_deref(), arguments.all)?).map(|()| Exit::Pass)
 }
 
 /// Checks the policy of the base, or of an uncommitted file.
-fn policy_check(request: &Request, file: Option<&Path>, all: bool) -> Result<Vec<u8>, Failure> {
+fn policy_check(request: &Request, file: Option<&Path>, all: bool) -> Result<String, Failure> {
     let registry = qa_lenses::registry();
     let (mut age, mut working_tree) = (None, None);
     let (policy, source) = match file {
@@ -81,7 +81,7 @@ fn policy_check(request: &Request, file: Option<&Path>, all: bool) -> Result<Vec
     }
     text.extend(age);
     text.extend(working_tree);
-    Ok(text.into_bytes())
+    Ok(text)
 }
 
 /// Settings, lenses and rules that are listed.

@@ -1,7 +1,7 @@
 //! `qa-skill workflow`: derives the next step of the work on a feature from the stored state and an event.
 
 use std::fmt::Write as _;
-use std::io::{Read, Write as _};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,6 +11,7 @@ use super::console;
 use super::exit::{Exit, Failure};
 use super::feature_update::{Accepted, FeatureUpdate, accept_run};
 use super::progress::TerminalProgress;
+use crate::paths;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::MAX_JSON_BYTES;
@@ -329,23 +330,10 @@ fn with_path(path: &Path, error: WorkflowError) -> Failure {
     Failure { message: sanitize(&message), ..error.into() }
 }
 
-/// Replaces a file atomically and keeps its permissions.
+/// Replaces a file whole and keeps its permissions.
 pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    try_replace(path, bytes).map_err(|error| console::write_failure(&path.display().to_string(), &error))
-}
-
-fn try_replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Created with the permissions of the umask, not with those of a temporary file.
-    let mut file = tempfile::Builder::new()
-        .prefix(".qa-skill-")
-        .make_in(folder, |path| std::fs::File::create_new(path))?;
-    if let Ok(replaced) = std::fs::metadata(path) {
-        file.as_file().set_permissions(replaced.permissions())?;
-    }
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    paths::replace_file(path, bytes)
+        .map_err(|error| console::write_failure(&path.display().to_string(), &error))
 }
 
 fn render_text(arguments: &WorkflowArgs, next: &Next) -> String {

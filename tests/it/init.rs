@@ -351,6 +351,31 @@ fn a_package_that_leaves_files_out_leaves_the_policy_out_too() {
 }
 
 #[test]
+fn the_hook_of_pre_commit_is_added_and_other_entries_stay() {
+    let repo = kind("ruby").repository();
+    let theirs = "repos:\n- repo: local\n  hooks: [{id: a, name: a, entry: 'true', language: system}]\n";
+    write(&repo, ".pre-commit-config.yaml", theirs);
+    assert!(!init_with(&repo, &["--dry-run"]).expect(0).text().contains(".pre-commit-config.yaml\n"));
+    let text = init_with(&repo, &["--yes", "--pre-commit"]).expect(0).text();
+    assert!(
+        text.contains(
+            "  changed    .pre-commit-config.yaml\n      +- repo: https://github.com/acme/qa-skill\n"
+        ),
+        "{text}"
+    );
+    let written = read(&repo, ".pre-commit-config.yaml");
+    assert!(written.starts_with(theirs) && written.contains(&format!("\n  rev: {SHA}\n")), "{written}");
+    assert!(init(&repo, &["--yes", "--pre-commit"]).expect(0).text().ends_with("\nNothing to write.\n"));
+    let text = init(&kind("ruby").repository(), &["--dry-run", "--pre-commit"])
+        .expect_code(2, "INIT_ACTION_UNKNOWN")
+        .text();
+    assert!(text.contains("+    rev: COMMIT\n"), "{text}");
+    write(&repo, ".pre-commit-config.yaml", "repos: []\n");
+    let text = init(&repo, &["--yes", "--pre-commit"]).expect(0).text();
+    assert!(text.contains("its `repos` is no list in block form"), "{text}");
+}
+
+#[test]
 fn files_of_others_are_kept_or_replaced_when_told_so() {
     let repo = kind("php").repository();
     write(&repo, GATE, "on: push\njobs: {}\n");

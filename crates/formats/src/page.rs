@@ -49,9 +49,76 @@ fn indent_of_item(line: &str) -> usize {
     (space + sign).min(20)
 }
 
+/// Breaks the lines of a text for people at spaces where they are wider than a terminal. Further lines begin below the
+/// value of a line with a label, the text of an item, or two columns behind the begin of others. Lines of files, of tables
+/// and with commands or settings stay whole, so that they can be compared and copied.
+pub fn wrap_to_width(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| wrap_line(line, width));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Longest label before a value, in bytes.
+const MAX_LABEL: usize = 40;
+/// Least width of a column of text.
+const MIN_COLUMN: usize = 20;
+
+fn wrap_line(line: &str, width: usize) -> String {
+    if line.chars().count() <= width || is_to_copy(line) {
+        return line.to_owned();
+    }
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let item = indent_of_item(line);
+    let value = line[indent..].find("  ").filter(|end| *end < MAX_LABEL).map(|end| {
+        let rest = &line[indent + end..];
+        line.len() - rest.trim_start_matches(' ').len()
+    });
+    let (begin, hanging) = match value {
+        Some(begin) => (begin, line[..begin].chars().count()),
+        None if item > indent => (item, item),
+        None => (indent, indent + 2),
+    };
+    let mut lines = wrap(&line[begin..], width.saturating_sub(hanging).max(MIN_COLUMN)).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let rest = lines.map(|further| format!("\n{}{further}", " ".repeat(hanging)));
+    format!("{}{first}{}", &line[..begin], rest.collect::<String>())
+}
+
+/// Returns whether a line is one of a file, a row of a table, a setting or a command.
+fn is_to_copy(line: &str) -> bool {
+    let content = line.trim_start_matches(' ');
+    let columns = content.split("  ").filter(|column| !column.trim().is_empty()).count();
+    content.starts_with(['+', '|'])
+        || content.starts_with("-") && !content.starts_with("- ")
+        || columns > 2
+        || content.contains(" = ")
+        || content.contains("`qa-skill ")
+        || content.contains(": qa-skill ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_lines_are_broken_below_their_value_and_lines_to_copy_stay() {
+        let value = "  languages     python 12, typescript 11, rust 10, markdown 9, shell 8";
+        assert_eq!(
+            wrap_to_width(value, 40),
+            "  languages     python 12, typescript\n                11, rust 10, markdown 9,\n                shell 8"
+        );
+        assert_eq!(wrap_to_width("  one two three four five six", 20), "  one two three four\n    five six");
+        assert_eq!(wrap_to_width("  1. one two three four", 20), "  1. one two three\n     four");
+        for line in [
+            "short",
+            "  +a line of a file that is wide",
+            "  run `qa-skill calibrate --last 400` again",
+            "a_word_without_any_space_in_it_is_whole",
+            "  strength = \"advise\"  # 1 change",
+            "name  value of it  origin of it",
+        ] {
+            assert_eq!(wrap_to_width(line, 20), line);
+        }
+    }
 
     #[test]
     fn a_page_is_wrapped_but_for_what_has_a_form_of_its_own() {

@@ -1,24 +1,23 @@
 //! Writes edited files to the working tree: none, unless each of them has the bytes that were judged.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use super::proposal::EditedFile;
 use crate::app::console::write_failure;
 use crate::app::exit::Failure;
 use crate::git::to_path;
-use crate::paths::refuse_links;
+use crate::paths::{refuse_links, replace_file};
 use qa_contracts::codes::Code;
 
-/// Writes files whole, with their permissions.
+/// Writes files whole, with their permissions and owners.
 pub(super) fn write_files(root: &Path, files: &[EditedFile]) -> Result<(), Failure> {
     for file in files {
         check(root, file)?;
     }
     for file in files {
         let path = root.join(to_path(file.path.as_bytes()));
-        replace(&path, &file.new).map_err(|error| write_failure(&file.path.to_string(), &error))?;
+        replace_file(&path, &file.new).map_err(|error| write_failure(&file.path.to_string(), &error))?;
     }
     Ok(())
 }
@@ -42,26 +41,4 @@ fn check(root: &Path, file: &EditedFile) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
-}
-
-/// Replaces a file in one step.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = beside(path);
-    let written = write_new(&temporary, path, bytes).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _may_not_exist = fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn write_new(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
-    file.write_all(bytes)?;
-    file.set_permissions(fs::metadata(path)?.permissions())?;
-    file.sync_all()
-}
-
-/// Returns a name beside a file that no other process of this program takes.
-fn beside(path: &Path) -> PathBuf {
-    path.with_file_name(format!(".qa-skill-fix-{}", std::process::id()))
 }

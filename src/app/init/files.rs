@@ -1,12 +1,12 @@
 //! Reads the files of the checkout that `init` may write, and writes them whole.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::super::exit::Failure;
 use super::plan::{ATTRIBUTES, Checkout, Forge, GITLAB_PIPELINE, PlannedFile, Step, WorkingFile};
+use super::pre_commit::PRE_COMMIT;
 use super::texts::WorkflowKind;
-use crate::paths::{list_files, refuse_links_from};
+use crate::paths::{list_files, refuse_links_from, replace_file};
 use qa_contracts::codes::Code;
 use qa_core::masking::sanitize_cut;
 use qa_core::policy::POLICY_PATH;
@@ -35,9 +35,16 @@ pub(super) fn read_checkout(root: &Path, forge: Forge, wants_owners: bool) -> Re
         }
     }
     // Git follows no link either.
-    let has_attributes = std::fs::symlink_metadata(root.join(ATTRIBUTES)).is_ok_and(|file| file.is_file());
-    let attributes = if has_attributes { read_file(root, ATTRIBUTES)? } else { None };
-    Ok(Checkout { forge, workflows, policy: read_file(root, POLICY_PATH)?, codeowners, attributes })
+    let [attributes, pre_commit] = [ATTRIBUTES, PRE_COMMIT].map(|path| read_regular(root, path));
+    let (attributes, pre_commit) = (attributes?, pre_commit?);
+    Ok(Checkout {
+        forge,
+        workflows,
+        policy: read_file(root, POLICY_PATH)?,
+        codeowners,
+        attributes,
+        pre_commit,
+    })
 }
 
 /// Returns the forge of a checkout, by its files and the address of its origin.
@@ -87,6 +94,12 @@ pub(in crate::app) fn check_target(root: &Path, file: &PlannedFile) -> Result<()
     Err(failure("write", path, &std::io::Error::other("it was written since the plan was made; run again")))
 }
 
+/// Reads a file that `init` can do without; something else than a regular file counts as none.
+fn read_regular(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
+    let is_file = std::fs::symlink_metadata(root.join(path)).is_ok_and(|file| file.is_file());
+    if is_file { read_file(root, path) } else { Ok(None) }
+}
+
 /// Reads a file, or returns `None` if it does not exist.
 pub(in crate::app) fn read_file(root: &Path, path: &str) -> Result<Option<WorkingFile>, Failure> {
     let full = root.join(path);
@@ -114,29 +127,9 @@ pub(in crate::app) fn write_file(root: &Path, path: &str, text: &str) -> Result<
     let written = refuse_links_from(&full, root).and_then(|()| {
         let directory = full.parent().unwrap_or(root);
         std::fs::create_dir_all(directory)?;
-        replace_file(directory, &full, text)
+        replace_file(&full, text.as_bytes())
     });
     written.map_err(|error| failure("write", path, &error))
-}
-
-fn replace_file(directory: &Path, full: &Path, text: &str) -> std::io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".qa-skill-init-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // A new file has the rights that the umask leaves.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(directory)?;
-    // An old one keeps its own.
-    if let Ok(metadata) = std::fs::metadata(full) {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(full)?;
-    Ok(())
 }
 
 fn read_failure(path: &str, error: &std::io::Error) -> Failure {

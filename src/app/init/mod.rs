@@ -4,6 +4,7 @@ pub(in crate::app) mod files;
 pub(in crate::app) mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod pre_commit;
 mod preset;
 pub(in crate::app) mod report;
 mod texts;
@@ -81,6 +82,9 @@ pub(crate) struct InitArgs {
     /// Write no workflow that replays stored verdicts each night
     #[arg(long)]
     no_nightly: bool,
+    /// Add the gate to the hooks of pre-commit, in .pre-commit-config.yaml
+    #[arg(long)]
+    pre_commit: bool,
     #[command(flatten)]
     confirmation: ConfirmationArgs,
     /// Replace workflows of the same names that init did not write
@@ -124,7 +128,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     progress.clear();
     let measured = measured?;
     let shown = report::found(&inventory, commit.short()) + &report::measurement(&measured);
-    console::write_stdout(shown.as_bytes())?;
+    console::write_page(&shown)?;
     let wishes = Wishes {
         action,
         preset: arguments.preset,
@@ -132,14 +136,15 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         numbers: &measured.numbers(),
         owners: &arguments.codeowners,
         nightly: !arguments.no_nightly,
+        pre_commit: arguments.pre_commit,
         force: arguments.force,
     };
     let plan = plan::plan(&checkout, &wishes, &qa_lenses::registry());
     let plan = plan.map_err(|error| plan_failure(&error))?;
     let shown = report::planned(&plan, measured.proposed()) + report::other_forge(forge);
-    console::write_stdout(shown.as_bytes())?;
+    console::write_page(&shown)?;
     if plan.lacks_action() {
-        console::write_stdout(report::missing_action().as_bytes())?;
+        console::write_page(&report::missing_action())?;
         return Err(plan_failure(&PlanError::ActionUnknown));
     }
     let texts: Vec<(&str, &str)> =
@@ -149,7 +154,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     }
     let is_shown_alone = !arguments.confirmation.yes && !arguments.confirmation.asks();
     if is_shown_alone && measured.proposed().is_some() {
-        console::write_stdout(report::without_measuring(plan.preset).as_bytes())?;
+        console::write_page(&report::without_measuring(plan.preset))?;
     }
     if !is_confirmed(&arguments.confirmation, texts.len())? {
         return console::write_stdout(b"\nNothing was written.\n").map(|()| Exit::Pass);
@@ -159,7 +164,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         cancellation.check()?;
         files::write_file(&root, path, text)?;
     }
-    console::write_stdout(report::next_steps(texts.len(), &inventory, forge).as_bytes()).map(|()| Exit::Pass)
+    console::write_page(&report::next_steps(texts.len(), &inventory, forge)).map(|()| Exit::Pass)
 }
 
 /// Returns the commit of the action in the workflow that `init` wrote; `None` without such a workflow.

@@ -1,5 +1,6 @@
 //! Decides what becomes of each file: new, updated, unchanged, or left to its owner. Pure.
 
+use super::pre_commit::{Hook, PRE_COMMIT};
 use super::texts::{self, WorkflowKind};
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Preset, Registry, Strength};
@@ -53,6 +54,7 @@ pub(super) struct Checkout {
     pub(super) codeowners: Option<WorkingFile>,
     /// Attributes of the root directory; none where they are no regular file.
     pub(super) attributes: Option<WorkingFile>,
+    pub(super) pre_commit: Option<WorkingFile>,
 }
 
 /// Choices of the person, and the proposal.
@@ -66,6 +68,8 @@ pub(super) struct Wishes<'a> {
     pub(super) numbers: &'a str,
     pub(super) owners: &'a [String],
     pub(super) nightly: bool,
+    /// True if pre-commit should run the gate.
+    pub(super) pre_commit: bool,
     pub(super) force: bool,
 }
 
@@ -220,6 +224,9 @@ pub(super) fn plan(checkout: &Checkout, wishes: &Wishes<'_>, registry: &Registry
     let (policy, preset) = plan_policy(checkout.policy.as_ref(), action, wishes, registry)?;
     files.push(policy);
     files.extend(plan_attributes(checkout));
+    if wishes.pre_commit {
+        files.push(plan_pre_commit(checkout, action)?);
+    }
     if !wishes.owners.is_empty() {
         let owners = plan_owners(checkout, &files, wishes.owners)?;
         files.push(owners);
@@ -271,12 +278,7 @@ fn plan_workflow(
         }
     };
     let step = step(text, &|now| kind.render(action, Some(now)));
-    let step = match (action, step) {
-        (None, Step::Create { text }) => Step::Withhold { old: String::new(), text },
-        (None, Step::Update { old, text }) => Step::Withhold { old, text },
-        (_, step) => step,
-    };
-    Ok(planned(path, step))
+    Ok(planned(path, withheld_without(action, step)))
 }
 
 fn plan_policy(
@@ -340,6 +342,30 @@ fn plan_attributes(checkout: &Checkout) -> Option<PlannedFile> {
         "keeps the policy out of the archives that `git archive` makes, as other files are here".to_owned();
     let is_changed = matches!(step, Step::Update { .. });
     is_changed.then(|| PlannedFile { path: file.path.clone(), step, note: Some(note) })
+}
+
+fn plan_pre_commit(checkout: &Checkout, action: Option<&ActionPin>) -> Result<PlannedFile, PlanError> {
+    let now = match &checkout.pre_commit {
+        Some(WorkingFile { text: None, .. }) => return Err(PlanError::Unreadable(PRE_COMMIT.to_owned())),
+        Some(WorkingFile { text: Some(text), .. }) => Some(text.as_str()),
+        None => None,
+    };
+    let hook = Hook::new(action);
+    if hook.added_to(now.unwrap_or_default()).is_none() {
+        let reason = "its `repos` is no list in block form; docs/laptop.md has the entry".to_owned();
+        return Ok(planned(PRE_COMMIT, Step::Leave { reason }));
+    }
+    let step = step(now, &|now| hook.added_to(now).unwrap_or_else(|| now.to_owned()));
+    Ok(planned(PRE_COMMIT, withheld_without(action, step)))
+}
+
+/// Returns the step of a file that names the action; without the action's commit it is shown and not written.
+fn withheld_without(action: Option<&ActionPin>, step: Step) -> Step {
+    match (action, step) {
+        (None, Step::Create { text }) => Step::Withhold { old: String::new(), text },
+        (None, Step::Update { old, text }) => Step::Withhold { old, text },
+        (_, step) => step,
+    }
 }
 
 fn plan_owners(

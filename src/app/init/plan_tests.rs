@@ -24,6 +24,7 @@ fn wishes(owners: &[String]) -> Wishes<'_> {
         numbers: NUMBERS,
         owners,
         nightly: true,
+        pre_commit: false,
         force: false,
     }
 }

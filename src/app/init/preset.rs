@@ -5,7 +5,7 @@ use qa_contracts::v1::{Calibration, Preset};
 
 /// Largest upper end of the interval of stopped changes with which `guarded` is proposed, in permille. A preset is not
 /// lowered again by `init`, so a share that is small by chance must not choose it.
-const GUARDED_PERMILLE: f64 = 40.0;
+pub(super) const GUARDED_PERMILLE: f64 = 40.0;
 /// Largest share of stopped changes with which `default` is proposed, in permille.
 const DEFAULT_PERMILLE: u64 = 50;
 /// Number of judged changes below which their shares say too little, and `default` is proposed.
@@ -28,6 +28,20 @@ pub(super) fn propose(costs: &[Calibration]) -> Preset {
     } else {
         Preset::Advisory
     }
+}
+
+/// Number of changes over which a share of `guarded` that looks small at 100 can be told from a large one.
+pub(super) const MANY_CHANGES: u64 = 400;
+
+/// Returns whether `guarded` is not proposed only since few changes were measured: with the same share of more changes it
+/// would be.
+pub(super) fn is_undecided(costs: &[Calibration]) -> bool {
+    let guarded =
+        cost_of(costs, Preset::Guarded).filter(|cost| (FEWEST_CHANGES..MANY_CHANGES).contains(&judged(cost)));
+    guarded.is_some_and(|cost| {
+        let as_many = stopped(cost) * MANY_CHANGES / judged(cost);
+        most_stopped(cost) > GUARDED_PERMILLE && wilson(as_many, MANY_CHANGES).1 <= GUARDED_PERMILLE
+    })
 }
 
 /// Returns the cost of a preset, if it was measured.
@@ -106,6 +120,26 @@ mod tests {
             assert_eq!(propose(&costs), expected, "{changes} {unjudged} {by_default} {by_guarded}");
         }
         assert_eq!(propose(&[]), Preset::Default);
+    }
+
+    #[test]
+    fn few_changes_leave_guarded_undecided_where_the_same_share_of_many_would_do() {
+        for (changes, by_guarded, expected) in [
+            (100, 0, false),
+            (100, 1, true),
+            (100, 2, true),
+            (100, 3, false),
+            (400, 9, false),
+            (19, 0, false),
+            (50, 0, true),
+        ] {
+            assert_eq!(
+                is_undecided(&[cost(Preset::Guarded, changes, by_guarded, 0)]),
+                expected,
+                "{changes} {by_guarded}"
+            );
+        }
+        assert!(!is_undecided(&[]));
     }
 
     #[test]

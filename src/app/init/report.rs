@@ -184,6 +184,14 @@ fn measured(measured: &Measured) -> String {
     if measured.is_shallow && first.changes < measured.asked {
         text.push_str("  the clone is shallow; `git fetch --unshallow` gives more changes to measure on\n");
     }
+    if first.changes == measured.asked && preset::is_undecided(&measured.costs) {
+        let _ = writeln!(
+            text,
+            "  so few changes cannot show that guarded stops at most {} %; `--last {}` measures more",
+            preset::GUARDED_PERMILLE / 10.0,
+            preset::MANY_CHANGES
+        );
+    }
     for cost in &measured.costs {
         stopped_changes(&mut text, cost, measured);
     }

@@ -230,6 +230,8 @@ const KNOWN_TOOLS: &[(&str, ToolKind, &str)] = &[
     ("build.gradle", ToolKind::Tests, "gradle"),
     ("build.gradle.kts", ToolKind::Tests, "gradle"),
     ("*.csproj", ToolKind::Tests, "dotnet"),
+    ("*.fsproj", ToolKind::Tests, "dotnet"),
+    ("*.tests.ps1", ToolKind::Tests, "pester"),
     ("phpunit.xml", ToolKind::Tests, "phpunit"),
     ("phpunit.xml.dist", ToolKind::Tests, "phpunit"),
     (".rspec", ToolKind::Tests, "rspec"),
@@ -253,14 +255,20 @@ const KNOWN_TOOLS: &[(&str, ToolKind, &str)] = &[
     (".clang-tidy", ToolKind::Linter, "clang-tidy"),
     (".swiftlint.yml", ToolKind::Linter, "swiftlint"),
     ("detekt.yml", ToolKind::Linter, "detekt"),
+    ("*.ruleset", ToolKind::Linter, "roslyn analyzers"),
+    (".globalconfig", ToolKind::Linter, "roslyn analyzers"),
+    ("stylecop.json", ToolKind::Linter, "stylecop"),
+    ("psscriptanalyzersettings.psd1", ToolKind::Linter, "psscriptanalyzer"),
     (".shellcheckrc", ToolKind::Linter, "shellcheck"),
     (".pre-commit-config.yaml", ToolKind::Linter, "pre-commit"),
 ];
 
 fn known_tool(name: &str) -> Option<FoundTool> {
+    // Tools of Windows take names in any case.
+    let lower = name.to_lowercase();
     let (_, kind, tool) = KNOWN_TOOLS.iter().find(|(known, _, _)| match known.strip_prefix('*') {
-        Some(ending) => name.ends_with(ending),
-        None => name == *known,
+        Some(ending) => lower.ends_with(ending),
+        None => name == *known || lower == *known,
     })?;
     Some(FoundTool { kind: *kind, name: tool, gate: None })
 }
@@ -292,6 +300,9 @@ mod tests {
             ("web/package.json", "{\"devDependencies\": {\"jest\": \"1\"}}", &["jest"]),
             ("pom.xml", "", &["maven"]),
             ("a/b.csproj", "", &["dotnet"]),
+            ("eng/Analyzers.ruleset", "", &["roslyn analyzers"]),
+            ("tests/Get-Item.Tests.ps1", "", &["pester"]),
+            ("PSScriptAnalyzerSettings.psd1", "", &["psscriptanalyzer"]),
             ("vendor/a/pom.xml", "", &[]),
             ("README.md", "# pom.xml", &[]),
         ] {
