@@ -221,12 +221,17 @@ fn a_waiver_counts_only_on_the_base_for_its_evidence_and_until_its_day() {
     let repo = with_base(&[(WAIVERS, &waiver(&hash, "2024-04-30"))], &base, &head);
     repo.judge().run().expect(1);
     assert!(list(&verdict(&repo)["warningCodes"]).contains(&"WAIVER_EXPIRED"));
-    with_base(&[(WAIVERS, &waiver(&"0".repeat(64), "2030-01-01"))], &base, &head).judge().run().expect(1);
+    let other = with_base(&[(WAIVERS, &waiver(&"0".repeat(64), "2030-01-01"))], &base, &head);
+    other.judge().run().expect(1);
+    assert!(list(&verdict(&other)["warningCodes"]).contains(&"WAIVER_UNMATCHED"));
+    assert!(!list(&verdict(&repo)["warningCodes"]).contains(&"WAIVER_UNMATCHED"));
 
     let forged = change(&base, &[head[0], (WAIVERS, &waiver(&hash, "2030-01-01"))]);
     forged.judge().run().expect(1);
     let preview = verdict(&forged)["policyPreview"].clone();
     assert_eq!(preview["weakened"][0]["name"], "waivers.merge-leftover/conflict-marker", "{preview}");
+    // The preview is of head's own waivers: what they waive would pass.
+    assert_eq!(json!([preview["conclusion"], preview["blockingFindings"]]), json!(["pass", 0]), "{preview}");
     git(&forged.path(), &["checkout", "-q", "-f", "topic"]);
     qa_skill(["run", "--base", "main"]).within(&forged.path()).run().expect(1);
 }

@@ -101,7 +101,7 @@ codes! {
         ArtifactUnavailable = "ARTIFACT_UNAVAILABLE", Transient, "artifacts could not be listed or downloaded; check that the token has `actions: read` and that they have not expired";
         ArtifactUploadFailed = "ARTIFACT_UPLOAD_FAILED", Transient, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`, or run again";
         ArtifactUploadUnsupported = "ARTIFACT_UPLOAD_UNSUPPORTED", UserRecoverable, "the run directory stays in the workspace; upload it with actions/upload-artifact and `include-hidden-files: true`";
-        ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root";
+        ArtifactWriteFailed = "ARTIFACT_WRITE_FAILED", Terminal, "the proof could not be stored, so there is no verdict; check space and permissions of the artifact root; files there of another user, such as root in a container, need that user or another `--out`";
         AttestationInvalid = "ATTESTATION_INVALID", UserRecoverable, "the file is no attestation of a run: an in-toto statement with a SLSA verification summary, a DSSE envelope or Sigstore bundles of such, one a line and at most 1 MiB; `gh attestation download` writes one, and a run has its own as statement.intoto.json";
         BinaryContent = "BINARY_CONTENT", Notice, "a file's content is not text; only its path, mode and kind of change were looked at";
         BlobTooLarge = "BLOB_TOO_LARGE", Degradation, "a file is over limits.max-blob-bytes and was not read; raise the limit on the base branch if it should be";
@@ -157,7 +157,7 @@ codes! {
         LensNotApplicable = "LENS_NOT_APPLICABLE", Notice, "nothing in this change concerns the lens";
         LensOptionalFailed = "LENS_OPTIONAL_FAILED", Terminal, "an optional lens, review or gate did not complete, and mode `strict` or an `overflow` of `stop` does not pass without it; its own codes say why, and `mode = \"best_effort\"` on the base branch passes without it";
         LensPanicked = "LENS_PANICKED", Terminal, "the lens ended unexpectedly; this is a defect in qa-skill, please report it";
-        LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
+        LookupLimited = "LOOKUP_LIMITED", Notice, "a lens asked about more of the repository than is read for one change, or about a manifest that cannot be parsed, and said nothing about the rest; what a reorganisation leaves behind is for a build to find";
         ModelDriftDetected = "MODEL_DRIFT_DETECTED", Notice, "the model answers a recorded question otherwise than before, and more so than it differs from itself; look at what it says now, and pin another model on the base branch if need be";
         ModelRetiring = "MODEL_RETIRING", Notice, "the model is switched off within ninety days of the base commit, or is already; name another one on the base branch";
         ModelAliasUnpinned = "MODEL_ALIAS_UNPINNED", Notice, "the policy names an alias, and another model of that name may answer tomorrow; put the exact one that answered into the policy";
@@ -216,6 +216,7 @@ codes! {
         UpgradeProgramTimedOut = "UPGRADE_PROGRAM_TIMED_OUT", Transient, "the program that --from names was killed at its time limit; raise --timeout, or judge fewer changes with --last";
         UpgradeProgramUnknown = "UPGRADE_PROGRAM_UNKNOWN", UserRecoverable, "the program that --from names is not qa-skill, or speaks another form of `calibration`; name a version that prints what `qa-skill schema calibration` says";
         WaiverExpired = "WAIVER_EXPIRED", Notice, "a waiver on the base matches and has expired; renew it there or fix the finding";
+        WaiverUnmatched = "WAIVER_UNMATCHED", Notice, "a waiver on the base names the rule of a finding that blocks and the evidence hash of none in this change: it is for code that the change leaves alone, or its hash is wrong; `qa-skill explain ID` shows the hash of a finding";
         WorktreeJudged = "WORKTREE_JUDGED", Notice, "the files of the working tree were judged, which are no commit: nothing was stored, and the verdict proves nothing about a commit";
         WorkflowInvalidTransition = "WORKFLOW_INVALID_TRANSITION", UserRecoverable, "the workflow cannot go from the one phase to the other; tell it what happened in between, such as `--event push` before a verdict";
         WorkflowStateInvalid = "WORKFLOW_STATE_INVALID", UserRecoverable, "the workflow state or the report cannot be read as its schema says, or contradicts itself; mend it, or delete the state to begin anew";

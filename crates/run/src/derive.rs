@@ -18,7 +18,7 @@ use qa_contracts::ids::{ExecutionKey, RepoPath};
 use qa_contracts::v1::{
     Conclusion, ConfigPreimage, Coverage, CrossCheck, EmptyChange, ExecutionKeyPreimage, FileText,
     FinalVerdict, GateName, LedgerState, LensPlan, LensResult, PolicyPreview, ProviderBinding,
-    RecordedLookups, RecordedObserver, RecordedSurvey, Registry, WaiverFile, WeakenedSetting,
+    RecordedLookups, RecordedObserver, RecordedSurvey, Registry, Waiver, WaiverFile, WeakenedSetting,
 };
 use qa_core::calendar;
 use qa_core::coverage::{InspectedPlan, coverage};
@@ -272,7 +272,11 @@ fn preview(
     if let Some(fault) = head_policy::fault(&inputs.change_set, &texts, &inputs.registry) {
         return Some(unreadable_preview(fault));
     }
-    let blocking = blocking_by_policy(inputs, plans, executed, &head);
+    let waivers_of_head = match changed_position(inputs, WAIVERS_PATH) {
+        Some(_) => parse_waivers(texts.waivers, &inputs.registry).waiver,
+        None => in_force.waivers.clone(),
+    };
+    let blocking = blocking_by_policy(inputs, plans, executed, &head, &waivers_of_head);
     let conclusion = match (blocking, binding) {
         (1.., _) => Conclusion::Fail,
         (0, Conclusion::CouldNotComplete) => Conclusion::CouldNotComplete,
@@ -296,9 +300,13 @@ fn unreadable_preview(reason: String) -> PolicyPreview {
 
 /// Returns head's waivers, where the change touches them and they are text.
 fn head_waivers(inputs: &Inputs, ports: &Ports<'_>) -> Option<String> {
-    let path = RepoPath::from_bytes(WAIVERS_PATH.as_bytes()).expect("a plain path");
-    let position = inputs.change_set.files.binary_search_by(|file| file.path.cmp(&path)).ok()?;
-    ports.texts.text(position).ok()?.full_head.clone()
+    ports.texts.text(changed_position(inputs, WAIVERS_PATH)?).ok()?.full_head.clone()
+}
+
+/// Returns the position of a file among those that the change touches.
+fn changed_position(inputs: &Inputs, path: &str) -> Option<usize> {
+    let path = RepoPath::from_bytes(path.as_bytes()).expect("a plain path");
+    inputs.change_set.files.binary_search_by(|file| file.path.cmp(&path)).ok()
 }
 
 /// Lists the waivers that the change adds, from the change's own text: only the base's are in force.
@@ -312,8 +320,14 @@ fn parse_waivers(text: Option<&str>, registry: &Registry) -> WaiverFile {
     text.and_then(|text| file::parse_waivers(text, registry).ok()).unwrap_or_default()
 }
 
-/// Counts the findings that would block by another policy.
-fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, policy: &Policy) -> u64 {
+/// Counts the findings that would block by another policy with other waivers.
+fn blocking_by_policy(
+    inputs: &Inputs,
+    plans: &[LensPlan],
+    executed: &Executed,
+    policy: &Policy,
+    waivers: &[Waiver],
+) -> u64 {
     let files = inputs.change_set.files.iter().map(|file| (&file.path, file)).collect();
     let mut blocking = 0;
     for (plan, outcome) in plans.iter().zip(&executed.outcomes) {
@@ -322,7 +336,7 @@ fn blocking_by_policy(inputs: &Inputs, plans: &[LensPlan], executed: &Executed, 
         }
         let mut judge = Judge {
             policy,
-            waivers: &inputs.in_force.waivers,
+            waivers,
             today: calendar::day(inputs.change_set.base_time),
             surveys: &executed.surveys,
             moved: outcome.moved.clone(),

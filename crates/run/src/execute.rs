@@ -517,6 +517,10 @@ impl Execution<'_> {
         if self.waivers.iter().any(|waiver| waiver.expires < today && is_used(waiver, results.clone())) {
             notices.insert(Code::WaiverExpired);
         }
+        let current = self.waivers.iter().filter(|waiver| waiver.expires >= today);
+        if current.clone().any(|waiver| is_missed(waiver, results.clone())) {
+            notices.insert(Code::WaiverUnmatched);
+        }
         notices.into_iter().collect()
     }
 }
@@ -550,6 +554,12 @@ fn is_used<'r>(waiver: &Waiver, results: impl Iterator<Item = &'r LensResult>) -
     findings.any(|finding| {
         finding.rule_id == waiver.rule && finding.evidence_hash.as_str() == waiver.evidence_hash
     })
+}
+
+/// Returns whether a waiver is of the rule of a blocking finding, and of no finding of the run.
+fn is_missed<'r>(waiver: &Waiver, results: impl Iterator<Item = &'r LensResult> + Clone) -> bool {
+    let mut findings = results.clone().flat_map(|result| &result.findings);
+    findings.any(|finding| finding.blocking && finding.rule_id == waiver.rule) && !is_used(waiver, results)
 }
 
 /// Returns the codes of planning that a result repeats as warnings. That a change does not concern a lens is in the plan;
