@@ -155,7 +155,7 @@ pub struct PolicyRatchet {
     /// The share of base files that must comply, in thousandths.
     #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     pub theta_permille: Option<u16>,
-    /// Minimum number of surveyed base files.
+    /// Minimum number of surveyed places in files of the base.
     #[cfg_attr(test, schemars(range(min = 1, max = 100000)))]
     pub min_support: Option<u64>,
 }

@@ -130,10 +130,10 @@ pub struct RecordedSurvey {
     pub rule_id: String,
     /// The directory and language surveyed, as one name.
     pub population: String,
-    /// Number of surveyed base files.
+    /// Number of surveyed places in files of the base.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// Number of surveyed files that comply.
+    /// Number of surveyed places that comply.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub complying: u64,
     /// The digest over the blobs looked at, by path.

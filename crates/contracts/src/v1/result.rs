@@ -113,13 +113,13 @@ pub struct RatchetEvidence {
     /// The share the base must reach, in thousandths.
     #[cfg_attr(test, schemars(range(max = 1000)))]
     pub theta_permille: u16,
-    /// Minimum number of surveyed base files.
+    /// Minimum number of surveyed places in files of the base.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub min_support: u64,
-    /// Number of surveyed base files.
+    /// Number of surveyed places in files of the base.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub support: u64,
-    /// Number of surveyed files that comply.
+    /// Number of surveyed places that comply.
     #[cfg_attr(test, schemars(range(max = 9007199254740991u64)))]
     pub complying: u64,
     /// True if the ratchet holds, so that the finding blocks.
