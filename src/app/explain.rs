@@ -243,7 +243,7 @@ fn describe(finding: &Finding, directory: &Path, elsewhere: &[String]) -> String
         ("fix", finding.fix.clone()),
         ("run", sanitize(&directory.display().to_string())),
     ];
-    for (name, value) in rows {
+    for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
         text.push_str(&format!("  {name:<14} {value}\n"));
     }
     for place in elsewhere.iter().take(MOST_ELSEWHERE) {

@@ -13,19 +13,55 @@ const MOST_LINES: usize = 12;
 /// Most characters of a line.
 const MOST_CHARACTERS: usize = 200;
 
+/// Reader of a command: the person who ran it on this machine, or anybody who has the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    OfTerminal,
+    Anybody,
+}
+
 /// Describes an edit in words, with the command that makes it.
-pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding) -> Option<String> {
+pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding, reader: Reader) -> Option<String> {
     let edit = finding.edit.as_ref()?;
-    let option = match uncommitted(report) {
-        Some(Uncommitted::Staged) => " --staged",
-        Some(Uncommitted::Worktree) => " --worktree",
-        None => "",
+    let command = fix_command(report, reader);
+    let place = match report.input.head_ref.as_str() {
+        "HEAD" => "",
+        _ if reader == Reader::Anybody || uncommitted(report).is_some() => "",
+        _ => "with that head checked out, ",
     };
     let advice = match edit.safety {
-        EditSafety::Safe => format!("`qa-skill fix{option} --apply` does it"),
-        EditSafety::Unsafe => format!("look at it first, `qa-skill fix{option} --apply` leaves it out"),
+        EditSafety::Safe => format!("{place}`{command}` does it"),
+        EditSafety::Unsafe => format!("look at it first, `{command}` leaves it out"),
     };
     Some(format!("{} ({advice})", visible_cut(&edit.title, 200)))
+}
+
+/// Returns the command that applies the edits of the judged change, with the overrides of its run. A base that was asked for
+/// differs between machines that judge the same commits, so only a terminal names it.
+fn fix_command(report: &Report<'_>, reader: Reader) -> String {
+    let mut command = "qa-skill fix".to_owned();
+    match uncommitted(report) {
+        Some(Uncommitted::Staged) => command.push_str(" --staged"),
+        Some(Uncommitted::Worktree) => command.push_str(" --worktree"),
+        None => {}
+    }
+    let input = report.input;
+    if let Some(base) = input.base_ref.as_deref().filter(|_| reader == Reader::OfTerminal) {
+        let base = if is_word(base) { base } else { input.base_sha.short() };
+        command.push_str(&format!(" --base {base}"));
+    }
+    if let Some(mode) = input.overrides.mode {
+        command.push_str(&format!(" --mode {}", mode.as_str()));
+    }
+    if let Some(preset) = input.overrides.preset {
+        command.push_str(&format!(" --preset {}", preset.as_str()));
+    }
+    command + " --apply"
+}
+
+/// Returns whether a revision is one word to every shell.
+fn is_word(revision: &str) -> bool {
+    revision.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-@~".contains(&byte))
 }
 
 /// Returns the lines that an edit removes and adds, each with its sign; none where the run did not record them.

@@ -23,17 +23,31 @@ pub(crate) struct FileGap<'a> {
     pub(crate) code: Option<Code>,
 }
 
-/// A plan without a whole result.
+/// Plans without a whole result that have the same status and codes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PlanGap {
-    /// Name of the plan.
-    pub(crate) plan: String,
-    /// Status of the plan.
+    /// Names of the plans.
+    pub(crate) plans: Vec<String>,
+    /// Status of the plans.
     pub(crate) status: &'static str,
-    /// True if PASS requires the plan.
+    /// True if PASS requires them.
     pub(crate) required: bool,
     /// Error codes.
     pub(crate) codes: Vec<Code>,
+}
+
+impl PlanGap {
+    /// Returns the plans as the subject of a sentence, each name as `show` writes it.
+    pub(crate) fn subject(&self, show: fn(&str) -> String) -> String {
+        lenses(self.required, self.plans.iter().map(String::as_str), show)
+    }
+}
+
+/// Returns lenses as the subject of a sentence.
+fn lenses<'a>(is_required: bool, names: impl Iterator<Item = &'a str>, show: fn(&str) -> String) -> String {
+    let names: Vec<String> = names.map(show).collect();
+    let noun = if names.len() == 1 { "lens" } else { "lenses" };
+    format!("{}{noun} {}", if is_required { "required " } else { "" }, names.join(", "))
 }
 
 /// Everything that was not looked at.
@@ -48,6 +62,15 @@ pub(crate) struct Gaps<'a> {
 }
 
 impl Gaps<'_> {
+    /// Returns a sentence about the required lenses without any plan or result; none without such.
+    pub(crate) fn missing_sentence(&self, show: fn(&str) -> String) -> Option<String> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let verb = if self.missing.len() == 1 { "has" } else { "have" };
+        Some(format!("{} {verb} no result", lenses(true, self.missing.iter().copied(), show)))
+    }
+
     /// Returns whether the run has no gap.
     pub(crate) fn is_empty(&self) -> bool {
         self.missing.is_empty() && self.plans.is_empty() && self.files.is_empty()
@@ -73,18 +96,23 @@ pub(crate) fn is_idle(result: &LensResult) -> bool {
 fn plan_gaps(report: &Report<'_>) -> Vec<PlanGap> {
     let plans: BTreeMap<u64, _> =
         report.result.lens_plans.iter().map(|plan| (plan.plan_ordinal, plan)).collect();
-    let mut gaps = Vec::new();
+    let mut gaps: Vec<PlanGap> = Vec::new();
     for result in &report.result.lens_results {
         let plan = plans.get(&result.plan_ordinal);
         if result.status == LensStatus::Completed || is_idle(result) {
             continue;
         }
-        gaps.push(PlanGap {
-            plan: plan.map(|plan| plan_name(plan)).unwrap_or_else(|| result.lens_id.clone()),
-            status: result.status.as_str(),
-            required: plan.is_some_and(|plan| plan.required),
-            codes: result.error_codes.clone(),
-        });
+        let name = plan.map(|plan| plan_name(plan)).unwrap_or_else(|| result.lens_id.clone());
+        let (status, required) = (result.status.as_str(), plan.is_some_and(|plan| plan.required));
+        let alike = gaps
+            .iter_mut()
+            .find(|gap| (gap.status, gap.required, &gap.codes) == (status, required, &result.error_codes));
+        match alike {
+            Some(gap) => gap.plans.push(name),
+            None => {
+                gaps.push(PlanGap { plans: vec![name], status, required, codes: result.error_codes.clone() })
+            }
+        }
     }
     gaps
 }
@@ -166,11 +194,12 @@ mod tests {
         let sample = sample::incomplete();
         let report = sample.report(false);
         let gaps = gaps(&report);
-        assert_eq!(gaps.missing, ["merge-leftover"]);
+        let missing = gaps.missing_sentence(str::to_owned);
+        assert_eq!(missing.as_deref(), Some("required lens merge-leftover has no result"));
         assert_eq!(
             gaps.plans,
             [PlanGap {
-                plan: "secret-token".into(),
+                plans: vec!["secret-token".into()],
                 status: "failed",
                 required: true,
                 codes: vec![Code::BlobTooLarge, Code::ContextBoundExceeded]
@@ -186,6 +215,20 @@ mod tests {
             shown,
             ["src/config.rs [\"secret-token\"] 1 of 2 hunks [\"the file is over limits.max-blob-bytes\"]"]
         );
+    }
+
+    #[test]
+    fn plans_that_lack_the_same_are_named_together() {
+        let mut sample = sample::incomplete();
+        let failed = sample.result.lens_results[0].clone();
+        sample.result.lens_results.push(failed);
+        sample.result.final_verdict.missing_required_lens_ids.push("other".to_owned());
+        let report = sample.report(false);
+        let gaps = gaps(&report);
+        let subjects: Vec<String> = gaps.plans.iter().map(|gap| gap.subject(str::to_owned)).collect();
+        assert_eq!(subjects, ["required lenses secret-token, secret-token"]);
+        let missing = gaps.missing_sentence(str::to_owned);
+        assert_eq!(missing.as_deref(), Some("required lenses merge-leftover, other have no result"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `github`: workflow commands, so that findings stand beside the lines of a pull request without any permission.
 
+use crate::causes::{Cause, causes};
 use crate::common::{Anchor, Files, counted, findings_here, is_warning, reason, verdict_word};
 use crate::contract::{Format, FormatSpec, Report};
 use crate::why::message;
@@ -25,7 +26,7 @@ impl Format for Github {
         let files = Files::new(report);
         let mut out = String::new();
         let mut counts = Counts::default();
-        for finding in findings_here(report).0 {
+        for finding in places_by_cause(&findings_here(report).0) {
             let (kind, count, limit) = counts.kind_of(finding);
             *count += 1;
             if *count <= limit {
@@ -35,6 +36,14 @@ impl Format for Github {
         last_line(&mut out, report, &counts);
         out.into_bytes()
     }
+}
+
+/// Returns the first place of each cause, and then the other places, so that no cause falls to the runner's limit while
+/// another one has several annotations.
+fn places_by_cause<'a>(findings: &[&'a Finding]) -> Vec<&'a Finding> {
+    let causes = causes(findings);
+    let firsts = causes.iter().map(Cause::first);
+    firsts.chain(causes.iter().flat_map(|cause| cause.others().iter().copied())).collect()
 }
 
 #[derive(Default)]
@@ -128,6 +137,19 @@ mod tests {
         let count = |kind: &str| commands(&log).iter().filter(|(name, _)| name == kind).count();
         assert_eq!((count("error"), count("warning"), count("notice")), (10, 10, 1));
         assert!(log.contains("65 blocking findings, 2,915 warnings"), "{log}");
+    }
+
+    #[test]
+    fn every_cause_has_its_first_place_before_any_has_a_second() {
+        let sample = sample::fail();
+        let report = sample.report(false);
+        let all = findings_here(&report).0;
+        let again = Finding { start_line: all[0].start_line + 1, ..all[0].clone() };
+        let listed: Vec<&Finding> = [all[0], &again].into_iter().chain(all[1..].iter().copied()).collect();
+        let ordered = places_by_cause(&listed);
+        assert_eq!(ordered.len(), listed.len());
+        assert_eq!(ordered[1], all[1]);
+        assert_eq!(ordered.last(), Some(&&again));
     }
 
     #[test]

@@ -141,13 +141,12 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
         return;
     }
     page.section("Not looked at");
-    page.list(&gaps.missing, MAX_LIST, "lens", |lens| {
-        format!("- required lens {} has no result", markdown_code(lens))
-    });
-    page.list(&gaps.plans, MAX_LIST, "lens run", |gap| {
-        let required = if gap.required { "required lens" } else { "lens" };
+    if let Some(missing) = gaps.missing_sentence(markdown_code) {
+        page.push(&format!("- {missing}"));
+    }
+    page.list(&gaps.plans, MAX_LIST, "group of lenses", |gap| {
         let codes: Vec<String> = gap.codes.iter().map(|code| format!("`{code}`")).collect();
-        format!("- {required} {} {}: {}", markdown_code(&gap.plan), gap.status, codes.join(", "))
+        format!("- {} {}: {}", gap.subject(markdown_code), gap.status, codes.join(", "))
     });
     if gaps.files.is_empty() {
         return;
@@ -259,14 +258,14 @@ fn coverage(page: &mut Page, report: &Report<'_>) {
     let (full, gaps) = (report.coverage.full_cells, report.coverage.incomplete_cells);
     page.push(&format!(
         "\n<details><summary>Coverage: {}, {} complete, {gaps} incomplete</summary>\n",
-        counted(report.result.lens_plans.len(), "lens run"),
+        counted(report.result.lens_plans.len(), "group of lenses"),
         counted(full as usize, "check")
     ));
     page.push("| Lens | Files | Hunks | Not whole | Status |\n|---|---:|---:|---:|---|");
     let totals = plan_totals(report);
     let results: std::collections::BTreeMap<u64, _> =
         report.result.lens_results.iter().map(|result| (result.plan_ordinal, result)).collect();
-    page.list(&report.result.lens_plans, MAX_LIST, "lens run", |plan| {
+    page.list(&report.result.lens_plans, MAX_LIST, "group of lenses", |plan| {
         let total = totals.get(&plan.plan_ordinal).copied().unwrap_or_default();
         let status = results.get(&plan.plan_ordinal).map_or("no result", |result| result.status.as_str());
         let required = if plan.required { " (required)" } else { "" };

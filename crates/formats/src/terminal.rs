@@ -9,7 +9,7 @@ use crate::common::{
     shown_settings, uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
-use crate::edit::{edit_lines, edit_title};
+use crate::edit::{Reader, edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, Sides, excerpt, shown_text};
 use crate::gaps::{FileGap, gaps};
 use crate::why::special_reason;
@@ -315,7 +315,7 @@ fn footers(report: &Report<'_>, finding: &Finding, shown: &str) -> Vec<(&'static
     footers.extend(note(finding, shown).map(|note| ("note", visible_cut(&note, 600))));
     footers.extend(special_reason(finding).map(|reason| ("why", visible_cut(&reason, 600))));
     footers.push(("fix", visible_cut(&finding.fix, 600)));
-    if let Some(title) = edit_title(report, finding).filter(|_| finding.blocking) {
+    if let Some(title) = edit_title(report, finding, Reader::OfTerminal).filter(|_| finding.blocking) {
         // The sign before each line keeps one from being read as a workflow command.
         let lines = edit_lines(report, finding).into_iter().map(|line| format!("\n| {line}"));
         footers.push(("edit", title + &lines.collect::<String>()));
@@ -338,15 +338,15 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
         return;
     }
     page.heading("Not looked at");
-    for lens in &gaps.missing {
-        page.item("  - ", DIM, &format!("required lens {lens} has no result"));
+    if let Some(missing) = gaps.missing_sentence(str::to_owned) {
+        page.item("  - ", DIM, &missing);
     }
     for gap in gaps.plans.iter().take(MAX_LIST) {
-        let required = if gap.required { "required lens" } else { "lens" };
         let codes: Vec<&str> = gap.codes.iter().map(|code| code.as_str()).collect();
-        page.item("  - ", DIM, &format!("{required} {} {}: {}", gap.plan, gap.status, codes.join(", ")));
+        let subject = gap.subject(str::to_owned);
+        page.item("  - ", DIM, &format!("{subject} {}: {}", gap.status, codes.join(", ")));
     }
-    page.left_out(MAX_LIST, gaps.plans.len(), "lens run");
+    page.left_out(MAX_LIST, gaps.plans.len(), "group of lenses");
     for gap in gaps.files.iter().take(MAX_LIST) {
         page.item("  - ", DIM, &file_gap(gap));
     }
@@ -562,5 +562,28 @@ mod tests {
         assert_eq!(wrap("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
         assert_eq!(wrap("", 6), [""]);
         assert_eq!(wrap("a bb ::error::x cc", 6), ["a bb ::error::x", "cc"]);
+    }
+
+    #[test]
+    fn the_problem_matcher_finds_rule_message_and_place_of_each_finding_shown() {
+        let matcher: serde_json::Value =
+            serde_json::from_str(include_str!("../../../docs/problem-matcher.json")).unwrap();
+        let pattern = |index: usize| {
+            let text = matcher["problemMatcher"][0]["pattern"][index]["regexp"].as_str().unwrap();
+            regex::Regex::new(text).unwrap()
+        };
+        let (title, place) = (pattern(0), pattern(1));
+        let shown = text(&sample::fail(), false);
+        let lines: Vec<&str> = shown.lines().collect();
+        let found: Vec<String> = lines
+            .windows(2)
+            .filter_map(|pair| {
+                let (title, place) = (title.captures(pair[0])?, place.captures(pair[1])?);
+                let column = place.get(3).map_or("", |column| column.as_str());
+                Some(format!("{} {}:{}:{column} {}", &title[2], &place[1], &place[2], &title[3]))
+            })
+            .collect();
+        assert_eq!(found[0], "secret-token/github-token src/config.rs:13:20 a GitHub token is added");
+        assert_eq!(found.len(), lines.iter().filter(|line| line.trim_start().starts_with("--> ")).count());
     }
 }

@@ -50,7 +50,7 @@ fn why_advises(finding: &Finding) -> String {
     let scope = finding.scope;
     match (finding.strength, &finding.ratchet) {
         (Strength::Ratchet, Some(ratchet)) if ratchet.support < ratchet.min_support => format!(
-            "the base has {}, and the ratchet needs {}",
+            "the base has {} to compare with, and the ratchet needs {}",
             counted(usize::try_from(ratchet.support).unwrap_or(usize::MAX), "place"),
             ratchet.min_support
         ),
@@ -125,7 +125,7 @@ mod tests {
         check(&|one| one.blocking = true, "blocks: severity medium reaches the policy's blocking threshold");
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(3, 3)),
-            "does not block: the base has 3 places, and the ratchet needs 20",
+            "does not block: the base has 3 places to compare with, and the ratchet needs 20",
         );
         check(
             &|one| (one.strength, one.ratchet) = (Strength::Ratchet, ratchet(30, 20)),

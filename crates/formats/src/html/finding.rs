@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use super::filter::Filter;
 use super::sections::{columns, left_out, with_code};
-use crate::causes::{Cause, causes};
+use crate::causes::{Cause, PlaceLine, causes, place_line};
 use crate::common::{
     Files, by_rule, capital, counted, evidence_text, is_on_base, location, message_lines, note, standing,
 };
 use crate::contract::Report;
-use crate::edit::{edit_lines, edit_title};
+use crate::edit::{Reader, edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt, shown_text};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::special_reason;
@@ -20,6 +20,11 @@ use qa_core::escape::{visible, visible_cut};
 pub(super) const MAX_SHOWN: usize = 1000;
 /// The most findings shown as a line of a table after those.
 const MAX_ROWS: usize = 2000;
+/// The most findings with all of their lines and their evidence, so that a page of many opens at once: a browser lays out
+/// some 160 elements for each.
+const MAX_CARDS_WITH_EVIDENCE: usize = 200;
+/// The most further places of a cause that are shown whole.
+const MAX_PLACES_WITH_EVIDENCE: usize = 5;
 /// Unchanged lines on each side of a finding.
 const CONTEXT: usize = 4;
 
@@ -64,17 +69,22 @@ fn card(
                 }
                 h3 id={ "finding-" (index) } { (with_code(&capital(&visible_cut(&finding.summary, 400)))) }
             }
-            @let lines = excerpt(report, files, finding, CONTEXT, Sides::Both);
+            @let is_whole = index < MAX_CARDS_WITH_EVIDENCE;
+            @let context = if is_whole { CONTEXT } else { 0 };
+            @let lines = excerpt(report, files, finding, context, Sides::Both);
             (place(finding, &lines, filter))
             (message(report, finding, &shown_text(&lines)))
-            (facts(finding))
+            @if is_whole { (facts(finding)) } @else { (elsewhere()) }
             @if !others.is_empty() {
                 details.more {
                     summary { "The same in " (counted(others.len(), "more place")) }
-                    @for other in others {
+                    @let (whole, brief) = others.split_at(others.len().min(if is_whole { MAX_PLACES_WITH_EVIDENCE } else { 0 }));
+                    @for other in whole {
                         (place(other, &excerpt(report, files, other, CONTEXT, Sides::Both), filter))
                         (facts(other))
                     }
+                    @if !brief.is_empty() { (elsewhere()) }
+                    @for other in brief { (brief_place(report, files, other, filter)) }
                 }
             }
         }
@@ -88,6 +98,21 @@ fn place(finding: &Finding, lines: &[ExcerptLine], filter: &Filter<'_>) -> Marku
             p.where { code { (visible(&location(finding))) } }
             @if !lines.is_empty() { (diff(finding, lines)) }
         }
+    }
+}
+
+/// Says where the evidence and the waivers are that do not stand here.
+fn elsewhere() -> Markup {
+    html! {
+        p.where { "Evidence and waiver of each: " code { "qa-skill explain ID" } ", or " code { "lens-results.json" } " of the run." }
+    }
+}
+
+/// Renders a finding's place with its first line and its id alone.
+fn brief_place(report: &Report<'_>, files: &Files<'_>, finding: &Finding, filter: &Filter<'_>) -> Markup {
+    let PlaceLine { location, line } = place_line(report, files, finding, 200);
+    html! {
+        p class={ "place where " (filter.classes(std::iter::once(finding))) } { code { (location) "  " (line) } " " span.muted { (finding.finding_id.short()) } }
     }
 }
 
@@ -132,7 +157,7 @@ fn message(report: &Report<'_>, finding: &Finding, shown: &str) -> Markup {
             }
             @if is_on_base(finding) { p.muted { "The change removes this text; the line number is that of the base." } }
             p { strong { "Fix: " } (with_code(&visible_cut(&finding.fix, 600))) }
-            @if let Some(title) = edit_title(report, finding) {
+            @if let Some(title) = edit_title(report, finding, Reader::Anybody) {
                 p { strong { "Edit: " } (with_code(&title)) }
                 @let lines = edit_lines(report, finding);
                 @if !lines.is_empty() {
@@ -168,7 +193,7 @@ fn facts(finding: &Finding) -> Markup {
                     dt { "Ratchet" }
                     dd {
                         (ratchet.complying) " of " (ratchet.support) " places at the base comply; holds from "
-                        (ratchet.theta_permille) " ‰ and " (ratchet.min_support) " files"
+                        (ratchet.theta_permille) " ‰ and " (ratchet.min_support) " places"
                     }
                 }
                 @if let Some(waiver) = &finding.waiver {

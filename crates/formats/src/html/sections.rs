@@ -61,18 +61,26 @@ pub(super) fn columns(names: &[&str], numbers: &[usize]) -> Markup {
 
 pub(super) fn numbers(report: &Report<'_>, all: &[&Finding]) -> Markup {
     let blocking = all_places(all.iter().copied().filter(|finding| finding.blocking));
-    let hunks: u64 = report.coverage.rows.iter().map(|row| row.hunks).sum();
-    let sensitivity = report.sensitivity;
     let entries = [
         ("blocking", blocking.to_string()),
         ("not blocking", (all_places(all.iter().copied()) - blocking).to_string()),
-        ("changed files", sensitivity.changed_files.to_string()),
-        ("hunks", hunks.to_string()),
-        ("complete checks", report.coverage.full_cells.to_string()),
         ("incomplete checks", report.coverage.incomplete_cells.to_string()),
-        ("sensitivity of 100", sensitivity.score.to_string()),
+        ("sensitivity of 100", report.sensitivity.score.to_string()),
     ];
     html! { dl.numbers { @for (name, value) in entries { div { dt { (name) } dd { (value) } } } } }
+}
+
+/// A section that is closed unless `is_open`. A link to it opens it, since its target is inside.
+fn folded(id: &str, is_open: bool, heading: Markup, content: Markup) -> Markup {
+    let heading_id = format!("{id}-heading");
+    html! {
+        section aria-labelledby=(heading_id) {
+            details.section open[is_open] {
+                summary { h2 id=(heading_id) { (heading) } }
+                div.target id=(id) { (content) }
+            }
+        }
+    }
 }
 
 pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
@@ -89,7 +97,8 @@ pub(super) fn not_looked_at(gaps: &Gaps<'_>) -> Markup {
                 @for gap in gaps.plans.iter().take(MAX_ROWS) {
                     li {
                         span.tag.(gap.status) { (gap.status) } " " @if gap.required { "required " }
-                        "lens " code { (visible(&gap.plan)) } " "
+                        (if gap.plans.len() == 1 { "lens " } else { "lenses " })
+                        @for plan in &gap.plans { code { (visible(plan)) } " " }
                         @for code in &gap.codes { code { (code) } " " }
                     }
                 }
@@ -225,35 +234,38 @@ pub(super) fn coverage(report: &Report<'_>, all: &[&Finding]) -> Markup {
         rows.sort_by_key(|row| is_complete(row));
     }
     let shown = rows.len().min(MAX_ROWS);
-    html! {
-        section aria-labelledby="coverage" {
-            h2 id="coverage" { "Coverage" small { (counted(report.coverage.rows.len(), "file")) } }
-            p.muted { "● looked at whole · ◐ in part · ○ not at all · a dash: the lens has no business with the file" }
-            (table("Coverage by file and lens", "matrix", html! {
-                th scope="col" { "File" } th scope="col" { "Hunks" }
-                @for plan in &plans { th scope="col" { (visible(&plan_name(plan))) } }
-            }, html! {
-                @for row in rows.iter().take(MAX_ROWS) {
-                    @let cells: BTreeMap<_, _> = row.cells.iter().map(|cell| (cell.plan_ordinal, cell)).collect();
-                    tr {
-                        th scope="row" { code { (visible(&row.file.to_string())) } }
-                        td { (row.hunks) }
-                        @for plan in &plans { (cell(cells.get(&plan.plan_ordinal).copied(), row.hunks)) }
-                    }
-                }
-            }))
-            (left_out(shown, report.coverage.rows.len(), "file", "coverage.json"))
-            @if !idle.is_empty() {
-                p.muted {
-                    "Lenses with nothing to look at: "
-                    @for (index, plan) in idle.iter().enumerate() {
-                        @if index > 0 { ", " } code { (visible(&plan_name(plan))) }
-                    }
-                    "."
+    let content = html! {
+        p.muted { "● looked at whole · ◐ in part · ○ not at all · a dash: the lens has no business with the file" }
+        (table("Coverage by file and lens", "matrix", html! {
+            th scope="col" { "File" } th scope="col" { "Hunks" }
+            @for plan in &plans { th scope="col" { (visible(&plan_name(plan))) } }
+        }, html! {
+            @for row in rows.iter().take(MAX_ROWS) {
+                @let cells: BTreeMap<_, _> = row.cells.iter().map(|cell| (cell.plan_ordinal, cell)).collect();
+                tr {
+                    th scope="row" { code { (visible(&row.file.to_string())) } }
+                    td { (row.hunks) }
+                    @for plan in &plans { (cell(cells.get(&plan.plan_ordinal).copied(), row.hunks)) }
                 }
             }
+        }))
+        (left_out(shown, report.coverage.rows.len(), "file", "coverage.json"))
+        @if !idle.is_empty() {
+            p.muted {
+                "Lenses with nothing to look at: "
+                @for (index, plan) in idle.iter().enumerate() {
+                    @if index > 0 { ", " } code { (visible(&plan_name(plan))) }
+                }
+                "."
+            }
         }
-    }
+    };
+    folded(
+        "coverage",
+        report.coverage.incomplete_cells > 0,
+        html! { "Coverage" small { (counted(report.coverage.rows.len(), "file")) } },
+        content,
+    )
 }
 
 fn cell(cell: Option<&CoverageCell>, hunks: u64) -> Markup {
@@ -274,56 +286,57 @@ pub(super) fn plans(report: &Report<'_>) -> Markup {
         report.result.lens_results.iter().map(|result| (result.plan_ordinal, result)).collect();
     let plans = &report.result.lens_plans;
     let names = ["Lens", "Class", "Status", "Findings", "Hunks", "Needed for PASS", "Asks", "May"];
-    html! {
-        section aria-labelledby="plans" {
-            h2 id="plans" { "Lenses" small { (counted(plans.len(), "planned run")) } }
-            (table("Lenses", "plans", columns(&names, &[3, 4]), html! {
-                @for plan in plans.iter().take(MAX_ROWS) {
-                    @let result = results.get(&plan.plan_ordinal);
-                    @let status = result.map_or("no result", |result| result.status.as_str());
-                    tr {
-                        th scope="row" {
-                            code { (visible(&plan_name(plan))) } " " span.muted { (visible(&plan.lens_version)) }
-                        }
-                        td { (plan.lens_class) }
-                        td { span.tag.(if result.is_some() { status } else { "failed" }) { (status) } }
-                        td.r { (result.map_or(0, |result| all_places(&result.findings))) }
-                        td.r { (totals.get(&plan.plan_ordinal).copied().unwrap_or_default().inspected_hunks) }
-                        td { @if plan.required { "yes" } @else { "no" } }
-                        td { code { (visible(&plan.provider_binding_id)) } }
-                        td { (plan.permission_profile_id.as_str().replace('_', " ")) }
+    let content = html! {
+        (table("Lenses", "plans", columns(&names, &[3, 4]), html! {
+            @for plan in plans.iter().take(MAX_ROWS) {
+                @let result = results.get(&plan.plan_ordinal);
+                @let status = result.map_or("no result", |result| result.status.as_str());
+                tr {
+                    th scope="row" {
+                        code { (visible(&plan_name(plan))) } " " span.muted { (visible(&plan.lens_version)) }
                     }
+                    td { (plan.lens_class) }
+                    td { span.tag.(if result.is_some() { status } else { "failed" }) { (status) } }
+                    td.r { (result.map_or(0, |result| all_places(&result.findings))) }
+                    td.r { (totals.get(&plan.plan_ordinal).copied().unwrap_or_default().inspected_hunks) }
+                    td { @if plan.required { "yes" } @else { "no" } }
+                    td { code { (visible(&plan.provider_binding_id)) } }
+                    td { (plan.permission_profile_id.as_str().replace('_', " ")) }
                 }
-            }))
-            (left_out(MAX_ROWS, plans.len(), "planned run", "lens-plan.json"))
-        }
-    }
+            }
+        }))
+        (left_out(MAX_ROWS, plans.len(), "planned run", "lens-plan.json"))
+    };
+    folded("plans", false, html! { "Lenses" small { (counted(plans.len(), "planned run")) } }, content)
 }
 
 pub(super) fn sensitivity(report: &Report<'_>) -> Markup {
     let sensitivity = report.sensitivity;
     let mut files: Vec<_> = sensitivity.files.iter().collect();
     files.sort_by_key(|file| (std::cmp::Reverse(file.score), &file.file));
-    html! {
-        section aria-labelledby="sensitivity" {
-            h2 id="sensitivity" { "Sensitivity" small { (sensitivity.score) " of 100, " (word(&sensitivity.tier)) } }
-            p.muted {
-                "How much attention the change needs; it does not affect the verdict. "
-                (counted(sensitivity.changed_lines as usize, "changed line")) ", a "
-                (word(&sensitivity.bucket)) " change."
-            }
-            (table("Sensitivity by file", "sensitive", columns(&["File", "Score", "Why"], &[1]), html! {
-                @for file in files.iter().take(MAX_SENSITIVE) {
-                    tr {
-                        th scope="row" { code { (visible(&file.file.to_string())) } }
-                        td.r { (file.score) }
-                        td { (reasons(&file.reasons)) }
-                    }
-                }
-            }))
-            (left_out(MAX_SENSITIVE, files.len(), "file", "change-sensitivity.json"))
+    let content = html! {
+        p.muted {
+            "How much attention the change needs; it does not affect the verdict. "
+            (counted(sensitivity.changed_lines as usize, "changed line")) ", a "
+            (word(&sensitivity.bucket)) " change."
         }
-    }
+        (table("Sensitivity by file", "sensitive", columns(&["File", "Score", "Why"], &[1]), html! {
+            @for file in files.iter().take(MAX_SENSITIVE) {
+                tr {
+                    th scope="row" { code { (visible(&file.file.to_string())) } }
+                    td.r { (file.score) }
+                    td { (reasons(&file.reasons)) }
+                }
+            }
+        }))
+        (left_out(MAX_SENSITIVE, files.len(), "file", "change-sensitivity.json"))
+    };
+    folded(
+        "sensitivity",
+        false,
+        html! { "Sensitivity" small { (sensitivity.score) " of 100, " (word(&sensitivity.tier)) } },
+        content,
+    )
 }
 
 fn reasons(reasons: &[SensitivityReason]) -> String {
@@ -339,33 +352,36 @@ fn word<T: serde::Serialize>(value: &T) -> String {
 
 pub(super) fn cross_check(report: &Report<'_>) -> Markup {
     let check = report.cross_check;
-    html! {
-        section aria-labelledby="cross-check" {
-            h2 id="cross-check" { "Cross-check" small { @if check.passed { "agrees" } @else { "contradicts" } } }
-            p.muted { "An independent check of the result." }
-            (table("Cross-check", "items", columns(&["Item", "Outcome", "Guards against", "Compared"], &[]), html! {
-                @for item in check.items.iter().take(MAX_ROWS) {
-                    @let (class, outcome) = match item.outcome {
-                        ItemOutcome::Passed => ("passed", "holds"),
-                        ItemOutcome::Failed => ("failed", "fails"),
-                        ItemOutcome::NotApplicable => ("idle", "no concern"),
-                    };
-                    tr {
-                        th scope="row" { (visible(&item.item.replace('-', " "))) }
-                        td { span.tag.(class) { (outcome) } }
-                        td {
-                            @match item.direction {
-                                Direction::FalseFail => "a wrong FAIL",
-                                Direction::FalsePass => "a wrong PASS",
-                            }
+    let content = html! {
+        p.muted { "An independent check of the result." }
+        (table("Cross-check", "items", columns(&["Item", "Outcome", "Guards against", "Compared"], &[]), html! {
+            @for item in check.items.iter().take(MAX_ROWS) {
+                @let (class, outcome) = match item.outcome {
+                    ItemOutcome::Passed => ("passed", "holds"),
+                    ItemOutcome::Failed => ("failed", "fails"),
+                    ItemOutcome::NotApplicable => ("idle", "no concern"),
+                };
+                tr {
+                    th scope="row" { (visible(&item.item.replace('-', " "))) }
+                    td { span.tag.(class) { (outcome) } }
+                    td {
+                        @match item.direction {
+                            Direction::FalseFail => "a wrong FAIL",
+                            Direction::FalsePass => "a wrong PASS",
                         }
-                        td { (visible_cut(&item.detail, 400)) }
                     }
+                    td { (visible_cut(&item.detail, 400)) }
                 }
-            }))
-            (left_out(MAX_ROWS, check.items.len(), "item", "cross-check.json"))
-        }
-    }
+            }
+        }))
+        (left_out(MAX_ROWS, check.items.len(), "item", "cross-check.json"))
+    };
+    folded(
+        "cross-check",
+        !check.passed,
+        html! { "Cross-check" small { @if check.passed { "agrees" } @else { "contradicts" } } },
+        content,
+    )
 }
 
 pub(super) fn proof(report: &Report<'_>) -> Markup {

@@ -7,7 +7,7 @@ use crate::common::{
     message_lines, note, standing,
 };
 use crate::contract::{Links, Report};
-use crate::edit::{edit_lines, edit_title};
+use crate::edit::{Reader, edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, LineKind, Sides, excerpt, shown_text};
 use crate::waive::{self, OPEN_TERMS, waiver_entry};
 use crate::why::{special_reason, why};
@@ -111,7 +111,7 @@ fn blocking_cause(report: &Report<'_>, files: &Files<'_>, cause: &Cause<'_>) -> 
         block += &format!("{line}\\\n");
     }
     block += &format!("**Fix:** {}\n", prose(&finding.fix, 300));
-    if let Some(title) = edit_title(report, finding) {
+    if let Some(title) = edit_title(report, finding, Reader::Anybody) {
         block += &format!("\n**Edit:** {}\n\n", prose(&title, 400));
         let lines = edit_lines(report, finding);
         if !lines.is_empty() {
