@@ -19,6 +19,7 @@ use crate::config::Environment;
 use crate::git::Uncommitted;
 use args::Mode;
 use proposal::{Proposal, propose};
+use qa_contracts::codes::Code;
 use qa_contracts::v1::Conclusion;
 use qa_core::phases::RunEvent;
 use qa_run::ports::Cancellation;
@@ -82,6 +83,11 @@ fn apply(
         .and_then(|opened| check_opened(&again, opened, cancellation, &progress, &|_| Ok(()), None));
     progress.clear();
     let judged = judged?;
-    console::print(&judged, &[], Color::Auto, &environment)?;
-    Ok(judged.outcome.verdict.conclusion)
+    let verdict = &judged.outcome.verdict;
+    if verdict.error_codes == [Code::NothingToJudge] {
+        console::write_stderr(show::NOTHING_LEFT);
+    } else {
+        console::print(&judged, &[], Color::Auto, &environment)?;
+    }
+    Ok(verdict.conclusion)
 }

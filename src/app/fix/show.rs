@@ -8,6 +8,9 @@ use qa_core::escape::{visible, without_runner_commands};
 use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
 
+/// The end of `--apply` where the edits undo all of the change.
+pub(super) const NOTHING_LEFT: &str = "nothing is left to judge: with the edits the working tree has the files of the base, so the whole change was what the findings are about (exit code 3, as for any empty change)\n";
+
 /// Most characters of a line of a patch.
 const MOST_CHARACTERS: usize = 200;
 
