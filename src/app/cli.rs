@@ -53,62 +53,80 @@ enum Command {
     Plan(PlanArgs),
     /// Join the parts of a sharded run and give its verdict
     Aggregate(AggregateArgs),
-    /// Derive a stored run again and report the first difference
+    /// Derive a stored run again and show the first difference
     Verify(VerifyArgs),
-    /// Derive stored runs again, from directories, archives or artifacts, and report differences
+    /// Derive many stored runs again, as a nightly job does
+    #[command(after_help = "Reads run directories, archives and artifacts, and reports each difference.")]
     DriftCheck(DriftCheckArgs),
-    /// Give an agent turns in the sandbox until the change passes the gate, and refuse what it may not do
+    /// Give an agent turns in the sandbox until the gate passes
     #[cfg(target_os = "linux")]
     #[command(after_help = super::drive::EXAMPLES)]
     Drive(super::drive::DriveArgs),
     /// Upload run directories as an artifact of the running workflow; the action does this itself
     #[command(hide = true)]
     Upload(UploadArgs),
-    /// Draft a rubric of the conventions in a commit and its history; it applies once it is approved
+    /// Draft a rubric of a repository's conventions
+    #[command(
+        after_help = "The conventions are mined from a commit and its history, and apply once they are approved."
+    )]
     ConsistencyInit(super::consistency_init::InitArgs),
-    /// Accept or reject the conventions of a draft and freeze the next version of the rubric
+    /// Accept or reject conventions of a draft and freeze them
     ConsistencyApprove(super::consistency_approve::ApproveArgs),
-    /// Check that a commit still keeps the conventions of the rubric in force
+    /// Check that a commit keeps the conventions in force
     ConsistencyCheck(super::consistency_check::CheckArgs),
-    /// Answer a command of pull requests, such as `/qa status`, from a local run
+    /// Answer a command of pull requests from a local run
     Route(super::route_command::RouteArgs),
     /// Explain a rule, a lens, or a finding by its id
     Explain(explain::ExplainArgs),
-    /// Show the edits that mend findings, or write the safe ones to the working tree and judge it again
+    /// Show the edits that mend findings, or apply the safe ones
     #[command(after_help = super::fix::EXAMPLES)]
     Fix(super::fix::FixArgs),
-    /// Judge the working tree at an event of a coding agent, and answer in the agent's own format
+    /// Judge the working tree for a hook of a coding agent
     #[command(after_help = super::hook::NOTES)]
     Hook(super::hook::HookArgs),
-    /// Set the gate up: measure presets on the history, and write the workflows and the policy after asking
+    /// Set the gate up: propose a policy and write the workflows
     #[command(after_help = super::init::EXAMPLES)]
     Init(super::init::InitArgs),
-    /// Show how often each rule would have blocked the changes merged last
+    /// Show how often rules would have blocked merged changes
     Calibrate(CalibrateArgs),
-    /// Compare this version with an older one over the changes merged last, before a workflow names it
+    /// Compare this version with an older one on merged changes
+    #[command(after_help = "For use before a workflow names the newer version.")]
     Upgrade(super::upgrade::UpgradeArgs),
-    /// Serve the gate as tools of the Model Context Protocol, on standard input and output
+    /// Serve the gate to agents over the Model Context Protocol
     #[cfg(feature = "mcp")]
     Mcp(super::mcp::McpArgs),
-    /// Check the policy in force and show what differs from its preset
+    /// Say that this build does not serve the gate over the Model Context Protocol
+    #[cfg(not(feature = "mcp"))]
+    #[command(hide = true)]
+    Mcp {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Check the policy and show what differs from its preset
     PolicyCheck(policy_check::PolicyCheckArgs),
-    /// Test the models of the policy by one small request each, or with --repository the setup of the gate
+    /// Check that models answer, or the setup (--repository)
+    #[command(
+        after_help = "Sends one small request to each model of the policy; with --repository no model is asked."
+    )]
     Doctor(super::doctor::DoctorArgs),
-    /// Show the ledger of a pull request: its judged heads with verdicts, findings and deferred plans
+    /// Show the ledger of a pull request: each judged head
+    #[command(after_help = "Lists verdicts, findings and deferred plans.")]
     Observe(super::observe_command::ObserveArgs),
-    /// Show the next step of the work on a feature, from the stored state and an event
+    /// Show the next step of the work on a feature
+    #[command(after_help = "The step follows from the stored state and an event.")]
     Workflow(WorkflowArgs),
-    /// Run the command that writes a gate's report, and record how it ended beside the report
+    /// Run the command that writes a gate's report
+    #[command(after_help = "Records beside the report how the command ended.")]
     Record(super::record_command::RecordArgs),
     /// Strike every operation of a run with every fault, against stand-ins of the servers, and show the conclusions
     #[cfg(feature = "dev-faults")]
     #[command(hide = true)]
     Rehearse(super::rehearse::RehearseArgs),
-    /// Run a command in the sandbox of gates, and show the sandbox and the outcome
+    /// Run a command in the sandbox of gates
     #[cfg(target_os = "linux")]
     #[command(after_help = super::sandbox_command::EXAMPLES)]
     Sandbox(super::sandbox_command::SandboxArgs),
-    /// Print the skill for coding agents, or install it and their hooks where they look for them
+    /// Print or install the skill and hooks for coding agents
     #[command(after_help = super::skill_command::EXAMPLES)]
     Skill(super::skill_command::SkillArgs),
     /// Print a published schema, the registry or the manifest
@@ -374,6 +392,8 @@ fn deadline(command: &Command) -> Duration {
         Command::Rehearse(_) => LONG_DEADLINE,
         #[cfg(feature = "mcp")]
         Command::Mcp(_) => LONG_DEADLINE,
+        #[cfg(not(feature = "mcp"))]
+        Command::Mcp { .. } => DEFAULT_DEADLINE,
         #[cfg(target_os = "linux")]
         Command::Sandbox(arguments) => DEFAULT_DEADLINE.saturating_add(arguments.longest()),
         Command::Aggregate(_)
@@ -464,6 +484,11 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
         Command::Init(arguments) => super::init::init(&arguments, cancellation),
         #[cfg(feature = "mcp")]
         Command::Mcp(arguments) => super::mcp::serve(&arguments, cancellation),
+        #[cfg(not(feature = "mcp"))]
+        Command::Mcp { .. } => Err(Failure::usage(
+            "this build has no `mcp`",
+            "the image and the Linux binaries of a release are built without it, for their size; `cargo install --locked --path .` in the sources builds it",
+        )),
         Command::PolicyCheck(arguments) => policy_check::print(arguments),
         Command::Route(arguments) => super::route_command::route(&arguments),
         Command::Record(arguments) => super::record_command::record(&arguments),
