@@ -44,3 +44,6 @@ tests=$("$cargo" test "${flags[@]}" --workspace --test it --no-run --message-for
 # and waits for the network are as long without.
 "${as_root[@]}" env QA_SKILL_BINARY="$PWD/scripts/as-runner.sh" "$tests" --test-threads "$((2 * $(nproc)))" \
     action:: action_publish:: drives_in_image:: rehearsal:: life:: --skip killed --skip no_fault_of_the_network
+
+# The image on a laptop, as docs/laptop.md has it.
+"${as_root[@]}" scripts/laptop-container.sh

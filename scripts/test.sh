@@ -8,6 +8,16 @@ cargo=${CARGO:-cargo}
 flags=(${CARGO_FLAGS:-} --locked)
 step() { printf '\n== %s\n' "$*"; "$@"; }
 
+cat << 'TEXT'
+make test runs for about fifty minutes on two cores. It installs what is missing, and nothing that is there:
+  by apt-get, with sudo where it is no root:
+               git; strace for tests of faults; python3-venv; golang-go and chromium-headless-shell for tests of gates
+               and pages; buildah, podman, runc and mmdebstrap for the image, where docker does not answer
+  by npm, pip  clients, parsers, formatters and linters of others that the tests compare with, into target/ and .venv
+  by cargo     nextest, deny and mdbook, into target/tools
+It needs some ten gigabytes below target/. Part by part: CONTRIBUTING.md.
+TEXT
+
 # Packages arrive while the checks compile: the network and the processors have nothing to wait for each other. What
 # both would install comes before.
 scripts/install-tools.sh git strace

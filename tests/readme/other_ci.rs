@@ -1,6 +1,6 @@
 //! Runs the pipelines of other services as their documentation has them.
 
-use super::{Scratch, block, blocks, run_bash};
+use super::{Scratch, block, blocks, read, run_bash};
 
 const PAGE: &str = "docs/other-ci.md";
 
@@ -50,6 +50,19 @@ fn the_pipeline_of_each_service_judges_the_change() {
             assert_eq!(output.status.code(), Some(expected), "{service}: {output:#?}");
         }
     }
+}
+
+#[test]
+fn the_component_has_the_job_of_the_page() {
+    let component = read("examples/gitlab-component/templates/qa-skill.yml");
+    let component = component
+        .replace("$[[ inputs.repository ]]", "OWNER/qa-skill")
+        .replace("$[[ inputs.version ]]", "vX.Y.Z")
+        .replace("$[[ inputs.sha256 ]]", "SHA256")
+        .replace("  stage: $[[ inputs.stage ]]\n", "");
+    let (_, job) = component.split_once("\n---\n").unwrap();
+    let pipeline = block(PAGE, "yaml gitlab");
+    assert_eq!(job, &pipeline[pipeline.find("qa-skill:\n").unwrap()..]);
 }
 
 #[test]
