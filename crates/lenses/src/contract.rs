@@ -109,6 +109,16 @@ pub struct Census {
     pub complying: u64,
 }
 
+impl Census {
+    /// Number of files that one with a rare place counts as, so that a single one shows that the base means it.
+    const RARE: u64 = 50;
+
+    /// Counts a file for a rule about places that hardly any file has.
+    pub(crate) fn of_rare(has_place: bool) -> Self {
+        if has_place { Self { support: Self::RARE, complying: 0 } } else { Self { support: 1, complying: 1 } }
+    }
+}
+
 impl FromIterator<bool> for Census {
     fn from_iter<I: IntoIterator<Item = bool>>(places: I) -> Self {
         places.into_iter().fold(Self::default(), |census, complies| Self {

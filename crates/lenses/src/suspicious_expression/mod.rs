@@ -30,19 +30,20 @@ mod units;
 use std::collections::BTreeSet;
 
 use crate::calls::AddedLines;
-use crate::contract::{Draft, DraftExt, Fact, Inspection, Lens, LensSpec, Need};
+use crate::contract::{Census, Draft, DraftExt, Fact, Inspection, Lens, LensSpec, Need};
 use crate::parsed;
+use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileText, LensClass, Scope};
 use qa_core::findings::EXPRESSION;
 use qa_core::packet::Packet;
 use qa_reading::expressions::Expressions;
-use qa_reading::syntax::Language;
+use qa_reading::syntax::{Language, Span};
 use rules::*;
 use site::{Check, Site};
 
 static SPEC: LensSpec = LensSpec {
     id: "suspicious-expression",
-    version: "4",
+    version: "5",
     class: LensClass::Style,
     title: "Expressions that are faults by themselves",
     required_by_default: false,
@@ -89,6 +90,25 @@ impl Lens for SuspiciousExpression {
         });
         Inspection { drafts, facts: Vec::new() }
     }
+
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        let path = file.to_text();
+        let all = Language::from_path(&path).and_then(|language| Expressions::parse(language, text));
+        all.map(|all| Census::of_rare(has(&all, rule, text))).unwrap_or_default()
+    }
+}
+
+/// Returns whether a rule finds a place in a file.
+fn has(all: &Expressions<'_>, rule: &str, text: &str) -> bool {
+    let mut is_found = false;
+    all.visit(&[Span { start: 0, end: text.len() }], |expression| {
+        if !is_found && !expression.is_broken() {
+            let site = Site::new(expression);
+            let mut checks = table::checks(&site).filter(|check| check.rule == rule);
+            is_found = checks.any(|check| !(check.find)(&site).is_empty());
+        }
+    });
+    is_found
 }
 
 fn is_judged(file: &ChangedFile) -> bool {
@@ -161,7 +181,7 @@ mod tests {
         for (language, text) in texts {
             let all = Expressions::parse(language, &text).unwrap();
             let mut found = 0;
-            let whole = qa_reading::syntax::Span { start: 0, end: text.len() };
+            let whole = Span { start: 0, end: text.len() };
             all.visit(&[whole], |expression| {
                 let site = Site::new(expression);
                 found += table::checks(&site).map(|check| (check.find)(&site).len()).sum::<usize>();

@@ -170,16 +170,40 @@ const ROWS: &[Row] = &[
 ];
 
 /// Objects whose methods have such names and do something.
-const DOERS: &[&str] =
-    &["history", "location", "navigation", "router", "navigate", "nav", "path", "df", "page"];
+const DOERS: &[&str] = &[
+    "buffer",
+    "builder",
+    "cache",
+    "df",
+    "file",
+    "history",
+    "list",
+    "location",
+    "log",
+    "lru",
+    "memory",
+    "nav",
+    "navigate",
+    "navigation",
+    "page",
+    "path",
+    "pool",
+    "queue",
+    "router",
+    "self",
+    "stack",
+    "store",
+    "super",
+    "this",
+    "tree",
+];
 
 fn dead(site: &Site<'_>) -> Found {
     let Form::Call { object, name, is_new: false } = site.form else { return Vec::new() };
     let language = site.language();
     let row = ROWS.iter().find(|row| row.languages.contains(&language) && row.names.contains(&name));
     let Some(row) = row.filter(|_| site.expression.is_dropped()) else { return Vec::new() };
-    let is_doer =
-        object.and_then(last_name).is_some_and(|owner| DOERS.contains(&owner.to_lowercase().as_str()));
+    let is_doer = object.and_then(last_name).is_some_and(is_doer);
     let takes_value = match row.takes {
         Takes::Receiver => object.is_some_and(is_value),
         Takes::Literal => {
@@ -195,6 +219,12 @@ fn dead(site: &Site<'_>) -> Found {
         Takes::Package(package) => object.and_then(last_name) == Some(package),
     };
     site.if_true(takes_value && !is_doer)
+}
+
+/// Returns whether the last word of an object's name is that of one whose methods do something.
+fn is_doer(owner: &str) -> bool {
+    let owner = owner.to_lowercase();
+    DOERS.iter().any(|word| owner.ends_with(word))
 }
 
 /// Returns whether a receiver may be a text or a list, and is no type.

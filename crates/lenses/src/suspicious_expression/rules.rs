@@ -7,6 +7,9 @@ use qa_contracts::v1::{PresetStrengths, ScopeStrengths, Severity, Strength};
 const OFF: ScopeStrengths = everywhere(Strength::Off);
 const PRODUCT: ScopeStrengths = ScopeStrengths { product: Strength::Advise, ..OFF };
 const ADVISED: PresetStrengths = presets(PRODUCT, PRODUCT);
+/// True of nearly every place, with an honest idiom that a few repositories have: blocks in `guarded` where none of the
+/// base's files has one.
+const UNUSUAL: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Ratchet, ..OFF });
 /// Certain enough to block in `guarded`.
 const CERTAIN: PresetStrengths = presets(PRODUCT, ScopeStrengths { product: Strength::Block, ..OFF });
 
@@ -23,7 +26,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         ADDRESS_PIECE,
         "Address is trusted by a piece of it",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Parse the address, and compare its host as a whole.",
     ),
     text_rule(
@@ -58,7 +61,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         ASYNC_FOR_EACH,
         "Asynchronous callback in `forEach`",
         Severity::Medium,
-        ADVISED,
+        UNUSUAL,
         "Use `for (… of …)` with `await`, or `await Promise.all(list.map(…))`.",
     ),
     text_rule(
@@ -107,7 +110,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         CAPTURED_VARIABLE,
         "Function that runs later reads the variable of a loop",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Bind the value: a default of a parameter in Python, `let` in JavaScript.",
     ),
     text_rule(
@@ -177,7 +180,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         DEAD_RESULT,
         "Result of a call without an effect is unused",
         Severity::Medium,
-        ADVISED,
+        UNUSUAL,
         "Use the result, or remove the call.",
     ),
     text_rule(
@@ -226,7 +229,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         EQUALS_WITHOUT_HASH,
         "Equality without a hash that goes with it",
         Severity::Medium,
-        ADVISED,
+        UNUSUAL,
         "Override the hash as well, from the same fields.",
     ),
     text_rule(
@@ -339,7 +342,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         LOST_FRACTION,
         "Whole numbers are divided before they get a fraction",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Convert an operand before the division.",
     ),
     text_rule(
@@ -423,7 +426,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         NULL_DEREFERENCED,
         "Value is used exactly where it is missing",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Turn the check around, or join with the other operator.",
     ),
     text_rule(
@@ -444,14 +447,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         POSITION_AS_TRUTH,
         "Position of a search is used as a condition",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Compare with -1 or with `false`, or ask whether it is contained.",
     ),
     text_rule(
         PROMISES_AS_VALUES,
         "Promises are used as if they were values",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Await `Promise.all(list)`, or await what the callback gets.",
     ),
     text_rule(
@@ -465,14 +468,14 @@ pub(super) const ALL: &[RuleSpec] = &[
         RUNS_ONCE,
         "Loop leaves the function in its first turn",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Put what follows the condition behind the loop.",
     ),
     text_rule(
         SAME_OPERAND,
         "Operator with the same expression on both sides",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Correct the operand that should differ.",
     ),
     text_rule(
@@ -507,7 +510,7 @@ pub(super) const ALL: &[RuleSpec] = &[
         SWAPPED_ARGUMENTS,
         "Arguments stand in each other's places",
         Severity::High,
-        ADVISED,
+        UNUSUAL,
         "Give them in the order of the parameters.",
     ),
     text_rule(

@@ -26,6 +26,47 @@ const REVERSING: &[&str] = &[
     "symmetr", "transpos", "undo", "vice",
 ];
 
+/// Words in the names of functions that relate two values, which the opposite relation asks the other way round.
+const RELATING: &[&str] = &[
+    "above",
+    "after",
+    "before",
+    "below",
+    "cmp",
+    "compar",
+    "contain",
+    "cover",
+    "depend",
+    "differ",
+    "distance",
+    "dominat",
+    "equal",
+    "follow",
+    "greater",
+    "intersect",
+    "isin",
+    "larger",
+    "less",
+    "match",
+    "merge",
+    "newer",
+    "older",
+    "overlap",
+    "preced",
+    "same",
+    "smaller",
+    "subset",
+    "superset",
+    "union",
+    "within",
+];
+
+/// Returns whether a function relates two values, or has a short name such as `lt` or `max` that does not tell.
+fn is_relating(name: &str) -> bool {
+    let name: String = name.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
+    name.len() < SHORTEST_NAME + 1 || RELATING.iter().any(|word| name.contains(word))
+}
+
 fn is_reversing(name: &str) -> bool {
     let name = name.to_lowercase();
     REVERSING.iter().any(|word| name.contains(word))
@@ -37,7 +78,7 @@ fn swapped(site: &Site<'_>) -> Found {
         matches!(object.source(), "self" | "this" | "cls" | "Self" | "$this" | "static")
     });
     let arguments = site.arguments();
-    if !is_own || arguments.len() < 2 || is_reversing(name) {
+    if !is_own || arguments.len() < 2 || is_reversing(name) || is_relating(name) {
         return Vec::new();
     }
     let given: Vec<&str> = arguments
@@ -54,6 +95,15 @@ fn swapped(site: &Site<'_>) -> Found {
     let own_name =
         around.and_then(|around| around.defined_name()).map(|own| own.source()).unwrap_or_default();
     if own_name == name || is_reversing(own_name) {
+        return Vec::new();
+    }
+    // A closure without a name that is given both is an order from high to low.
+    let is_order = around.is_some_and(|around| {
+        let own = around.parameters();
+        around.defined_name().is_none()
+            && given.iter().filter(|name| !name.is_empty()).all(|name| own.contains(name))
+    });
+    if is_order {
         return Vec::new();
     }
     let [definition] = site.expression.definitions(name)[..] else { return Vec::new() };

@@ -10,8 +10,9 @@ mod rules;
 mod seen;
 mod stores;
 
-use crate::contract::{Fact, Inspection, Lens, LensSpec, Need};
+use crate::contract::{Census, Fact, Inspection, Lens, LensSpec, Need};
 use crate::parsed;
+use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileText, LensClass, Scope};
 use qa_core::packet::Packet;
 use qa_reading::syntax::Language;
@@ -45,7 +46,7 @@ const ERROR_LATE: &str = "unchecked-result/used-before-check";
 
 static SPEC: LensSpec = LensSpec {
     id: "unchecked-result",
-    version: "3",
+    version: "4",
     class: LensClass::Style,
     title: "Results, lookups and resources that nothing checks",
     required_by_default: false,
@@ -87,7 +88,7 @@ impl Lens for UncheckedResult {
 
     fn need(&self, file: &ChangedFile) -> Need {
         let judged = matches!(file.scope, Scope::Product | Scope::Test) && file.kind != ChangeKind::Deleted;
-        if judged && language_of(file).is_some() { parsed::content_need(file) } else { Need::Hunks }
+        if judged && language_of(&file.path).is_some() { parsed::content_need(file) } else { Need::Hunks }
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
@@ -97,7 +98,7 @@ impl Lens for UncheckedResult {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let Some((language, text)) = language_of(packet.file).zip(packet.text.full_head.as_deref()) else {
+        let Some((language, text)) = language_of(packet.path()).zip(packet.text.full_head.as_deref()) else {
             return Inspection::default();
         };
         if !may_tell(packet) {
@@ -106,25 +107,38 @@ impl Lens for UncheckedResult {
         let Some(mut seen) = Seen::parse(packet, language, text) else {
             return Inspection { drafts: Vec::new(), facts: vec![Fact::unread()] };
         };
-        for family in [
-            blocks::inspect,
-            errors::inspect,
-            ignored::inspect,
-            lookups::inspect,
-            nulls::inspect,
-            resources::inspect,
-            stores::inspect,
-        ] {
+        for family in FAMILIES {
             family(&mut seen);
         }
         Inspection { drafts: seen.drafts, facts: Vec::new() }
     }
+
+    fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
+        let language = language_of(file);
+        let Some(mut seen) = language.and_then(|language| Seen::parse_base(language, text)) else {
+            return Census::default();
+        };
+        for family in FAMILIES {
+            family(&mut seen);
+        }
+        Census::of_rare(seen.rules.contains(rule))
+    }
 }
+
+const FAMILIES: &[fn(&mut Seen<'_>)] = &[
+    blocks::inspect,
+    errors::inspect,
+    ignored::inspect,
+    lookups::inspect,
+    nulls::inspect,
+    resources::inspect,
+    stores::inspect,
+];
 
 /// Returns the language of a file whose functions are read. Rust and Kotlin are left out, whose compilers do it, and
 /// headers, which have few.
-fn language_of(file: &ChangedFile) -> Option<Language> {
-    let path = file.path.to_text();
+fn language_of(path: &RepoPath) -> Option<Language> {
+    let path = path.to_text();
     let (_, ending) = path.rsplit_once('.')?;
     let is_read = TRIGGERS.iter().any(|glob| glob.ends_with(&format!(".{ending}")));
     Language::from_path(&path).filter(|_| is_read)

@@ -13,6 +13,11 @@ const BOTH: PresetStrengths = presets(ADVISE_BOTH, ADVISE_BOTH);
 const CERTAIN: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Block, ..OFF });
 const CERTAIN_BOTH: PresetStrengths =
     presets(ADVISE_BOTH, ScopeStrengths { product: Strength::Block, ..ADVISE_BOTH });
+/// True of nearly every place, with an honest idiom that a few repositories have: blocks in product code of `guarded`
+/// where none of the base's files has one.
+const UNUSUAL: PresetStrengths = presets(ADVISE, ScopeStrengths { product: Strength::Ratchet, ..OFF });
+const UNUSUAL_BOTH: PresetStrengths =
+    presets(ADVISE_BOTH, ScopeStrengths { product: Strength::Ratchet, ..ADVISE_BOTH });
 const WHEN_ASKED: PresetStrengths = presets(OFF, ADVISE);
 
 pub(super) static RULES: &[RuleSpec] = &[
@@ -20,7 +25,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         NO_RETURN,
         "Callback returns nothing where a value is used",
         Severity::High,
-        BOTH,
+        UNUSUAL_BOTH,
         "Return the value, or use a loop.",
     ),
     text_rule(
@@ -34,14 +39,14 @@ pub(super) static RULES: &[RuleSpec] = &[
         CHECKED_LATE,
         "Value is checked for null after it was used",
         Severity::Medium,
-        PRODUCT,
+        UNUSUAL,
         "Check the value before its first use, or drop the check.",
     ),
     text_rule(
         MODIFIED,
         "Collection is changed while a loop runs over it",
         Severity::High,
-        BOTH,
+        UNUSUAL_BOTH,
         "Loop over a copy, or gather what is to be changed.",
     ),
     text_rule(
@@ -97,7 +102,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         LOCK,
         "Lock is never released",
         Severity::High,
-        PRODUCT,
+        UNUSUAL,
         "Release the lock on every way out: `defer`, `with`, `finally`.",
     ),
     text_rule(
@@ -111,7 +116,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         NULL_BRANCH,
         "Value is used where it is null",
         Severity::High,
-        BOTH,
+        UNUSUAL_BOTH,
         "Turn the condition round, or use another value in the branch.",
     ),
     text_rule(
@@ -153,7 +158,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         RESOURCE,
         "Resource is never closed",
         Severity::Medium,
-        PRODUCT,
+        UNUSUAL,
         "Close it on every way out: `with`, `defer`, try-with-resources, `using`.",
     ),
     text_rule(
@@ -167,7 +172,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         STORE,
         "Result of a call is overwritten before it is read",
         Severity::Medium,
-        PRODUCT,
+        UNUSUAL,
         "Read the first value, or drop it with its variable.",
     ),
     text_rule(
@@ -188,7 +193,7 @@ pub(super) static RULES: &[RuleSpec] = &[
         ERROR_LATE,
         "Result is used before its error is checked",
         Severity::High,
-        BOTH,
+        UNUSUAL_BOTH,
         "Check the error first.",
     ),
 ];
