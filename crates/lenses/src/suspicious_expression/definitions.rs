@@ -33,10 +33,19 @@ const PAIRS: &[Pair] = &[
 fn hash(site: &Site<'_>) -> Found {
     let methods = site.expression.methods();
     let Some(pair) = PAIRS.iter().find(|pair| pair.language == site.language()) else { return Vec::new() };
-    let equals = methods.iter().find(|(name, function)| *name == pair.equals && takes_any(function));
+    let equals = methods
+        .iter()
+        .find(|(name, function)| *name == pair.equals && takes_any(function) && !asks_for_identity(function));
     let has_hash = methods.iter().any(|(name, _)| *name == pair.hash);
     let name = equals.filter(|_| !has_hash).and_then(|(_, function)| function.defined_name());
     name.map(|name| vec![name.span()]).unwrap_or_default()
+}
+
+/// Returns whether equality is that of objects, with which their own hash goes.
+fn asks_for_identity(function: &Expression<'_>) -> bool {
+    let compared: Vec<&str> = function.body().map(Expression::tokens).unwrap_or_default();
+    let is_short = !compared.iter().any(|word| matches!(*word, "&&" | "||" | "if" | "."));
+    is_short && compared.contains(&"==") && compared.contains(&"this")
 }
 
 /// Returns whether a method takes one value of any type.

@@ -60,11 +60,20 @@ fn once(site: &Site<'_>) -> Found {
     let [before @ .., last] = &statements[..] else { return Vec::new() };
     let chooses = before.iter().any(|statement| statement.is_choice() && statement.has_way_out());
     let goes_on = body.tokens().iter().any(|word| matches!(*word, "continue" | "goto" | "yield"));
-    if !last.is_way_out() || !chooses || goes_on {
+    let head = Span { start: site.expression.span().start, end: body.span().start };
+    // What the loop gives back of its first entry is meant.
+    let gives_entry = has_word_of(*last, head.of(site.expression.file()));
+    if !last.is_way_out() || !chooses || goes_on || gives_entry {
         return Vec::new();
     }
-    let head = Span { start: site.expression.span().start, end: body.span().start };
     vec![head, last.span()]
+}
+
+/// Returns whether an expression has one of the names in a text.
+fn has_word_of(expression: Expression<'_>, text: &str) -> bool {
+    let mut words = text.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    let tokens = expression.tokens();
+    words.any(|word| word.starts_with(char::is_alphabetic) && tokens.contains(&word))
 }
 
 fn never(site: &Site<'_>) -> Found {

@@ -22,8 +22,23 @@ pub(super) const CALLED: Check = Check::new(
 const SHORTEST_NAME: usize = 3;
 /// Words in the names of functions that swap on purpose.
 const REVERSING: &[&str] = &[
-    "back", "compl", "desc", "exchang", "flip", "inver", "mirror", "opposite", "revers", "rotat", "swap",
-    "symmetr", "transpos", "undo", "vice",
+    "back",
+    "compl",
+    "desc",
+    "exchang",
+    "flip",
+    "inver",
+    "mirror",
+    "landscape",
+    "opposite",
+    "portrait",
+    "revers",
+    "rotat",
+    "swap",
+    "symmetr",
+    "transpos",
+    "undo",
+    "vice",
 ];
 
 /// Words in the names of functions that relate two values, which the opposite relation asks the other way round.
