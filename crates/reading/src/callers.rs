@@ -42,8 +42,13 @@ pub fn surface_beside(path: &str, text: &str, other: Option<&OtherVersion<'_>>) 
     let unknown = ModuleSurface { open: true, ..ModuleSurface::default() };
     let Some(language) = Language::from_path(path) else { return unknown };
     let Some(tree) = syntax::parse_version_once(language, text, other) else { return unknown };
-    let outline = syntax::parse_once(language, text, other);
     let lines = Lines::new(text);
+    if language == Language::Ruby {
+        let definitions = placed(callers::ruby::definitions(&tree, text), &lines);
+        let open = tree.root_node().has_error();
+        return ModuleSurface { definitions, open, ..ModuleSurface::default() };
+    }
+    let outline = syntax::parse_once(language, text, other);
     let mut surface = ModuleSurface {
         package: package(language, text),
         definitions: Vec::new(),
@@ -76,7 +81,10 @@ fn defined(
     outline: &Outline,
     lines: &Lines<'_>,
 ) -> Vec<Definition> {
-    let all = callers::definitions(language, tree, text, outline);
+    placed(callers::definitions(language, tree, text, outline), lines)
+}
+
+fn placed(all: Vec<callers::Defined>, lines: &Lines<'_>) -> Vec<Definition> {
     let short = all.into_iter().filter(|defined| defined.name.len() <= MAX_NAME_BYTES);
     short
         .map(|defined| Definition {
@@ -98,10 +106,14 @@ pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
         return Vec::new();
     }
     let Some(tree) = syntax::parse_tree_once(language, text) else { return Vec::new() };
-    let outline = syntax::parse_once(language, text, None);
     let lines = Lines::new(text);
     let words: BTreeSet<&str> = words.iter().map(String::as_str).collect();
-    let uses = callers::uses(language, &tree, text, &outline, &words);
+    let uses = if language == Language::Ruby {
+        callers::ruby::uses(&tree, text, &words)
+    } else {
+        let outline = syntax::parse_once(language, text, None);
+        callers::uses(language, &tree, text, &outline, &words)
+    };
     uses.into_iter()
         .map(|used| PlacedUse {
             module: used.module,

@@ -20,6 +20,7 @@ pub mod patterns;
 #[cfg(test)]
 mod random_tests;
 pub mod requirements;
+pub mod results;
 pub mod shell;
 pub mod syntax;
 pub mod values;

@@ -34,6 +34,7 @@ mod php;
 #[cfg(test)]
 mod pieces;
 mod python;
+pub(crate) mod results;
 mod ruby;
 mod runs;
 mod rust;

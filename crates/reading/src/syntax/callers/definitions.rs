@@ -7,6 +7,7 @@ use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
 use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
+use super::dataclass;
 use super::seek::{Found, Seeker};
 use super::signatures::signature;
 use crate::callers::CLOSED_TRAITS;
@@ -321,10 +322,11 @@ impl<'t> Reader<'t> {
     }
 
     fn signature(&self, found: Found<'_, 't>, owner: Option<&str>) -> Option<Signature> {
-        if self.is_decorated(found) {
-            return None;
-        }
         let whole = found.node;
+        if self.is_decorated(found) {
+            let around = found.parent().filter(|_| whole.word() == "class_definition")?;
+            return dataclass::constructor(self.text, around.node, whole);
+        }
         match whole.word() {
             "function_definition"
             | "function_declaration"

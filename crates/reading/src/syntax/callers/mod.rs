@@ -4,15 +4,17 @@
 mod bound;
 mod chains;
 mod common_js;
+mod dataclass;
 mod definitions;
 mod modules;
 mod narrowed;
 mod receivers;
+pub(crate) mod ruby;
 mod seek;
 mod signatures;
 mod uses;
 
 pub(crate) use bound::Binds;
 pub(crate) use common_js::exports;
-pub(crate) use definitions::definitions;
+pub(crate) use definitions::{Defined, definitions};
 pub(crate) use uses::uses;

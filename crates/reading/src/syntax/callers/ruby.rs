@@ -1,0 +1,255 @@
+//! Modules of Ruby with the methods that are called by their constant, and such calls.
+
+use std::collections::BTreeSet;
+
+use qa_contracts::v1::{CallArguments, DefinitionKind, Parameter, Passing, Signature};
+use tree_sitter::{Node, Tree};
+
+use super::super::shape::parts;
+use super::super::walk::{children, span};
+use super::definitions::Defined;
+use super::uses::Used;
+use crate::nodes::Tabled;
+use crate::outlines::MAX_NAME_BYTES;
+
+/// Deeper nodes are not looked at.
+const MAX_DEPTH: usize = 200;
+/// Words of a body that gives a module methods under names that it may not write.
+const DYNAMIC: &[&str] = &[
+    "ClassMethods",
+    "attr_accessor",
+    "attr_reader",
+    "class_eval",
+    "class_methods",
+    "const_missing",
+    "def_delegator",
+    "define_method",
+    "define_singleton_method",
+    "delegate",
+    "extend",
+    "include",
+    "instance_eval",
+    "instance_variable",
+    "method_missing",
+    "prepend",
+    "send",
+    "singleton_class",
+];
+
+/// Returns the modules and classes of a file by their full names, and their methods that are called on the constant: those
+/// of `self`, and `new` by the parameters of `initialize`.
+pub(crate) fn definitions(tree: &Tree, text: &str) -> Vec<Defined> {
+    let mut reader = Definitions { text, found: Vec::new() };
+    reader.gather(tree.root_node(), "", false, 0);
+    reader.found
+}
+
+struct Definitions<'t> {
+    text: &'t str,
+    found: Vec<Defined>,
+}
+
+impl<'t> Definitions<'t> {
+    fn text_of(&self, node: Node<'_>) -> &'t str {
+        span(node).of(self.text)
+    }
+
+    fn gather(&mut self, node: Node<'t>, owner: &str, is_singleton: bool, depth: usize) {
+        if depth > MAX_DEPTH || node.has_error() {
+            return;
+        }
+        match node.word() {
+            "program" | "body_statement" => {
+                for child in children(node) {
+                    self.gather(child, owner, is_singleton, depth + 1);
+                }
+            }
+            "class" | "module" => self.module(node, owner, depth),
+            "singleton_class" => {
+                let is_own = node.field("value").is_some_and(|value| value.word() == "self");
+                if let Some(body) = node.field("body").filter(|_| is_own) {
+                    self.gather(body, owner, true, depth + 1);
+                }
+            }
+            "singleton_method" if node.field("object").is_some_and(|object| object.word() == "self") => {
+                self.method(node, owner, None);
+            }
+            "method" if is_singleton => self.method(node, owner, None),
+            "method" if node.field("name").is_some_and(|name| self.text_of(name) == "initialize") => {
+                self.method(node, owner, Some("new"));
+            }
+            _ => {}
+        }
+    }
+
+    fn module(&mut self, node: Node<'t>, owner: &str, depth: usize) {
+        let Some(name) = node.field("name") else { return };
+        let written = self.text_of(name);
+        let path = match written.strip_prefix("::") {
+            Some(rooted) => rooted.to_owned(),
+            None => joined(owner, written),
+        };
+        let body = node.field("body");
+        let is_dynamic = body.is_some_and(|body| {
+            let text = self.text_of(body);
+            DYNAMIC.iter().any(|word| text.contains(word))
+        });
+        self.found.push(Defined {
+            name: path.clone(),
+            name_span: span(name),
+            owner: None,
+            kind: DefinitionKind::Type,
+            public: true,
+            open: is_dynamic || node.field("superclass").is_some(),
+            signature: None,
+        });
+        if let Some(body) = body {
+            self.gather(body, &path, false, depth + 1);
+        }
+    }
+
+    fn method(&mut self, node: Node<'t>, owner: &str, called: Option<&str>) {
+        let Some(name) = node.field("name").filter(|_| !owner.is_empty()) else { return };
+        if owner.len() > MAX_NAME_BYTES || self.text_of(name).len() > MAX_NAME_BYTES {
+            return;
+        }
+        let signature = match node.field("parameters") {
+            Some(list) => signature(self.text, list),
+            None => Some(Signature { any_named: true, ..Signature::default() }),
+        };
+        self.found.push(Defined {
+            name: called.unwrap_or(self.text_of(name)).to_owned(),
+            name_span: span(name),
+            owner: Some(owner.to_owned()),
+            kind: DefinitionKind::Function,
+            public: true,
+            open: false,
+            signature,
+        });
+    }
+}
+
+fn joined(owner: &str, name: &str) -> String {
+    if owner.is_empty() { name.to_owned() } else { format!("{owner}::{name}") }
+}
+
+/// Returns the parameters of a method; `None` where a required one stands behind an optional one, which is filled first.
+fn signature(text: &str, list: Node<'_>) -> Option<Signature> {
+    let mut signature = Signature::default();
+    let (mut has_optional, mut has_named) = (false, false);
+    for node in parts(list) {
+        let name = node.field("name").map(|name| span(name).of(text)).unwrap_or_default();
+        let (name, optional, passing) = match node.word() {
+            "identifier" if has_optional => return None,
+            "identifier" => (span(node).of(text), false, Passing::Position),
+            "optional_parameter" => (name, true, Passing::Position),
+            "keyword_parameter" => (name, node.field("value").is_some(), Passing::Name),
+            "splat_parameter" => {
+                signature.any_positional = true;
+                has_optional = true;
+                continue;
+            }
+            "hash_splat_parameter" => {
+                signature.any_named = true;
+                continue;
+            }
+            "block_parameter" => continue,
+            _ => return None,
+        };
+        has_optional |= optional && passing == Passing::Position;
+        has_named |= passing == Passing::Name;
+        signature.parameters.push(Parameter { name: name.to_owned(), optional, passing });
+    }
+    // Without keywords of its own a method gets those of a call as one hash.
+    signature.any_named |= !has_named;
+    Some(signature)
+}
+
+/// Returns the calls of methods of some names on constants, in the order of the text; the module is the full name of the
+/// one around the call.
+pub(crate) fn uses(tree: &Tree, text: &str, words: &BTreeSet<&str>) -> Vec<Used> {
+    let mut reader = Uses { text, words, found: Vec::new() };
+    reader.gather(tree.root_node(), "", 0);
+    reader.found
+}
+
+struct Uses<'t, 'w> {
+    text: &'t str,
+    words: &'w BTreeSet<&'w str>,
+    found: Vec<Used>,
+}
+
+impl<'t> Uses<'t, '_> {
+    fn text_of(&self, node: Node<'_>) -> &'t str {
+        span(node).of(self.text)
+    }
+
+    fn gather(&mut self, node: Node<'t>, nesting: &str, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        let mut inside = nesting.to_owned();
+        if matches!(node.word(), "class" | "module")
+            && let Some(name) = node.field("name")
+        {
+            inside = joined(nesting, self.text_of(name).trim_start_matches("::"));
+        }
+        if node.word() == "call" {
+            let used = self.used(node, nesting);
+            self.found.extend(used);
+        }
+        for child in children(node) {
+            self.gather(child, &inside, depth + 1);
+        }
+    }
+
+    fn used(&self, call: Node<'t>, nesting: &str) -> Option<Used> {
+        let (receiver, method) = (call.field("receiver")?, call.field("method")?);
+        let name = self.text_of(method);
+        let is_constant = matches!(receiver.word(), "constant" | "scope_resolution")
+            && self.text_of(receiver).split("::").all(|part| part.is_empty() || is_constant_name(part));
+        if !is_constant || !self.words.contains(name) || call.has_error() {
+            return None;
+        }
+        if self.text.contains(&format!("respond_to?(:{name}")) {
+            return None;
+        }
+        let written = self.text_of(receiver);
+        let rooted = written.strip_prefix("::");
+        let module = (rooted.is_none() && !nesting.is_empty()).then(|| nesting.to_owned());
+        let mut path: Vec<String> = rooted.unwrap_or(written).split("::").map(str::to_owned).collect();
+        path.push(name.to_owned());
+        Some(Used {
+            module,
+            path,
+            name_span: span(method),
+            is_imported: false,
+            is_called: true,
+            arguments: match call.field("arguments") {
+                Some(list) => self.arguments(list),
+                None => Some(CallArguments::default()),
+            },
+        })
+    }
+
+    /// Returns the arguments of a call; `None` where one may stand for several.
+    fn arguments(&self, list: Node<'t>) -> Option<CallArguments> {
+        let mut arguments = CallArguments::default();
+        for node in parts(list) {
+            match node.word() {
+                "block_argument" => {}
+                "pair" => {
+                    let key = node.field("key").filter(|key| key.word() == "hash_key_symbol")?;
+                    arguments.named.push(self.text_of(key).to_owned());
+                }
+                "forward_argument" | "hash_splat_argument" | "splat_argument" => return None,
+                _ => arguments.positional += 1,
+            }
+        }
+        Some(arguments)
+    }
+}
+
+fn is_constant_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_uppercase())
+}
