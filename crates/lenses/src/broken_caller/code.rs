@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use super::super::imports::{Family, line_range};
 use super::facts::{Changed, FileChange, is_of_callers, is_within, words};
 use super::place::{Place, is_by_directory, is_by_namespace};
+use super::results;
 use qa_contracts::v1::{ChangeKind, Definition, DefinitionKind, MentionKind, ModuleSurface};
 use qa_core::packet::{HunkView, Packet};
 use qa_reading::callers;
@@ -104,6 +105,9 @@ fn compare(packet: &Packet<'_>, removed: &[RangeInclusive<u64>], change: &mut Fi
     change.removed = gone.cloned().collect();
     if let Some(after) = after.filter(|after| !is_by_namespace(kind) || after.package == before.package) {
         change.changed = changed(&path, &before, &after);
+        if let Some(head) = head.filter(|_| !after.conditional) {
+            change.results = results::changed(&path, base, head);
+        }
     }
     change.package = before.package;
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::contract::{Draft, Fact};
 use super::super::imports::{Family, on_name};
+use super::results::ChangedResult;
 use super::{code, members};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{Definition, MentionKind, PlacedName, PlacedUse, Side, Signature};
@@ -38,6 +39,8 @@ pub(super) struct FileChange {
     /// Definitions on removed lines that the file no longer has. One that was moved may have them under its old path.
     pub(super) removed: Vec<Definition>,
     pub(super) changed: Vec<Changed>,
+    /// Functions with another result than before.
+    pub(super) results: Vec<ChangedResult>,
     /// Uses on added lines, the first of each path.
     pub(super) uses: Vec<PlacedUse>,
     /// Set where some uses are left out.
@@ -96,6 +99,7 @@ impl Change {
         all.added.extend(file.added);
         all.removed.extend(file.removed);
         all.changed.extend(file.changed);
+        all.results.extend(file.results);
         all.uses.extend(file.uses);
         all.is_cut |= file.is_cut;
     }
@@ -228,6 +232,7 @@ pub(super) fn is_of_callers(path: &str) -> bool {
                     | MentionKind::Java
                     | MentionKind::Php
                     | MentionKind::Python
+                    | MentionKind::Ruby
                     | MentionKind::Rust
             )
         )

@@ -58,7 +58,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
 /// Returns whether calls in a file are held to the number of parameters. One of JavaScript may leave out any argument, and
 /// definitions of a namespace would have to be searched for.
 fn is_judged(path: &str) -> bool {
-    [".cts", ".go", ".java", ".mts", ".py", ".pyi", ".rs", ".ts", ".tsx"]
+    [".cts", ".go", ".java", ".mts", ".py", ".pyi", ".rake", ".rb", ".rs", ".ts", ".tsx"]
         .iter()
         .any(|ending| path.ends_with(ending))
 }

@@ -7,9 +7,10 @@ use super::super::imports::{Family, are_too_many, join, split};
 use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
 use super::place::{Place, followed, is_by_namespace, is_same_package, places};
+use super::results::{self, ChangedResult};
 use super::types::{has_other_meaning, hides, is_missing};
-use super::{CHANGED_PARAMETERS, REMOVED_NAME};
-use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedUse, Side};
+use super::{CHANGED_PARAMETERS, CHANGED_RESULT, REMOVED_NAME};
+use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedName, PlacedUse, Side};
 
 /// Maximum number of words of one language that are looked for; a change that touches more is a reorganisation.
 const MOST_WORDS: usize = 80;
@@ -34,23 +35,34 @@ struct Altered {
     changed: Changed,
 }
 
+/// A function with another result than before, and its file at head.
+struct AlteredResult {
+    path: String,
+    changed: ChangedResult,
+}
+
 /// Definitions that a change removes or alters, for one family of languages.
 #[derive(Default)]
 pub(super) struct Taken {
     pub(super) removed: BTreeMap<Place, Removed>,
     changed: BTreeMap<Place, Altered>,
+    results: BTreeMap<Place, AlteredResult>,
 }
 
 impl Taken {
     fn places(&self) -> impl Iterator<Item = &Place> {
-        self.removed.keys().chain(self.changed.keys())
+        self.removed.keys().chain(self.changed.keys()).chain(self.results.keys())
     }
 
     /// Returns the words of which every caller has one: a member is found by the type of its object.
     fn searched(&self) -> Vec<String> {
-        let words: BTreeSet<&String> =
-            self.places().map(|place| place.owner.as_ref().unwrap_or(&place.name)).collect();
-        words.into_iter().cloned().collect()
+        let words: BTreeSet<&str> = self
+            .places()
+            .map(|place| place.owner.as_ref().unwrap_or(&place.name))
+            // A module of Ruby is seldom written with those around it.
+            .map(|word| word.rsplit("::").next().unwrap_or(word))
+            .collect();
+        words.into_iter().map(str::to_owned).collect()
     }
 
     /// Returns the words that are used.
@@ -84,12 +96,25 @@ pub(super) fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionK
             let (path, changed) = (path.to_owned(), changed.clone());
             taken.changed.insert(place, Altered { path, changed });
         }
+        for changed in &file.results {
+            let place = Place::new(path, package, None, &changed.name.name);
+            let (path, changed) = (path.to_owned(), changed.clone());
+            taken.results.insert(place, AlteredResult { path, changed });
+        }
     }
     all
 }
 
 /// Callers by what they call: path and line.
 type Callers = BTreeMap<Place, BTreeSet<(String, u32)>>;
+
+/// Callers that no longer fit, by the reason.
+#[derive(Default)]
+struct Misfits {
+    missing: Callers,
+    wrong: Callers,
+    results: Callers,
+}
 
 /// Returns the findings about callers that are left behind.
 pub(super) fn drafts(
@@ -110,19 +135,21 @@ pub(super) fn drafts(
         let found = lookups.mentions(Side::Head, *kind, &words);
         are_too_many(lookups, &found, MOST_CALLERS);
         let words = taken.used();
-        let (mut missing, mut wrong) = (Callers::new(), Callers::new());
+        let mut misfits = Misfits::default();
         for path in found.paths.iter().take(MOST_CALLERS).filter(|path| is_of_callers(path)) {
             let uses = lookups.uses(Side::Head, path, &words);
             let uses = uses.iter().flat_map(|uses| uses.iter());
             let old = change.files.get(path).map_or(Some(path.as_str()), |file| file.old_text());
             let Some(old) = old else { continue };
             for used in uses.filter(|used| !change.is_added(path, used.name.line)) {
-                note(lookups, taken, path, old, used, &mut missing, &mut wrong);
+                note(lookups, taken, path, old, used, &mut misfits);
             }
         }
+        let Misfits { missing, mut wrong, results } = misfits;
         drafts.extend(told_missing(change, lookups, *kind, taken, missing));
         wrong.retain(|place, _| !has_other_meaning(lookups, *kind, place));
         drafts.extend(told_wrong(change, taken, wrong));
+        drafts.extend(told_results(change, taken, results));
     }
     drafts
 }
@@ -133,8 +160,7 @@ fn note(
     path: &str,
     old: &str,
     used: &PlacedUse,
-    missing: &mut Callers,
-    wrong: &mut Callers,
+    misfits: &mut Misfits,
 ) {
     if !taken.removed.is_empty()
         && is_ours(path, used)
@@ -144,7 +170,15 @@ fn note(
         && !is_inside(path, &place.file)
         && leads_there_still(lookups, path, used, &place)
     {
-        add(missing, place, path, used);
+        add(&mut misfits.missing, place, path, used);
+    }
+    if !taken.results.is_empty()
+        && used.called
+        && let Some(place) = meant(lookups, Side::Head, path, used, &taken.results)
+        && is_same_package(lookups, path, used, &place)
+        && results::is_broken(lookups, path, used, &taken.results[&place].changed)
+    {
+        add(&mut misfits.results, place, path, used);
     }
     let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
     if !taken.changed.is_empty()
@@ -155,7 +189,7 @@ fn note(
         && !is_of_javascript(path)
         && is_same_package(lookups, path, used, &place)
     {
-        add(wrong, place, path, used);
+        add(&mut misfits.wrong, place, path, used);
     }
 }
 
@@ -223,8 +257,10 @@ fn is_of_javascript(path: &str) -> bool {
 fn is_ours(path: &str, used: &PlacedUse) -> bool {
     match path.parse_family() {
         Some(MentionKind::Python) => !used.imported,
-        // A member that is not there is no error before it is used.
-        Some(MentionKind::Ecma) => used.called && !used.imported,
+        // A member that is not there is no error before it is used, but for the compiler of TypeScript.
+        Some(MentionKind::Ecma) => {
+            (used.called || used.path.len() > 1 && !is_of_javascript(path)) && !used.imported
+        }
         Some(
             MentionKind::C
             | MentionKind::CSharp
@@ -267,15 +303,35 @@ fn told_wrong(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
     let drafts = callers.into_iter().filter_map(|(place, callers)| {
         let Altered { path, changed } = &taken.changed[&place];
         let summary = "parameters are changed while other files still pass the old arguments";
-        // The name may stand above the lines of the change, which only have a parameter.
-        let draft = if change.is_added(path, changed.name.line) {
-            change.draft(CHANGED_PARAMETERS, Side::Head, path, &changed.name, summary)
-        } else {
-            change.draft_of_file(CHANGED_PARAMETERS, Side::Head, path, &changed.name, summary)
-        };
+        let draft = at_head(change, CHANGED_PARAMETERS, path, &changed.name, summary);
         Some(named(draft?, &callers))
     });
     drafts.collect()
+}
+
+fn told_results(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
+    let drafts = callers.into_iter().filter_map(|(place, callers)| {
+        let AlteredResult { path, changed } = &taken.results[&place];
+        let summary = "the result is changed while other files still take the old one";
+        let draft = at_head(change, CHANGED_RESULT, path, &changed.name, summary);
+        Some(named(draft?, &callers))
+    });
+    drafts.collect()
+}
+
+/// Returns a draft about a changed function, whose name may stand above the lines of the change.
+fn at_head(
+    change: &Change,
+    rule: &'static str,
+    path: &str,
+    name: &PlacedName,
+    summary: &str,
+) -> Option<Draft> {
+    if change.is_added(path, name.line) {
+        change.draft(rule, Side::Head, path, name, summary)
+    } else {
+        change.draft_of_file(rule, Side::Head, path, name, summary)
+    }
 }
 
 fn named(draft: Draft, callers: &BTreeSet<(String, u32)>) -> Draft {

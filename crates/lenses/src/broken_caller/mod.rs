@@ -7,6 +7,7 @@ mod left;
 mod members;
 mod place;
 mod public;
+mod results;
 mod types;
 
 use super::contract::{
@@ -19,6 +20,7 @@ use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 
 const CHANGED_PARAMETERS: &str = "broken-caller/changed-parameters";
+const CHANGED_RESULT: &str = "broken-caller/changed-result";
 const MISSING_MEMBER: &str = "broken-caller/missing-member";
 const REMOVED_API: &str = "broken-caller/removed-api";
 const REMOVED_NAME: &str = "broken-caller/removed-name";
@@ -44,6 +46,13 @@ const RULES: &[RuleSpec] = &[
         Severity::High,
         STRENGTHS,
         "Change the callers as well, or give the new parameter a default.",
+    ),
+    rule(
+        CHANGED_RESULT,
+        "A result is changed while callers take the old one",
+        Severity::High,
+        STRENGTHS,
+        "Change the callers as well, or give the new result under another name.",
     ),
     rule(
         MISSING_MEMBER,
@@ -94,7 +103,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "6",
+    version: "7",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,
@@ -103,6 +112,7 @@ static SPEC: LensSpec = LensSpec {
         "**/*.cjs",
         "**/*.cs",
         "**/*.cts",
+        "**/*.gemspec",
         "**/*.go",
         "**/*.gradle",
         "**/*.java",
@@ -116,6 +126,8 @@ static SPEC: LensSpec = LensSpec {
         "**/*.properties",
         "**/*.php",
         "**/*.py",
+        "**/*.rake",
+        "**/*.rb",
         "**/*.rs",
         "**/*.rst",
         "**/*.toml",

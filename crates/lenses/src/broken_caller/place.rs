@@ -139,9 +139,10 @@ pub(super) fn place(lookups: &dyn Lookups, side: Side, importer: &str, used: &Pl
         MentionKind::Go => of_go(lookups, side, importer, used),
         MentionKind::Java => of_java(lookups, side, importer, used),
         MentionKind::Python => of_python(lookups, side, importer, used),
+        MentionKind::Ruby => of_ruby(lookups, side, used),
         MentionKind::Rust => of_rust(lookups, side, importer, used),
         MentionKind::CSharp | MentionKind::Php => beside(lookups, side, importer, used),
-        MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Ruby => None,
+        MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile => None,
     }
 }
 
@@ -209,6 +210,40 @@ fn of_java(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) 
     let class = all.iter().position(|part| part.starts_with(char::is_uppercase))?;
     let file = file_of(lookups, side, importer, &import(&all[..class].join("."), &all[class..=class]))?;
     member(file, &all[class..])
+}
+
+/// Resolves a call on a constant of Ruby to the only file that defines the module of that name, the nearest one first.
+fn of_ruby(lookups: &dyn Lookups, side: Side, used: &PlacedUse) -> Option<Place> {
+    /// Maximum number of files with a module of the name that are read.
+    const MOST_FILES: usize = 8;
+    let (name, module) = used.path.split_last()?;
+    let last = module.last()?;
+    let heads = [format!("class {last}"), format!("module {last}")];
+    let found = lookups.mentions(side, MentionKind::Ruby, &heads);
+    if !found.complete || found.paths.len() > MOST_FILES {
+        return None;
+    }
+    let written = module.join("::");
+    let mut around = used.module.as_deref().unwrap_or_default();
+    loop {
+        let full = if around.is_empty() { written.clone() } else { format!("{around}::{written}") };
+        let mut files = found.paths.iter().filter(|path| has_module(lookups, side, path, &full));
+        match (files.next(), files.next()) {
+            (Some(file), None) => {
+                return Some(Place { file: file.clone(), owner: Some(full), name: name.clone() });
+            }
+            (Some(_), Some(_)) => return None,
+            (None, _) if around.is_empty() => return None,
+            (None, _) => around = around.rsplit_once("::").map_or("", |(outer, _)| outer),
+        }
+    }
+}
+
+/// Returns whether a file of Ruby defines a module or a class by its full name.
+fn has_module(lookups: &dyn Lookups, side: Side, path: &str, name: &str) -> bool {
+    lookups.surface(side, path).is_some_and(|surface| {
+        surface.definitions.iter().any(|each| each.owner.is_none() && each.name.name == name)
+    })
 }
 
 fn of_rust(lookups: &dyn Lookups, side: Side, importer: &str, used: &PlacedUse) -> Option<Place> {

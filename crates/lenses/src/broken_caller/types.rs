@@ -87,6 +87,33 @@ const MADE_IN_PYTHON: &[&str] = &[
     "vars(",
 ];
 
+/// Methods that every module of Ruby has.
+const OF_MODULES: &[&str] = &[
+    "allocate",
+    "ancestors",
+    "attr",
+    "constants",
+    "display",
+    "dup",
+    "extend",
+    "freeze",
+    "hash",
+    "include",
+    "inspect",
+    "instance_method",
+    "instance_methods",
+    "method",
+    "methods",
+    "module_eval",
+    "new",
+    "prepend",
+    "send",
+    "superclass",
+    "tap",
+    "then",
+    "to_s",
+];
+
 /// Returns whether head has no definition of a name.
 pub(super) fn is_missing(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -> bool {
     let (file, name) = (&place.file, &place.name);
@@ -133,9 +160,14 @@ pub(super) fn is_missing(lookups: &dyn Lookups, kind: MentionKind, place: &Place
                 && !mentions_one(lookups, file, MADE_IN_PYTHON)
                 && is_made_nowhere(lookups, kind, owner, name)
         }
+        (MentionKind::Ruby, Some(owner)) => {
+            !OF_MODULES.contains(&name.as_str())
+                && is_only_module(lookups, place, owner)
+                && is_missing_in_type(lookups, kind, place, owner)
+        }
         // A type of another library may have the name of one that is gone.
-        (MentionKind::CSharp, None) => false,
-        (MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Ruby, _) => false,
+        (MentionKind::CSharp | MentionKind::Ruby, None) => false,
+        (MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile, _) => false,
     }
 }
 
@@ -172,8 +204,42 @@ pub(super) fn has_other_meaning(lookups: &dyn Lookups, kind: MentionKind, place:
                     || mentions_one(lookups, file, &[&format!("self.{name} =")])
             }
             MentionKind::Go | MentionKind::Rust => false,
-            MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile | MentionKind::Ruby => true,
+            MentionKind::Ruby => {
+                !is_only_module(lookups, place, owner) || mentions_one(lookups, file, &["alias", "prepend"])
+            }
+            MentionKind::C | MentionKind::Configuration | MentionKind::Lockfile => true,
         }
+}
+
+/// Returns whether one file alone defines a module of Ruby, and nothing gives it methods from outside.
+fn is_only_module(lookups: &dyn Lookups, place: &Place, owner: &str) -> bool {
+    let last = owner.rsplit("::").next().unwrap_or(owner);
+    let found = lookups.mentions(Side::Head, MentionKind::Ruby, &[last.to_owned()]);
+    if !found.complete || found.paths.len() > MOST_FILES {
+        return false;
+    }
+    let given =
+        ["class_eval", "define_singleton_method", "extend", "instance_eval", "prepend", "singleton_class"];
+    let given: Vec<String> = given.iter().map(|method| format!("{last}.{method}")).collect();
+    let heads = [format!("class << {last}"), format!("def {last}.")];
+    let mut modules = 0;
+    for path in &found.paths {
+        let (Some(text), Some(surface)) = (lookups.text(Side::Head, path), lookups.surface(Side::Head, path))
+        else {
+            return false;
+        };
+        let is_given = given.iter().chain(&heads).any(|words| text.contains(words.as_str()));
+        let named = surface
+            .definitions
+            .iter()
+            .filter(|each| each.owner.is_none() && each.name.name.rsplit("::").next() == Some(last));
+        let count = named.count();
+        modules += count;
+        if is_given || surface.open || count > 0 && *path != place.file {
+            return false;
+        }
+    }
+    modules == 1
 }
 
 fn is_universal(name: &str) -> bool {
