@@ -13,6 +13,10 @@ use options::{
 
 mod options;
 
+/// Runner of tests that does other work without its option.
+const NODE: &str = "node";
+const RUNS_TESTS: &str = "--test";
+
 /// The parts that a command looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selection {
@@ -62,7 +66,9 @@ impl Selection {
         let before = words.iter().take_while(|word| **word != "--").take(8);
         let behind_runner = before.clone().position(|word| {
             let name = base(word);
-            WITH_OPERANDS.contains(&name.as_str()) || OTHERS.contains(&name.as_str())
+            WITH_OPERANDS.contains(&name.as_str())
+                || OTHERS.contains(&name.as_str())
+                || name == NODE && words.contains(&RUNS_TESTS)
         });
         let at = behind_runner.unwrap_or_default();
         match words.get(at) {
@@ -83,7 +89,8 @@ impl Selection {
         // It runs the same hooks and has the same options.
         let tool = if tool == "prek" { "pre-commit" } else { tool };
         let mut selection = Self { tool: tool.to_owned(), ..Self::default() };
-        let has_operands = WITH_OPERANDS.contains(&tool);
+        let has_operands = WITH_OPERANDS.contains(&tool) || tool == NODE && words.contains(&RUNS_TESTS);
+        let fails_on_mended = words.contains(&"--exit-non-zero-on-fix");
         let mut is_behind_dashes = false;
         let mut may_be_value = false;
         let mut words = words.iter().peekable();
@@ -122,6 +129,9 @@ impl Selection {
             } else if !SUBCOMMANDS.contains(word) || !selection.operands.is_empty() {
                 selection.operands.insert(normalized(word));
             }
+        }
+        if fails_on_mended {
+            selection.excluded.remove("--fix");
         }
         selection
     }
@@ -201,8 +211,7 @@ impl Selection {
 
     /// Adds the options that a variable of the environment holds for the tool.
     pub(crate) fn add_variable(&mut self, name: &str, value: &str) {
-        let is_own = VARIABLES.iter().any(|(own, tools)| *own == name && tools.contains(&self.tool.as_str()));
-        if !is_own {
+        if !self.reads(name) {
             return;
         }
         let more = Self::of_options(&self.tool, &value.split_whitespace().collect::<Vec<_>>());
@@ -215,6 +224,11 @@ impl Selection {
         if matches!(name, "PREK_SKIP" | "SKIP" | "TOX_SKIP_ENV") {
             self.excluded.extend(value.split(',').map(|part| format!("{name} {part}")));
         }
+    }
+
+    /// Returns whether the options that a variable of the environment holds are those of the tool.
+    pub(crate) fn reads(&self, variable: &str) -> bool {
+        VARIABLES.iter().any(|(own, tools)| *own == variable && tools.contains(&self.tool.as_str()))
     }
 
     /// Files, packages or tests that the command names.
@@ -266,8 +280,8 @@ impl Selection {
             return false;
         }
         if self.operands.is_empty() {
-            let is_all = |operand: &String| is_everything(operand) || self.unsure.contains(operand);
-            return !new.operands.iter().any(is_all);
+            let mut operands = new.operands.iter();
+            return !operands.any(|operand| is_all_of(operand) || self.unsure.contains(operand));
         }
         let mut old = self.operands.iter().filter(|operand| !new.unsure.contains(*operand));
         old.any(|part| !new.operands.iter().any(|whole| is_within(part, whole)))
@@ -325,7 +339,9 @@ impl<'w> SplitOption<'w> {
 }
 
 fn row_of(tool: &str, name: &str) -> Option<&'static Row> {
-    if HARMLESS.contains(&name) || is_about_addresses(tool, name) {
+    // What Node loads first chooses no test.
+    let is_loaded = tool == NODE && matches!(name, "-r" | "-w");
+    if HARMLESS.contains(&name) || is_about_addresses(tool, name) || is_loaded {
         return None;
     }
     ROWS.iter().find(|row| {
@@ -354,6 +370,13 @@ fn normalized(word: &str) -> String {
 pub(crate) fn is_everything(part: &str) -> bool {
     let part = part.trim_start_matches("<rootDir>").trim_start_matches(['.', '/']).trim_end_matches('/');
     EVERYTHING.contains(&part) || ALL_TESTS.contains(&part)
+}
+
+/// Returns whether a part is a pattern for all files below a directory that stands for everything: `test/**/*.js`.
+fn is_all_of(part: &str) -> bool {
+    let (directory, rest) = part.split_once("**").unwrap_or((part, ""));
+    let is_pattern = rest.is_empty() || rest.starts_with("/*") && !rest[2..].contains('/');
+    is_everything(directory) && is_pattern
 }
 
 /// Returns whether a part is all or a part of another one: a file of a directory, a test of a file.
@@ -440,6 +463,22 @@ mod tests {
             ("make test", "make -i test", "-i"),
             ("eslint --max-warnings 0 .", "eslint .", "without --max-warnings"),
             ("eslint --max-warnings 0 .", "eslint --max-warnings=9 .", ""),
+            ("eslint .", "eslint --fix .", "--fix"),
+            ("standard", "standard --fix", "--fix"),
+            ("standard", "standard index.js", "index.js"),
+            ("ruff check .", "ruff check --fix .", "--fix"),
+            ("ruff check .", "ruff check --fix --exit-non-zero-on-fix .", ""),
+            ("rubocop", "rubocop -A", "-A"),
+            ("c8 -r lcov node --test", "c8 -r lcov node --test test/unit", "test/unit"),
+            ("node --test", "node --test test", ""),
+            ("node --test", "node --test 'test/**/*.test.js'", ""),
+            ("node --test", "node --test --test-name-pattern=a", "-w a"),
+            ("node --test", "node --test --test-skip-pattern a", "--test-skip-pattern a"),
+            ("node --test", "node --test --test-only", "--test-only"),
+            ("node --test", "node --test --test-reporter spec", ""),
+            ("node --test", "node -r ./setup.js --test", ""),
+            ("mocha", "mocha test/**/*.spec.js", ""),
+            ("mocha", "mocha test/**/unit/*.js", "test/**/unit/*.js"),
         ] {
             let [old, new] =
                 [old, new].map(|text| Selection::of_command(&text.split_whitespace().collect::<Vec<_>>()));

@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::command_words::listed_before;
 use crate::pattern::Pattern;
 use crate::selection::Selection;
+use crate::successors;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
 use super::environment::Environment;
+use super::foreign::{foreign, unread};
 use super::guards::{self, Directory, Shadows};
+use super::later::{Later, Setting, effect_of_limit, later};
 use super::options::softens;
-use super::powershell;
 use super::shards::with_known_shards;
 
 /// A command of a job, of a target, of a script or of a hook.
@@ -35,13 +37,26 @@ pub(super) struct Step {
     pub(super) first_on_path: Vec<Directory>,
     /// True for a command of a text that a script writes to a file or a pipe.
     pub(super) is_written: bool,
+    /// What it does to the commands behind it.
+    pub(super) later: Vec<Later>,
+    /// What the commands before it in the same unit do to it.
+    pub(super) earlier: Vec<Later>,
 }
 
 impl Step {
+    /// Returns whether a variable of the environment that makes checks look at less does so to this command, and its own
+    /// options do not show it.
+    pub(super) fn is_lessened_by(&self, variable: &str) -> bool {
+        let is_check = !(self.checks.is_empty() && self.calls.is_empty());
+        is_check && !(self.calls.is_empty() && self.selection.reads(variable))
+    }
+
     /// Places in its script, to be moved to those in the file.
     pub(super) fn spans(&mut self) -> impl Iterator<Item = &mut Span> {
         let directories = self.first_on_path.iter_mut().map(|directory| &mut directory.span);
-        self.marks.iter_mut().map(|mark| &mut mark.span).chain(directories).chain([&mut self.span])
+        let later = self.later.iter_mut().map(|later| &mut later.span);
+        let marks = self.marks.iter_mut().map(|mark| &mut mark.span);
+        marks.chain(directories).chain(later).chain([&mut self.span])
     }
 }
 
@@ -101,6 +116,10 @@ static CHECK: Pattern = Pattern::new(
     r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor-action|zizmor|prek|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill|warnaserror|build\.(?:cmd|ps1))(?:\b|_)",
 );
 
+/// Linters whose names are common words, so that they count as programs only.
+static LINTER: Pattern =
+    Pattern::new(r"^(?:npx |yarn |pnpm (?:exec )?|bunx )?(?:semistandard|standard|ts-standard|xo)(?:\s|$)");
+
 /// Commands whose words name no check.
 static NO_CHECK: Pattern = Pattern::new(
     r"^uses codecov/|^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
@@ -123,6 +142,9 @@ pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
         return BTreeSet::new();
     }
     let mut found = BTreeSet::new();
+    if LINTER.is_match(text) {
+        found.insert("lint".to_owned());
+    }
     for word in text.split_whitespace() {
         // An option names a check by all of its name: `--check`, and not `--check-url`.
         let name = word.trim_start_matches('-');
@@ -159,6 +181,7 @@ pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
         directory,
         left: Vec::new(),
         ends: Vec::new(),
+        settings: Vec::new(),
         shadows: Shadows::default(),
         functions,
     };
@@ -178,6 +201,8 @@ struct Reader<'a> {
     left: Vec<Left>,
     /// Places behind which nothing runs, or not always.
     ends: Vec<Mark>,
+    /// Variables set so far by which checks look at less.
+    settings: Vec<Setting>,
     shadows: Shadows,
     functions: BTreeMap<&'a str, Function>,
 }
@@ -219,6 +244,9 @@ impl Reader<'_> {
             let end = guards::end(script, command);
             self.enter_directory(command);
             self.shadows.note(command, &self.directory);
+            if matches!(command.program(), None | Some("export")) {
+                self.settings.extend(settings_of(command));
+            }
             if !command.effective().is_empty() && (!is_interpreter || command.program() == Some("eval")) {
                 let before = steps.last_mut().filter(|step| !step.checks.is_empty() && self.ends.is_empty());
                 let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
@@ -269,6 +297,7 @@ impl Reader<'_> {
         };
         first.span = command.span;
         let marks = self.marks(command, &first);
+        first.later = later(command, &self.directory);
         let mut all = vec![first];
         all.extend(rest);
         for step in &mut all {
@@ -281,6 +310,11 @@ impl Reader<'_> {
             }
             step.is_written = command.is_written;
             step.marks.extend(marks.iter().copied());
+            let own = settings_of(command);
+            let settings = self.settings.iter().chain(&own);
+            let settings = settings.filter(|setting| step.is_lessened_by(&setting.name));
+            let settings: Vec<Mark> = settings.map(|setting| setting.mark).collect();
+            step.marks.extend(settings);
         }
         all
     }
@@ -315,6 +349,8 @@ impl Reader<'_> {
         let guard = guard.filter(|effect| *effect == Effect::Never || !step.checks.is_empty());
         marks.extend(guard.map(|effect| Mark { effect, span: command.span }));
         marks.extend(self.shadows.mark(command));
+        let limit = effect_of_limit(command).filter(|_| !step.checks.is_empty());
+        marks.extend(limit.map(|effect| Mark { effect, span: command.span }));
         if command.words.first().is_some_and(|word| word.text() == "coproc") {
             marks.push(Mark { effect: Effect::Ignored, span: command.span });
         }
@@ -336,7 +372,7 @@ impl Reader<'_> {
             | Loss::Pipe
             | Loss::Substitution => is_check,
             // Another attempt at the same check is no way around it.
-            Loss::Fallback => is_check && names_of_checks(lost.span.of(self.text)).is_empty(),
+            Loss::Fallback => is_check && !is_another_attempt(&step.checks, lost.span.of(self.text)),
         };
         let effect = if lost.loss == Loss::Negated { Effect::Inverted } else { Effect::Ignored };
         if is_soft {
@@ -344,6 +380,18 @@ impl Reader<'_> {
         }
         marks
     }
+}
+
+/// Returns the variables that a command sets by which checks look at less.
+fn settings_of(command: &Command) -> Vec<Setting> {
+    let assignments = command.assignments.iter();
+    assignments.filter_map(|own| Setting::new(&own.name, own.value.text(), own.span)).collect()
+}
+
+/// Returns whether a text checks what a command checks.
+pub(super) fn is_another_attempt(checks: &BTreeSet<String>, text: &str) -> bool {
+    let names = names_of_checks(text);
+    checks.iter().any(|word| successors::cover(&names, word))
 }
 
 /// Returns whether a command does nothing that could fail a check.
@@ -360,7 +408,11 @@ pub(super) struct Spelled {
 }
 
 /// Returns the step of a command, or several where a matrix makes it check several things.
-fn step_of(words: &[Spelled], directory: &str, matrix: &BTreeMap<String, Vec<String>>) -> Vec<Step> {
+pub(super) fn step_of(
+    words: &[Spelled],
+    directory: &str,
+    matrix: &BTreeMap<String, Vec<String>>,
+) -> Vec<Step> {
     let mut own = Vec::new();
     let mut marks = Vec::new();
     for (position, word) in words.iter().enumerate() {
@@ -421,62 +473,6 @@ pub(super) fn spelled_out(text: &str, matrix: &BTreeMap<String, Vec<String>>) ->
         texts = with_values.take(MAX_VARIANTS).collect();
     }
     texts
-}
-
-/// Reads the lines of a script in another language as commands.
-fn foreign(text: &str, around: &Surroundings) -> Vec<Step> {
-    let mut steps = lines(text, Span { start: 0, end: text.len() }, around);
-    powershell::soften(text, &mut steps);
-    steps
-}
-
-/// Reads lines that the shell's grammar does not know, as far as no command begins there.
-fn unread(text: &str, broken: Span, script: &Script, around: &Surroundings) -> Vec<Step> {
-    let mut steps = lines(text, broken, around);
-    steps.retain(|step| {
-        let mut commands = script.commands.iter();
-        !commands.any(|command| (step.span.start..step.span.end).contains(&command.span.start))
-    });
-    steps
-}
-
-fn lines(text: &str, within: Span, around: &Surroundings) -> Vec<Step> {
-    static SUCCESS: Pattern = Pattern::new(r"(?:\|\||;)\s*(?:true|exit 0|:)\s*$");
-    let mut steps = Vec::new();
-    let mut at = 0;
-    for raw in text.split_inclusive('\n') {
-        let start = at;
-        at += raw.len();
-        let line = raw.trim();
-        let start = start + raw.find(line).unwrap_or(0);
-        let span = Span { start, end: start + line.len() };
-        if line.is_empty()
-            || line.starts_with(['#', '/'])
-            || span.end < within.start
-            || within.end < span.start
-        {
-            continue;
-        }
-        let success = SUCCESS.find(line).map(|found| found.range());
-        let command = &line[..success.as_ref().map(|range| range.start).unwrap_or(line.len())];
-        let mut words = Vec::new();
-        let mut end = 0;
-        for word in command.split_whitespace() {
-            let begin = end + command[end..].find(word).unwrap_or(0);
-            end = begin + word.len();
-            let text = word.trim_matches(['"', '\'']).to_owned();
-            words.push(Spelled { text, span: Span { start: start + begin, end: start + end } });
-        }
-        for mut step in step_of(&words, &around.directory, &around.matrix) {
-            step.span = span;
-            if let Some(range) = &success {
-                let span = Span { start: start + range.start, end: start + range.end };
-                step.marks.push(Mark { effect: Effect::Ignored, span });
-            }
-            steps.push(step);
-        }
-    }
-    steps
 }
 
 /// Returns the settings of the shell that a workflow or a shebang names; none for another language.

@@ -12,6 +12,8 @@ pub(super) struct Known {
     /// Events that the workflow runs for; none for an action.
     pub(super) events: BTreeSet<String>,
     pub(super) matrix: BTreeMap<String, Vec<String>>,
+    /// Names that every leg of the matrix has a value for.
+    pub(super) whole: BTreeSet<String>,
 }
 
 /// Events of proposed changes.
@@ -20,10 +22,32 @@ const PROPOSALS: &[&str] = &["merge_group", "pull_request", "pull_request_target
 /// Names of the person who made a change, in the context `github`.
 const ACTORS: &[&str] = &["actor", "actor_id", "triggering_actor"];
 
-/// Returns whether a context is the person who made the change.
-fn is_actor(path: &Path) -> bool {
-    let [Segment::Name(name)] = path.segments.as_slice() else { return false };
-    path.context == "github" && ACTORS.contains(&name.as_str())
+/// Parts of a pull request that its author writes, in the event.
+const WRITTEN: &[&str] = &[
+    "assignees",
+    "author_association",
+    "body",
+    "labels",
+    "milestone",
+    "requested_reviewers",
+    "title",
+    "user",
+];
+
+/// Other contexts that the author of a change chooses.
+const CHOSEN: &[&[&str]] = &[
+    &["github", "head_ref"],
+    &["github", "event", "label"],
+    &["github", "event", "sender"],
+    &["github", "event", "pull_request", "head", "ref"],
+    &["github", "event", "pull_request", "head", "label"],
+];
+
+/// Returns whether a context is what the author of a change chooses, or a variable that stands in no file.
+fn is_chosen(path: &Path) -> bool {
+    let is_written = WRITTEN.iter().any(|name| path.is_within(&["github", "event", "pull_request", name]));
+    let is_actor = ACTORS.iter().any(|name| path.is_within(&["github", name]));
+    is_written || is_actor || path.context == "vars" || CHOSEN.iter().any(|names| path.is_within(names))
 }
 
 /// Words that stand for nobody and nothing.
@@ -39,13 +63,81 @@ impl Known {
         if self.truth(&expression) == Some(false) {
             return Some(Effect::Never);
         }
+        match self.truth_for_proposals(&expression) {
+            Some(true) => None,
+            Some(false) => Some(Effect::Sometimes),
+            None => expression.paths().into_iter().any(is_chosen).then_some(Effect::Sometimes),
+        }
+    }
+
+    /// Returns whether an expression by which failures are ignored holds for proposed changes, or for most legs.
+    pub(super) fn holds_mostly(&self, expression: &Expression) -> bool {
+        let mut matrix = self.matrix.clone();
+        matrix.retain(|name, _| self.whole.contains(name));
+        let known = Self { matrix, ..self.clone() };
+        match known.truth_for_proposals(expression) {
+            Some(holds) => return holds,
+            None if expression.paths().into_iter().any(is_chosen) => return true,
+            None => {}
+        }
+        known.matrix.iter().any(|(name, values)| {
+            let legs = values.iter().map(|value| {
+                let matrix = [(name.clone(), vec![value.clone()])].into();
+                Self { matrix, ..known.clone() }.truth_for_proposals(expression)
+            });
+            legs.filter(|holds| *holds == Some(true)).count() * 2 > values.len()
+        })
+    }
+
+    /// Returns whether an expression holds for proposed changes, or for the events there are where none of them is one.
+    fn truth_for_proposals(&self, expression: &Expression) -> Option<bool> {
         let proposals = self.events.iter().filter(|event| PROPOSALS.contains(&event.as_str()));
         let events: BTreeSet<String> = proposals.cloned().collect();
-        let for_proposals = Self { events, matrix: self.matrix.clone() };
-        let is_lost = !for_proposals.events.is_empty() && for_proposals.truth(&expression) == Some(false);
-        let is_about_actor = expression.paths().into_iter().any(is_actor);
-        let is_open = is_about_actor && self.truth(&expression).is_none();
-        if is_lost || is_open { Some(Effect::Sometimes) } else { None }
+        match events.is_empty() {
+            true => self.truth(expression),
+            false => Self { events, ..self.clone() }.truth(expression),
+        }
+    }
+
+    /// Returns whether all events are proposed changes, which have a number of their own for a branch.
+    fn is_for_proposals(&self) -> bool {
+        !self.events.is_empty() && self.events.iter().all(|event| event == "pull_request")
+    }
+
+    /// Returns the value of a context, where it is known for all events: nobody merges a draft, and only a manual run has
+    /// inputs.
+    fn known_value(&self, path: &Path) -> Option<Literal> {
+        let are_proposals = self.events.iter().all(|event| PROPOSALS.contains(&event.as_str()));
+        let has_no_inputs = !self.events.is_empty() && are_proposals;
+        let is_input = path.context == "inputs" || path.is_within(&["github", "event", "inputs"]);
+        if path.is_within(&["github", "event", "pull_request", "draft"]) {
+            Some(Literal::Flag(false))
+        } else if is_input && has_no_inputs {
+            Some(Literal::Null)
+        } else {
+            None
+        }
+    }
+
+    /// Returns an expression with the contexts that are known replaced by their values.
+    fn with_values(&self, expression: &Expression) -> Expression {
+        match expression {
+            Expression::Path(path) => match self.known_value(path) {
+                Some(value) => Expression::Literal(value),
+                None => expression.clone(),
+            },
+            _ => expression.clone(),
+        }
+    }
+
+    /// Returns whether a call holds, which looks at what the name of a proposed change begins with.
+    fn truth_of_call(&self, function: &str, arguments: &[Expression]) -> Option<bool> {
+        let [Expression::Path(path), Expression::Literal(Literal::Text(text))] = arguments else {
+            return None;
+        };
+        let is_ref = path.is_within(&["github", "ref"]) && text.starts_with("refs/");
+        let is_other = is_ref && !text.starts_with("refs/pull") && self.is_for_proposals();
+        (function == "startswith" && is_other).then_some(false)
     }
 
     /// Returns whether an expression holds, where the values of its contexts decide it.
@@ -74,11 +166,13 @@ impl Known {
             Expression::Binary { operator: Operator::Unequal, left, right } => {
                 self.is_equal(left, right).map(|holds| !holds)
             }
-            Expression::Literal(_)
-            | Expression::Path(_)
-            | Expression::Part { .. }
-            | Expression::Call { .. }
-            | Expression::Binary { .. } => expression.truth(),
+            Expression::Path(_) => self.with_values(expression).truth(),
+            Expression::Call { function, arguments } => {
+                self.truth_of_call(function, arguments).or_else(|| expression.truth())
+            }
+            Expression::Literal(_) | Expression::Part { .. } | Expression::Binary { .. } => {
+                expression.truth()
+            }
         }
     }
 
@@ -89,14 +183,26 @@ impl Known {
             _ => {
                 let equal = Expression::Binary {
                     operator: Operator::Equal,
-                    left: Box::new(left.clone()),
-                    right: Box::new(right.clone()),
+                    left: Box::new(self.with_values(left)),
+                    right: Box::new(self.with_values(right)),
                 };
                 return equal.truth();
             }
         };
         let last = text.rsplit('/').next().unwrap_or(text).to_lowercase();
         if NOTHING.contains(&last.as_str()) && path.context == "github" {
+            return Some(false);
+        }
+        if let Some(value) = self.known_value(path) {
+            let (left, right) = (
+                Box::new(Expression::Literal(value)),
+                Box::new(Expression::Literal(Literal::Text(text.clone()))),
+            );
+            return Expression::Binary { operator: Operator::Equal, left, right }.truth();
+        }
+        let is_branch = path.is_within(&["github", "ref"]) && !text.starts_with("refs/pull/")
+            || path.is_within(&["github", "ref_name"]) && !text.ends_with("/merge");
+        if is_branch && self.is_for_proposals() {
             return Some(false);
         }
         let values = self.values_of(path)?;

@@ -1,7 +1,7 @@
 //! Reads GitHub's workflows and actions as units: a job is one, and all steps of an action are one.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qa_reading::documents::{Document, Format, Node, ReadError};
 use qa_reading::syntax::Span;
@@ -11,6 +11,7 @@ use super::calls::{Call, joined};
 use super::commands::{self, Effect, Mark, Surroundings, Variable, names_of_checks, shell_of};
 use super::conditions::Known;
 use super::guards::Directory;
+use super::later::Setting;
 use super::legs::Legs;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
@@ -25,6 +26,8 @@ const COMMANDS: &[&str] = &["args", "arguments", "command", "run", "script"];
 struct Outer {
     marks: Vec<Mark>,
     around: Surroundings,
+    /// Variables by which checks look at less.
+    settings: Vec<Setting>,
     /// Place of the working directory.
     directory_span: Option<Span>,
     known: Known,
@@ -69,6 +72,7 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
     for env in [env, &job.env] {
         outer.around.variables.extend(variables(env));
         outer.around.environment.extend(env);
+        outer.settings.extend(settings(env));
     }
     // Any earlier step may write to GITHUB_ENV, also from a program.
     outer.around.environment.forget_values();
@@ -76,6 +80,7 @@ fn job(job: &Job<'_>, env: &[Member<'_>], known: &Known, off: &[&str]) -> Unit {
         outer.around.matrix = values_of(matrix.node());
         outer.around.matrix_span = matrix.span();
         outer.known.matrix = outer.around.matrix.clone();
+        outer.known.whole = names_of_all_legs(matrix.node());
     }
     outer.marks = marks(job.condition, job.continue_on_error, &outer.known);
     // A job is skipped with one that it needs, unless a condition of its own says otherwise.
@@ -115,6 +120,7 @@ fn steps(step: &Step<'_>, outer: &Outer) -> Vec<commands::Step> {
     outer.marks.extend(marks(step.condition, step.continue_on_error, &outer.known));
     outer.around.variables.extend(variables(&step.env));
     outer.around.environment.extend(&step.env);
+    outer.settings.extend(settings(&step.env));
     let mut found = Vec::new();
     if let Some(uses) = step.uses {
         let inputs = COMMANDS.iter().filter_map(|name| step.input(name)).collect();
@@ -145,6 +151,9 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
         }
         step.marks.extend(outer.marks.iter().copied());
         step.marks.extend(shell);
+        let settings = outer.settings.iter().filter(|setting| step.is_lessened_by(&setting.name));
+        let settings: Vec<Mark> = settings.map(|setting| setting.mark).collect();
+        step.marks.extend(settings);
         step.settings.extend(outer.directory_span);
         let is_of_matrix = template.text().contains("matrix.") || step.text.contains("matrix.");
         step.settings.extend(Some(around.matrix_span).filter(|_| is_of_matrix));
@@ -210,7 +219,7 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer:
     let mut command = format!("uses {name}");
     let mut marks = outer.marks.clone();
     marks.extend(settings.iter().filter_map(|member| {
-        let value = member.value.constant()?;
+        let value = constant_of(member.value)?;
         let is_soft = SOFT_INPUTS.contains(&(member.name.replace('_', "-").to_lowercase().as_str(), &*value));
         is_soft.then(|| Mark { effect: Effect::Ignored, span: member.value.span() })
     }));
@@ -266,14 +275,15 @@ fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>,
     {
         marks.push(Mark { effect, span: condition.value.span() });
     }
-    if let Some(value) = continue_on_error.filter(|value| is_on(*value)) {
+    if let Some(value) = continue_on_error.filter(|value| is_on(*value, known)) {
         marks.push(Mark { effect: Effect::Ignored, span: value.span() });
     }
     marks
 }
 
-/// Returns whether a value is true, also as an expression that is true whatever its context, or looks at none.
-fn is_on(value: Value<'_>) -> bool {
+/// Returns whether a value is true, also as an expression that is true whatever its context, that looks at none, or that
+/// holds for proposed changes or for most legs of the matrix.
+fn is_on(value: Value<'_>, known: &Known) -> bool {
     if let Some(flag) = value.flag() {
         return flag;
     }
@@ -281,9 +291,45 @@ fn is_on(value: Value<'_>) -> bool {
     !expressions.is_empty()
         && expressions.iter().all(|embedded| {
             let expression = embedded.expression.as_ref();
-            expression
-                .is_some_and(|expression| expression.truth() == Some(true) || expression.paths().is_empty())
+            expression.is_some_and(|expression| {
+                expression.truth() == Some(true)
+                    || expression.paths().is_empty()
+                    || known.holds_mostly(expression)
+            })
         })
+}
+
+/// Returns a value that is written out, or that is an expression without any context.
+fn constant_of(value: Value<'_>) -> Option<String> {
+    if let Some(text) = value.constant() {
+        return Some(text.into_owned());
+    }
+    let template = value.template()?;
+    let [embedded] = template.expressions.as_slice() else { return None };
+    let is_whole = embedded.span.start == 0 && embedded.span.end == template.text().len();
+    let constant = embedded.expression.as_ref().filter(|_| is_whole)?.constant()?;
+    Some(constant.to_text().into_owned())
+}
+
+/// Returns the variables by which checks look at less.
+fn settings(env: &[Member<'_>]) -> Vec<Setting> {
+    let settings =
+        env.iter().filter_map(|own| Setting::new(own.name, &constant_of(own.value)?, own.value.span()));
+    settings.collect()
+}
+
+/// Returns the names that every leg of a matrix has a value for.
+fn names_of_all_legs(matrix: Node<'_>) -> BTreeSet<String> {
+    let own = matrix.entries().map(|entry| entry.key).filter(|key| !matches!(*key, "exclude" | "include"));
+    let own: BTreeSet<String> = own.map(str::to_owned).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    let included: Vec<Node<'_>> = matrix.get("include").into_iter().flat_map(Node::items).collect();
+    let Some(first) = included.first() else { return own };
+    let names = first.entries().map(|entry| entry.key);
+    let names = names.filter(|name| included.iter().all(|leg| leg.get(name).is_some()));
+    names.map(str::to_owned).collect()
 }
 
 /// Values of a matrix by name.

@@ -1,12 +1,12 @@
 //! Conditions around and before a command that decide whether it runs, and the program that its name stands for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qa_reading::shell::{Command, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::joined;
-use super::commands::{Effect, Mark, Variable, names_of_checks};
+use super::commands::{Effect, Mark, Variable, is_another_attempt, names_of_checks};
 
 /// Programs that do nothing with what they are given.
 const IDLE: &[&str] = &[":", "cat", "echo", "false", "printf", "test", "true", "yes"];
@@ -38,7 +38,7 @@ pub(super) fn guard(script: &Script, text: &str, command: &Command) -> Option<Ef
         Surrounding::OrRight => match constant(span.of(text)) {
             Some(true) => Some(Effect::Never),
             // Another attempt at the same check.
-            None if names_of_checks(span.of(text)).is_empty() => Some(Effect::Sometimes),
+            None if !is_another_attempt(&checks_of(command), span.of(text)) => Some(Effect::Sometimes),
             None | Some(false) => None,
         },
         Surrounding::AndRight => match constant(span.of(text)) {
@@ -59,6 +59,12 @@ pub(super) fn guard(script: &Script, text: &str, command: &Command) -> Option<Ef
         | Surrounding::Interpreted => None,
     });
     effects.max()
+}
+
+/// Returns the words that name what a command checks.
+fn checks_of(command: &Command) -> BTreeSet<String> {
+    let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+    names_of_checks(&words.join(" "))
 }
 
 /// Returns the effect of a branch on a command in it. One beside which the other branch fails, or runs the same program,
@@ -194,7 +200,10 @@ impl Shadows {
             ["echo" | "printf" | "cat" | "tee", arguments @ ..] => {
                 for redirection in &command.redirections {
                     let target = redirection.target.text();
-                    if target.trim_matches(['{', '}', '$', '"']).ends_with("GITHUB_PATH") {
+                    let value = arguments.last().and_then(|word| word.strip_prefix("PATH="));
+                    if let Some(value) = value.filter(|_| target.contains("GITHUB_ENV")) {
+                        self.note_path(value, command.span, directory, true);
+                    } else if target.trim_matches(['{', '}', '$', '"']).ends_with("GITHUB_PATH") {
                         let path = arguments.last().copied().unwrap_or_default();
                         self.note_path(path, command.span, directory, true);
                     } else if target.contains("bin/") {

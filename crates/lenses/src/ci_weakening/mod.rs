@@ -10,9 +10,11 @@ mod compare;
 mod conditions;
 mod environment;
 mod files;
+mod foreign;
 mod github;
 mod guards;
 mod hooks;
+mod later;
 mod legs;
 mod missing;
 mod options;
@@ -20,6 +22,8 @@ mod pipeline;
 mod powershell;
 mod recipes;
 mod shards;
+#[cfg(test)]
+mod situation_tests;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -57,7 +61,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "15",
+    version: "16",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

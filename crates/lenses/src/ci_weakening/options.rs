@@ -1,6 +1,7 @@
 //! Options by which a command does less than it seems to, or whose failure they hide.
 
 use super::commands::{Effect, Spelled, names_of_checks};
+use super::later::effect_of_option;
 
 /// Options that make a tool succeed whatever it finds.
 const SOFT_OPTIONS: &[&str] =
@@ -55,6 +56,18 @@ pub(super) fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
     }
     if PARTIAL_OPTIONS.contains(&name) {
         return Some(Effect::Partial);
+    }
+    let program = words.first().map(|first| first.text.rsplit('/').next().unwrap_or_default());
+    // Behind `python -m`, `uv run` and the like stands the program that has the options.
+    let mut before = words[..position].iter().map(|word| word.text.as_str());
+    let tool = if before.any(|word| word == "tox") { Some("tox") } else { program };
+    let is_set_apart = words[..position].iter().any(|word| word.text == "--");
+    if let Some(effect) = tool.filter(|_| !is_set_apart).and_then(|tool| effect_of_option(tool, word)) {
+        return Some(effect);
+    }
+    if word == "--if-present" {
+        let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        return if names_of_checks(&text.join(" ")).is_empty() { None } else { Some(Effect::Partial) };
     }
     let is_gradle = words.first().is_some_and(|first| first.text.contains("gradle"));
     let before = position.checked_sub(1).map(|before| words[before].text.as_str());

@@ -189,6 +189,8 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Ini, text)?;
     let list = document.root().get("tox").and_then(|own| own.get("envlist").or(own.get("env_list")));
     let listed = list.and_then(Node::text);
+    let is_empty = listed.is_some_and(|listed| listed.trim().is_empty());
+    let empty = list.filter(|_| is_empty).map(|list| Mark { effect: Effect::Partial, span: list.span() });
     for section in document.root().entries() {
         let Some(name) = section.key.strip_prefix("testenv") else { continue };
         let name = name.trim_start_matches(':');
@@ -215,6 +217,7 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
                     if raw.trim_start().starts_with('-') {
                         step.marks.push(Mark { effect: Effect::Ignored, span: step.span });
                     }
+                    step.marks.extend(empty);
                     step.marks
                         .extend(is_ignored.map(|value| Mark { effect: Effect::Ignored, span: value.span() }));
                     unit.steps.push(step);

@@ -2,10 +2,14 @@
 
 use super::commands::Step;
 use super::files::Kind;
+use super::later::Later;
 use super::legs::Legs;
 use super::triggers::Triggers;
 use super::{github, pipeline, recipes};
 use qa_reading::documents::ReadError;
+
+/// Most commands of a unit that are held against those behind them.
+const MAX_LATER: usize = 32;
 
 /// The commands of a file.
 #[derive(Debug, Clone, Default)]
@@ -27,13 +31,27 @@ pub(super) struct Unit {
     pub(super) legs: Legs,
 }
 
+impl Unit {
+    /// Hands what each command does to those behind it on to them.
+    fn hand_on(&mut self) {
+        let mut so_far: Vec<Later> = Vec::new();
+        for step in &mut self.steps {
+            let is_check = !(step.checks.is_empty() && step.calls.is_empty());
+            if is_check {
+                step.earlier.clone_from(&so_far);
+            }
+            so_far.extend(step.later.iter().take(MAX_LATER.saturating_sub(so_far.len())).cloned());
+        }
+    }
+}
+
 impl Source {
     /// Reads a file.
     ///
     /// # Errors
     /// A text that the tool behind the file would refuse.
     pub(super) fn parse(kind: Kind, path: &str, text: &str) -> Result<Self, ReadError> {
-        match kind {
+        let mut source = match kind {
             Kind::Workflow => github::workflow(text),
             Kind::Action => github::action(text),
             Kind::Pipeline | Kind::Circle | Kind::HookList | Kind::Task => pipeline::parse(kind, text),
@@ -43,7 +61,9 @@ impl Source {
             Kind::Just => Ok(recipes::justfile(text)),
             Kind::Package => recipes::package(text),
             Kind::Tox => recipes::tox(path, text),
-        }
+        }?;
+        source.units.iter_mut().for_each(Unit::hand_on);
+        Ok(source)
     }
 
     /// Describes what the file runs and when, without the places; equal for texts that differ in spelling alone.

@@ -10,7 +10,7 @@ use crate::corpus::{CaseFile, CaseVersion, cases_of, changed_file, run_lens};
 use qa_core::packet::Packet;
 
 /// Returns what the lens finds, as `rule path:line`, with ` base` behind what is found there.
-fn findings(files: &[CaseFile]) -> Vec<String> {
+pub(super) fn findings(files: &[CaseFile]) -> Vec<String> {
     let files: Vec<_> = files.iter().map(changed_file).collect();
     let drafts = run_lens(&CiWeakening, &files);
     let shown = drafts.iter().map(|draft| {
@@ -21,7 +21,7 @@ fn findings(files: &[CaseFile]) -> Vec<String> {
     shown.collect()
 }
 
-fn file(path: &str, base: &str, head: &str) -> CaseFile {
+pub(super) fn file(path: &str, base: &str, head: &str) -> CaseFile {
     let [old, new] = [base, head].map(|text| Some(CaseVersion::new(path, text)).filter(|_| text != "-"));
     CaseFile { old, new, modes: None }
 }
@@ -98,7 +98,7 @@ fn another_spelling_of_the_same_is_no_finding() {
     }
 }
 
-const CI: &str = ".github/workflows/ci.yml";
+pub(super) const CI: &str = ".github/workflows/ci.yml";
 
 /// Returns whether each finding has an edit.
 fn have_edits(files: &[CaseFile]) -> Vec<bool> {
@@ -136,7 +136,7 @@ fn a_line_comes_back_only_where_head_has_all_that_it_names() {
 }
 
 /// Returns a workflow with one job, whose steps are given.
-fn workflow(steps: &str) -> String {
+pub(super) fn workflow(steps: &str) -> String {
     format!("on: pull_request\njobs:\n  test:\n    runs-on: x\n    steps:\n{steps}")
 }
 

@@ -8,8 +8,9 @@ use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, joined};
-use super::commands::{Effect, Step, names_of_checks};
+use super::commands::{Effect, Mark, Step, names_of_checks};
 use super::files::{DIRECTORIES, Kind, is_script_of_ci};
+use super::later::{Cause, Later};
 use super::source::{Source, Unit};
 use super::triggers::Reach;
 use crate::changes::Change;
@@ -279,6 +280,11 @@ impl<'a> Tree<'a> {
             place: Place { path: Rc::clone(path), span: mark.span },
         });
         let mut marks: Vec<PlacedMark> = marks.chain(way.marks.iter().cloned()).collect();
+        let spoiled = step.earlier.iter().filter_map(|earlier| self.spoiled(earlier));
+        marks.extend(spoiled.map(|mark| PlacedMark {
+            effect: mark.effect,
+            place: Place { path: Rc::clone(path), span: mark.span },
+        }));
         if let Some(planted) = self.planted(step) {
             let place = Place { path: Rc::clone(path), span: planted };
             marks.push(PlacedMark { effect: Effect::Never, place });
@@ -328,6 +334,19 @@ impl<'a> Tree<'a> {
                 None => !step.does_nothing,
             },
         }
+    }
+
+    /// Returns the mark that an earlier command leaves on a later one.
+    fn spoiled(&self, earlier: &Later) -> Option<Mark> {
+        let effect = match &earlier.cause {
+            Cause::Effect(effect) => Some(*effect),
+            Cause::Replaced(path) => {
+                let is_file = self.lookups.is_present(self.side, path);
+                let is_there = is_file || !self.lookups.files_in(self.side, path).is_empty();
+                is_there.then_some(Effect::Partial)
+            }
+        }?;
+        Some(Mark { effect, span: earlier.span })
     }
 
     /// Returns the place that puts a directory of the repository with a program of a command's name before all others.

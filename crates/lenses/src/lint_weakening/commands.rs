@@ -20,7 +20,7 @@ struct Threshold {
 /// Returns whether a file holds commands that CI runs: a definition of CI or a list of commands.
 pub(super) fn has_commands(file: &ChangedFile) -> bool {
     let name = String::from_utf8_lossy(file.path.file_name()).to_lowercase();
-    file.class == FileClass::Infra || matches!(name.as_str(), "noxfile.py" | "tox.ini")
+    file.class == FileClass::Infra || matches!(name.as_str(), "noxfile.py" | "package.json" | "tox.ini")
 }
 
 /// Pairs the numbers of a hunk by option and order, and reports those that ask for less.

@@ -10,6 +10,7 @@ mod in_force;
 mod moved;
 mod projects;
 mod redirects;
+mod ruby;
 mod settings;
 mod solutions;
 mod tool;
@@ -52,7 +53,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "14",
+    version: "15",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -113,6 +114,7 @@ impl Lens for LintWeakening {
             || solutions::is_changed_solution(file)
             || redirects::maps(file)
             || commands::has_commands(file)
+            || ruby::may_configure(file)
             || file.old_path.is_some();
         if is_concerned { Need::Hunks } else { Need::Nothing }
     }
@@ -122,6 +124,9 @@ impl Lens for LintWeakening {
         let mut seen = Inspection::default();
         if commands::has_commands(file) {
             seen.drafts.extend(packet.hunks().flat_map(|hunk| commands::lowered(packet, &hunk)));
+        }
+        if ruby::may_configure(file) {
+            seen.drafts.extend(ruby::weakened(packet));
         }
         if let Some(old_path) = &file.old_path {
             let [from, to] = [old_path, &file.path].map(|path| path.to_text().into_owned());

@@ -50,6 +50,9 @@ const NODE: &[&str] = &[
 /// Runners of tests that find a configuration of their own name.
 const JEST: &[&str] = &["jest", "playwright", "vitest"];
 const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
+/// Linters that mend what they find, which then fails nothing.
+const FIXERS: &[&str] =
+    &["biome", "eslint", "golangci-lint", "oxlint", "ruff", "standard", "stylelint", "xo"];
 const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
 
 /// Option of Maven that selects modules, and leaves out those with `!` or `-` before the name.
@@ -90,6 +93,8 @@ pub(super) const ROWS: &[Row] = &[
     row(GO, Excludes, "-exec|-skip|-test.skip|-vet", true),
     row(GO, Excludes, "-c|-n|-short|-list", false),
     row(GO, Requires, "-race", false),
+    row(&["node"], Excludes, "--test-skip-pattern", true),
+    row(&["node"], Excludes, "--test-only|-c|--check", false),
     row(
         NODE,
         Selects,
@@ -133,6 +138,8 @@ pub(super) const ROWS: &[Row] = &[
     row(&["eslint", "oxlint"], Excludes, "--ignore-pattern|--rule", true),
     row(&["eslint"], Excludes, "--no-config-lookup|--no-error-on-unmatched-pattern|--no-eslintrc", false),
     row(&["eslint", "stylelint"], Requires, "--max-warnings", true),
+    row(FIXERS, Excludes, "--apply|--fix|--write", false),
+    row(&["rubocop"], Excludes, "-a|-A|--auto-correct*|--autocorrect*", false),
     row(&["tsc", "vue-tsc"], Excludes, "--noCheck|--skipLibCheck", false),
     row(&["tsc", "vue-tsc"], Selects, "-p|--project", true),
     row(
@@ -198,6 +205,7 @@ pub(super) const FLAGS: &[&str] = &[
     "--ci",
     "--color",
     "--coverage",
+    "--experimental-test-coverage",
     "--fix",
     "--frozen",
     "--locked",
@@ -209,6 +217,7 @@ pub(super) const FLAGS: &[&str] = &[
     "--release",
     "--run",
     "--silent",
+    "--test",
     "--verbose",
     "-race",
 ];
@@ -240,8 +249,10 @@ pub(super) const WITH_OPERANDS: &[&str] = &[
     "rspec",
     "rubocop",
     "ruff",
+    "standard",
     "stylelint",
     "vitest",
+    "xo",
 ];
 /// Tools behind those that call them, as in `uv run pytest`; all with operands, and these.
 pub(super) const OTHERS: &[&str] =

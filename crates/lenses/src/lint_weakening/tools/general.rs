@@ -174,6 +174,7 @@ pub(super) const TOOLS: &[Tool] = &[
             threshold(AtLeast, &["coverage status * target", "coverage status * * target"]),
             threshold(AtMost, &["coverage status * threshold", "coverage status * * threshold"]),
             threshold(Off, &["coverage status * informational", "coverage status * * informational"]),
+            threshold(OnByDefault, &["coverage status"]),
             threshold(OnByDefault, &["coverage status *"]),
             threshold(
                 Words(&["error", "failure", "ignore", "success"]),
