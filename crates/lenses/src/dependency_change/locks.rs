@@ -206,6 +206,18 @@ fn elsewhere(format: LockFormat, base: &[LockedPackage], head: &[LockedPackage])
     findings
 }
 
+/// Finds the packages of a new lockfile that anybody on the way can replace.
+pub(super) fn unprotected(packages: &[LockedPackage]) -> Vec<Finding> {
+    packages.iter().filter_map(unprotected_package).collect()
+}
+
+fn unprotected_package(package: &LockedPackage) -> Option<Finding> {
+    let (part, _) = origins(package).find(|(_, origin)| origin.is_plain && !origin.is_this_machine())?;
+    let places = vec![Place::head(part.span), Place::head(package.span)];
+    let summary = "locked package is fetched without TLS";
+    Some(Finding::new(ELSEWHERE, summary, places).with("package", name(package)))
+}
+
 /// Finds packages that a registry published and that come from a directory or a file now.
 fn localized(base: &[LockedPackage], head: &[LockedPackage]) -> Vec<Finding> {
     let local_names: BTreeSet<&str> =

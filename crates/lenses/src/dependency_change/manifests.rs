@@ -417,6 +417,19 @@ impl Claim {
     }
 }
 
+/// Returns the name of the package that an override puts in the place of another one.
+fn replacement<'v>(name: &str, value: &'v str) -> Option<&'v str> {
+    let alias = value.strip_prefix("npm:")?;
+    let end = alias.rfind('@').filter(|at| *at > 0).unwrap_or(alias.len());
+    let other = &alias[..end];
+    let is_own = name.match_indices(other).any(|(at, _)| {
+        let (before, behind) = (&name[..at], &name[at + other.len()..]);
+        (before.is_empty() || before.ends_with([' ', '/', '>']))
+            && (behind.is_empty() || behind.starts_with('@'))
+    });
+    (!is_own && !other.is_empty()).then_some(other)
+}
+
 impl Meaning {
     /// Returns the claims of a value.
     pub(super) fn claims(self, name: &str, value: &str, span: Span) -> Vec<Claim> {
@@ -427,6 +440,11 @@ impl Meaning {
             Override if is_local(value) => {
                 let summary = "published package is replaced by a local directory";
                 vec![Claim::source(value.to_owned(), summary, span)]
+            }
+            Override if value.starts_with("npm:") => {
+                let other = replacement(name, value);
+                let summary = "package is replaced by another one";
+                other.map(|other| Claim::source(other.to_owned(), summary, span)).into_iter().collect()
             }
             Directory => Override.claims(name, &format!("./{value}"), span),
             Version | Override => {

@@ -44,8 +44,12 @@ impl Reader {
                 let old = base.map(|base| readable(lockfile(format, base))).transpose()?.flatten();
                 let mut findings =
                     repetitions(old.as_ref().map(|old| old.repeated.as_slice()), &new.repeated);
-                if let Some(Lockfile { packages, .. }) = &old {
-                    findings.extend(locks::compare(format, packages, &new.packages));
+                match &old {
+                    Some(Lockfile { packages, .. }) => {
+                        findings.extend(locks::compare(format, packages, &new.packages));
+                    }
+                    None if base.is_none() => findings.extend(locks::unprotected(&new.packages)),
+                    None => {}
                 }
                 Ok(findings)
             }

@@ -1,7 +1,8 @@
 //! Product code that detects a test run, except to log less or to use the test mode of a service.
 
+use super::DETECTED;
 use super::rows::DETECTIONS;
-use crate::contract::Inspection;
+use crate::contract::{Draft, DraftExt, Inspection};
 use crate::pattern::Pattern;
 use qa_core::packet::Packet;
 
@@ -21,6 +22,10 @@ const LONGEST: usize = 400;
 /// Returns the places at which product code detects a test run.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let mut found = DETECTIONS.inspect(packet);
+    if packet.file.language.as_deref() == Some("ruby") {
+        found.drafts.extend(looks_for_runner(packet));
+        return found;
+    }
     let Some(text) = packet.text.full_head.as_deref().filter(|_| !found.drafts.is_empty()) else {
         return found;
     };
@@ -36,6 +41,33 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         !(is_mode || draft.quote.contains("NODE_ENV") && only_logs(behind))
     });
     found
+}
+
+/// A look at the runner of tests in Ruby, which loads a constant of its name.
+static RUNNER: Pattern =
+    Pattern::new(r"\bdefined\?[\s(]*(?:::)?(?:Minitest|RSpec|Test::Unit)\b[\w:]*\)?|\$TESTING\b");
+/// Code that is for the runner: it loads, extends or configures it.
+static FOR_RUNNER: Pattern = Pattern::new(
+    r"\b(?:autoload|extend|include|load|prepend|require|require_relative)\b|(?:Minitest|RSpec|Test::Unit)(?:\.|::\w+\.)",
+);
+/// Number of lines behind a condition that may be for the runner.
+const LINES_BEHIND: u64 = 2;
+
+/// Returns the lines of Ruby that look for a runner of tests, other than to serve it.
+fn looks_for_runner(packet: &Packet<'_>) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    for line in packet.added().filter(|line| !line.text.trim_start().starts_with('#')) {
+        let Some(found) = RUNNER.find(line.text) else { continue };
+        let is_known = packet.removed().any(|old| RUNNER.is_match(old.text));
+        let near = line.number..=line.number + LINES_BEHIND;
+        let mut around = packet.added().filter(|other| near.contains(&other.number));
+        let is_for_runner = around.any(|other| FOR_RUNNER.is_match(other.text));
+        if !is_known && !is_for_runner {
+            let summary = "product code checks whether it runs under test";
+            drafts.push(Draft::on_line(DETECTED, packet, &line, found.range(), summary));
+        }
+    }
+    drafts
 }
 
 /// Returns whether the guarded branch does nothing but log.
@@ -63,6 +95,8 @@ mod tests {
     fn branches_that_only_log_are_told_from_others() {
         LOGGING.check();
         SERVICE.check();
+        RUNNER.check();
+        FOR_RUNNER.check();
         for (behind, expected) in [
             (") {\n  app.use(morgan('dev'))\n}\n", true),
             (") app.use(logger('combined'));", true),

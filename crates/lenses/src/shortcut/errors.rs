@@ -29,6 +29,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
         drafts.extend(dropped(compared, pair));
         drafts.extend(narrowed(compared, pair));
         drafts.extend(filtered(compared, pair));
+        drafts.extend(rescued(compared, pair));
         for draft in succeeded(compared, pair) {
             if drafts.iter().all(|known: &Draft| known.start_line != draft.start_line) {
                 drafts.push(draft);
@@ -49,7 +50,7 @@ static SUCCESS: Pattern = Pattern::new(
 
 /// A call that writes something to a log or a console and does nothing else.
 static LOGS: Pattern = Pattern::new(
-    r"^(\s*)(?:(?:\w+\.)*(?:Debug|Trace|Console|console|Log|log|logger|Logger|logging|_log|_logger)\.\w+|print(?:f|ln)?!?|eprintln!|puts)\s*\(.*\)\s*;?\s*$",
+    r"^(\s*)(?:(?:\w+\.)*(?:Debug|Trace|Console|console|Log|log|logger|Logger|logging|_log|_logger|\w*Log(?:ger)?|\w+_log(?:ger)?)(?:\(\))?\.\w+|print(?:f|ln)?!?|eprintln!|puts)\s*\(.*\)\s*;?\s*$",
 );
 
 /// Failures that are part of a contract, such as the end of a file or a missing entry. They may become a value.
@@ -132,6 +133,37 @@ fn filtered(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     drafts
 }
 
+/// A handler of Ruby behind an expression, which takes any failure of it.
+static MODIFIER: Pattern = Pattern::new(r"\S[^#]*?\s(rescue\s+[^#]*)");
+
+/// Reports an expression that stood there before and whose failure gives a value now.
+fn rescued(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+    let Compared { base, head, packet, language } = compared;
+    let mut drafts = Vec::new();
+    for hunk in packet.hunks().filter(|_| *language == Language::Ruby) {
+        let removed = hunk.removed().filter(|line| base.is_on(line, pair.base.span));
+        let before: Vec<String> = removed.map(|line| squeezed(line.text)).collect();
+        for line in hunk.added().filter(|line| head.is_on(line, pair.head.span)) {
+            let Some(groups) = MODIFIER.captures(line.text) else { continue };
+            let Some(handler) = groups.first_group() else { continue };
+            let guarded = squeezed(&line.text[..handler.start()]);
+            let ran_before = before.iter().any(|old| *old == guarded);
+            if ran_before && !has_reason(line.text) {
+                let columns = handler.start()..handler.start() + handler.as_str().trim_end().len();
+                let summary = "failure that was handed on is swallowed";
+                drafts.push(Draft::on_line(SWALLOWED, packet, &line, columns, summary));
+            }
+        }
+    }
+    drafts
+}
+
+/// Returns code without blanks and parentheses.
+fn squeezed(code: &str) -> String {
+    let code = without_comment(code);
+    code.chars().filter(|sign| !sign.is_whitespace() && !"()".contains(*sign)).collect()
+}
+
 /// Returns whether a condition is the one before with an operand that never holds.
 fn is_switched_off(old: &str, new: &str) -> bool {
     const NEVER: &[&str] = &[" and False", " && false", "False and ", "false && "];
@@ -172,7 +204,11 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         let removed: Vec<Line<'_>> = hunk.removed().collect();
         let added: Vec<Line<'_>> = hunk.added().collect();
         // The failure alone is replaced, on one line or over several: what it depends on stays.
-        let ([old, ..], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
+        // What is said about it before makes no difference.
+        let ([old, ..], [said @ .., new]) = (removed.as_slice(), added.as_slice()) else { continue };
+        if !said.iter().all(|line| LOGS.is_match(without_comment(line.text).trim_end())) {
+            continue;
+        }
         let is_open = old.text.matches('(').count() > old.text.matches(')').count();
         if removed.len() > 1 && !is_open {
             continue;

@@ -4,6 +4,7 @@ mod assertions;
 mod cases;
 mod compared;
 mod detections;
+mod disarmed;
 mod errors;
 mod helpers;
 mod mocks;
@@ -68,7 +69,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "9",
+    version: "10",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -211,6 +212,7 @@ impl Lens for Shortcut {
         let may_grow = has_both && file.scope == Scope::Test && timeouts::may_grow(&packet);
         may_grow
             || has_both && may_compare(&packet)
+            || file.scope == Scope::Test && disarmed::may_disarm(&packet)
             || rows.iter().any(|rows| rows.wants_whole_file(file, hunks))
     }
 
@@ -222,6 +224,9 @@ impl Lens for Shortcut {
             && Language::from_path(&packet.path().to_text()).is_some()
         {
             inspect_code(packet, &mut inspection);
+            if packet.file.scope == Scope::Test {
+                disarmed::add(packet, &mut inspection.drafts);
+            }
         }
         if !unexplained::is_expectations_alone(&inspection.facts) {
             inspection.facts.extend(unexplained::reason(packet));

@@ -47,6 +47,7 @@ pub(super) static DETECTIONS: Calls = Calls::new(&[CallRule {
             &["javascript"],
             &[
                 "process.env.JEST_WORKER_ID",
+                "process.env.NODE_TEST_CONTEXT",
                 "process.env.VITEST",
                 "process.env.VITEST_WORKER_ID",
                 "process.env.CYPRESS",

@@ -1,6 +1,7 @@
 //! Deleted, emptied or skipped tests.
 
 mod checks;
+mod endings;
 mod failures;
 mod gone;
 mod modules;
@@ -18,7 +19,7 @@ use super::contract::{
 };
 use super::edits;
 use qa_contracts::v1::{
-    ChangedFile, Edit, FileText, LensClass, PresetStrengths, ScopeStrengths, Severity, Strength,
+    ChangedFile, Edit, FileText, LensClass, PresetStrengths, Scope, ScopeStrengths, Severity, Strength,
 };
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
@@ -36,7 +37,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "16",
+    version: "17",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
@@ -100,6 +101,13 @@ impl Lens for TestWeakening {
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let mut seen = checks::inspect(packet);
+        if packet.file.scope == Scope::Test {
+            let endings = endings::inspect(packet);
+            let known: Vec<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
+            let new = endings.drafts.into_iter().filter(|draft| !known.contains(&draft.start_line));
+            seen.drafts.extend(new);
+            seen.facts.extend(endings.facts);
+        }
         if packet.file.language.as_deref() == Some("rust") {
             seen.facts.extend(modules::inspect(packet));
         }

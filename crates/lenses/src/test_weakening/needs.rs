@@ -89,8 +89,32 @@ impl Giver<'_> {
             "symbol" => self.defines(MentionKind::CSharp, name) || self.configures(name),
             "module" => self.has_module(name),
             "class" => self.mentions_class(name),
+            "without" => self.tests_without(name),
             _ => true,
         }
+    }
+
+    /// Returns whether CI runs the tests of Go without an option, or does not show how it runs them.
+    fn tests_without(&self, option: &str) -> bool {
+        const DIRECTORIES: &[&str] = &["", ".circleci", ".github/workflows", ".gitlab"];
+        const LISTS: &[&str] = &["gnumakefile", "justfile", "makefile", "magefile.go"];
+        let mut is_seen = false;
+        for directory in DIRECTORIES {
+            for name in self.lookups.files_in(Side::Head, directory) {
+                let small = name.to_lowercase();
+                if !LISTS.contains(&small.as_str()) && !small.ends_with(".yml") && !small.ends_with(".yaml") {
+                    continue;
+                }
+                let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
+                let Some(text) = self.lookups.text(Side::Head, &path) else { return true };
+                let mut runs = text.lines().filter(|line| line.contains("go test")).peekable();
+                is_seen |= runs.peek().is_some();
+                if runs.any(|line| !line.contains(option)) {
+                    return true;
+                }
+            }
+        }
+        !is_seen
     }
 
     /// Returns whether another file has a word, or not all were searched.
