@@ -107,7 +107,8 @@ mod tests {
             "  languages     python 12, typescript\n                11, rust 10, markdown 9,\n                shell 8"
         );
         assert_eq!(wrap_to_width("  one two three four five six", 20), "  one two three four\n    five six");
-        assert_eq!(wrap_to_width("  1. one two three four", 20), "  1. one two three\n     four");
+        let item = "  1. one two three four five six seven";
+        assert_eq!(wrap_to_width(item, 30), "  1. one two three four five\n     six seven");
         for line in [
             "short",
             "  +a line of a file that is wide",
