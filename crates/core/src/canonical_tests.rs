@@ -36,8 +36,9 @@ fn vectors() -> PathBuf {
 #[test]
 fn the_six_published_vectors_match_byte_for_byte() {
     let names = ["arrays", "french", "structures", "unicode", "values", "weird"];
+    let vectors = vectors();
     for name in names {
-        let read = |kind: &str| std::fs::read(vectors().join(kind).join(format!("{name}.json"))).unwrap();
+        let read = |kind: &str| std::fs::read(vectors.join(kind).join(format!("{name}.json"))).unwrap();
         let input: Value = serde_json::from_slice(&read("input")).unwrap();
         assert_eq!(to_vec(&input).unwrap(), read("output"), "{name}");
     }
@@ -90,6 +91,16 @@ fn a_million_published_numbers_have_the_published_checksum() {
     });
     let digest: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digest, "49415fee2c56c77864931bd3624faad425c3c577d6d74e89a83bc725506dad16");
+}
+
+#[test]
+fn every_character_of_ascii_is_escaped_as_the_reference_implementation_does() {
+    for character in (0..=0x80_u8).map(char::from) {
+        for text in [format!("{character}"), format!("a{character}é{character}{character}b")] {
+            let expected = serde_json_canonicalizer::to_vec(&text).unwrap();
+            assert_eq!(to_vec(&text).unwrap(), expected, "{character:?}");
+        }
+    }
 }
 
 #[test]
