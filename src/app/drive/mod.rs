@@ -42,7 +42,7 @@ use qa_contracts::v1::{
 };
 use qa_core::drive::builtin::is_model;
 use qa_core::drive::judgement::{agent_change, guard_ids, judgement};
-use qa_core::drive::{Step, conclusion, current_commit, judge_turn, next_step};
+use qa_core::drive::{FoldedHistory, Step, conclusion, current_commit, judge_turn, next_step_after};
 use qa_core::escape::shell_word;
 use qa_core::phases::RunEvent;
 use qa_core::policy::{Overrides, Policy};
@@ -99,6 +99,7 @@ fn carry_out<'a>(
         },
         directory,
         session,
+        history: FoldedHistory::default(),
         agent,
         coordinator,
         mode: arguments.mode,
@@ -127,6 +128,8 @@ struct Driven<'a> {
     request: Request,
     directory: DriveDirectory,
     session: DriveSession,
+    /// History of the session, as far as a step needed it.
+    history: FoldedHistory,
     agent: Executor<'a>,
     /// Model that plans turns.
     coordinator: Option<DriveModel>,
@@ -149,9 +152,13 @@ impl Driven<'_> {
         Ok(())
     }
 
+    fn next_step(&mut self) -> Option<Step> {
+        next_step_after(&self.session, &mut self.history)
+    }
+
     /// Takes the word of a person into the session. Fails where no turn waits for one.
     fn hear(&mut self, repository: &OpenRepository, said: Said) -> Result<(), Failure> {
-        if !matches!(next_step(&self.session), Some(Step::Dispatch(_) | Step::Plan(_))) {
+        if !matches!(self.next_step(), Some(Step::Dispatch(_) | Step::Plan(_))) {
             let directory = shell_word(&self.directory.path().display().to_string());
             return Err(Failure::usage(
                 format!("the drive of this head, {directory}, has no turn that waits"),
@@ -171,7 +178,7 @@ impl Driven<'_> {
         let mut deadline = agent::Deadline::after_minutes(minutes);
         self.say(&report::begin(&self.session));
         self.say(&report::earlier(&self.session));
-        while let Some(step) = next_step(&self.session) {
+        while let Some(step) = self.next_step() {
             self.cancellation.check()?;
             match step {
                 Step::Bootstrap => {
@@ -224,11 +231,11 @@ impl Driven<'_> {
 
     /// Has a turn executed that a person let begin. Their text is part of the question about its plan, which is asked again then.
     fn take_turn_by_word(&mut self, repository: &OpenRepository) -> Result<(), Failure> {
-        if let Some(Step::Plan(question)) = next_step(&self.session) {
+        if let Some(Step::Plan(question)) = self.next_step() {
             self.plan(repository, &question)?;
             self.directory.save(&self.session)?;
         }
-        match next_step(&self.session) {
+        match self.next_step() {
             Some(Step::Dispatch(envelope)) if self.can_afford(repository, &envelope)? => {
                 self.take_turn(repository, &envelope)
             }

@@ -1,6 +1,8 @@
 //! Derives the decisions of a stored session again.
 
-use super::{Step, begin, builtin, coordinator, digest_before, next_step, referee, turn_digest};
+use super::{
+    FoldedHistory, Step, begin, builtin, coordinator, digest_before, next_step_after, referee, turn_digest,
+};
 use crate::policy::drive::Rights;
 use qa_contracts::v1::{
     DispatchOutcome, DriveEndReason, DriveFile, DriveOutcome, DriveRefusal, DriveSession, DriveTurn,
@@ -18,9 +20,10 @@ pub fn difference(session: &DriveSession) -> Option<String> {
     let Ok(rights) = Rights::new(&session.start.limits) else {
         return Some("a glob of it is none".to_owned());
     };
+    let mut history = FoldedHistory::default();
     for (place, turn) in session.turns.iter().enumerate() {
         (again.word, again.plan) = (turn.person.clone(), turn.plan.clone());
-        if let Some(reason) = turn_difference(&rights, &again, turn) {
+        if let Some(reason) = turn_difference(&rights, &again, &mut history, turn) {
             return Some(format!("turn {}: {reason}", place + 1));
         }
         again.turns.push(turn.clone());
@@ -30,7 +33,7 @@ pub fn difference(session: &DriveSession) -> Option<String> {
         return Some(format!("turn {}: {reason}", again.turns.len() + 1));
     }
     let Some(end) = &session.end else { return None };
-    match next_step(&again) {
+    match next_step_after(&again, &mut history) {
         // No time or money is left for a turn, a person does not want it, or its head is another: nothing else.
         Some(Step::Dispatch(_) | Step::Plan(_)) if is_from_outside(end.reason) => None,
         Some(Step::End(derived)) if derived == *end => None,
@@ -85,11 +88,19 @@ fn plan_difference(before: &DriveSession) -> Option<&'static str> {
     }
 }
 
-fn turn_difference(rights: &Rights, before: &DriveSession, turn: &DriveTurn) -> Option<&'static str> {
+/// Returns the difference between a turn and what follows from the session before it. `history` is that of this session's turns.
+fn turn_difference(
+    rights: &Rights,
+    before: &DriveSession,
+    history: &mut FoldedHistory,
+    turn: &DriveTurn,
+) -> Option<&'static str> {
     if let Some(reason) = plan_difference(before) {
         return Some(reason);
     }
-    let Some(Step::Dispatch(envelope)) = next_step(before) else { return Some("no turn follows") };
+    let Some(Step::Dispatch(envelope)) = next_step_after(before, history) else {
+        return Some("no turn follows");
+    };
     if turn.number != envelope.turn || turn.envelope_id != envelope.envelope_id {
         return Some("its envelope is another");
     }

@@ -450,6 +450,25 @@ fn a_history_of_200_turns_is_folded_within_its_limit_and_the_same_from_any_prefi
 }
 
 #[test]
+fn a_history_that_goes_on_is_that_of_the_whole_session() {
+    let mut session = judged_session(Some("goal"), &[]);
+    let (mut history, mut folds) = (FoldedHistory::default(), 0);
+    for number in 0..60 {
+        play(&mut session, Played { output: &"x".repeat(20_000), ..changing(judged(&[1000 + number])) });
+        // A turn that waits for its judgement is not part of it, and is when it has its outcome.
+        let mut waiting = session.clone();
+        waiting.turns.last_mut().unwrap().outcome = None;
+        let bootstrap = session.bootstrap.as_ref().unwrap();
+        assert!(history.of_all_turns(&waiting, bootstrap).turns.iter().all(|turn| turn.number <= number));
+        let step = next_step_after(&session, &mut history);
+        assert_eq!(step, next_step(&session));
+        let Some(Step::Dispatch(envelope)) = step else { panic!() };
+        folds = envelope.history.folded.map_or(0, |folded| folded.compactions);
+    }
+    assert!(folds >= 1, "{folds}");
+}
+
+#[test]
 fn turns_that_are_too_long_by_themselves_lose_outputs_and_then_paths() {
     let mut history = DriveHistory::default();
     let mut session = judged_session(Some("goal"), &[]);

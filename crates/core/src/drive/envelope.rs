@@ -1,7 +1,7 @@
 //! The document that an agent gets for a turn.
 
 use super::builtin::is_editable;
-use super::history::history;
+use super::history::FoldedHistory;
 use super::{coordinator, current, digest_of, may_change, session_id};
 use crate::canonical;
 use crate::policy::drive::{PROTECTED, Rights};
@@ -26,7 +26,11 @@ const INSTRUCTIONS: &str = "Work in the current directory; it holds the tree, wi
     status 0 stands for done. The gate alone decides whether the work is finished.";
 
 /// Returns the envelope of the next turn.
-pub(super) fn envelope(session: &DriveSession, bootstrap: &DriveJudgement) -> DispatchEnvelope {
+pub(super) fn envelope(
+    session: &DriveSession,
+    bootstrap: &DriveJudgement,
+    history: &mut FoldedHistory,
+) -> DispatchEnvelope {
     let start = &session.start;
     let (tasks, waiting) = choose(session, current(session, bootstrap));
     let plan = session.plan.as_ref().and_then(coordinator::text);
@@ -47,7 +51,7 @@ pub(super) fn envelope(session: &DriveSession, bootstrap: &DriveJudgement) -> Di
         tasks_waiting: waiting,
         writable: start.limits.writable.clone(),
         protected,
-        history: history(session, bootstrap),
+        history: history.of_all_turns(session, bootstrap).clone(),
     };
     envelope.envelope_id = digest_of(&envelope);
     envelope

@@ -23,19 +23,40 @@ const MOST_LISTED: usize = 100;
 /// Maximum number of refusals of a turn that later turns are told, and of folded turns together.
 const MOST_REFUSALS: usize = 20;
 
-/// Returns the history of the turns so far. It is folded turn by turn, so that what was folded stays folded.
-pub(super) fn history(session: &DriveSession, bootstrap: &DriveJudgement) -> DriveHistory {
-    let mut history = DriveHistory::default();
-    let mut bytes = 0;
-    for turn in session.turns.iter().filter_map(|turn| past_turn(session, bootstrap, turn)) {
-        bytes += bytes_of_turn(&turn);
-        history.turns.push(turn);
-        if tokens(bytes) > COMPACTION_TOKENS {
-            fold(&mut history);
-            bytes = bytes_of(&history);
+/// History of the first turns of a session, which goes on where it ended when the session has more turns. It is folded turn by turn,
+/// so that what was folded stays folded.
+#[derive(Debug, Default)]
+pub struct FoldedHistory {
+    history: DriveHistory,
+    /// Bytes that the history takes as JSON, or some more.
+    bytes: usize,
+    /// Number of turns that are part of it.
+    turns: usize,
+}
+
+impl FoldedHistory {
+    /// Returns the history of a session, which is the one of the calls before. A last turn without an outcome is not part of it yet.
+    pub(super) fn of_all_turns(
+        &mut self,
+        session: &DriveSession,
+        bootstrap: &DriveJudgement,
+    ) -> &DriveHistory {
+        let more = session.turns.iter().skip(self.turns);
+        for turn in more.map_while(|turn| past_turn(session, bootstrap, turn)) {
+            self.push(turn);
+        }
+        &self.history
+    }
+
+    fn push(&mut self, turn: PastTurn) {
+        self.turns += 1;
+        self.bytes += bytes_of_turn(&turn);
+        self.history.turns.push(turn);
+        if tokens(self.bytes) > COMPACTION_TOKENS {
+            fold(&mut self.history);
+            self.bytes = bytes_of(&self.history);
         }
     }
-    history
 }
 
 /// Estimate of tokens: a quarter of the bytes.

@@ -26,7 +26,7 @@ use qa_contracts::v1::{
 
 use self::coordinator::PlanQuestion;
 pub use envelope::MOST_TASKS;
-pub use history::{COMPACTION_TOKENS, VERBATIM_TURNS};
+pub use history::{COMPACTION_TOKENS, FoldedHistory, VERBATIM_TURNS};
 
 /// Number of turns in a row that may leave what blocks as it is.
 const TURNS_WITHOUT_PROGRESS: usize = 3;
@@ -91,6 +91,12 @@ pub fn conclusion(session: &DriveSession) -> Conclusion {
 
 /// Returns what has to be done next. A drive that has ended has no next step.
 pub fn next_step(session: &DriveSession) -> Option<Step> {
+    next_step_after(session, &mut FoldedHistory::default())
+}
+
+/// Does the same as [`next_step`] for a caller that asks about one session again and again: `history` is that of its turns so far, and
+/// no turn is folded twice.
+pub fn next_step_after(session: &DriveSession, history: &mut FoldedHistory) -> Option<Step> {
     if session.end.is_some() {
         return None;
     }
@@ -101,12 +107,16 @@ pub fn next_step(session: &DriveSession) -> Option<Step> {
     if let Some(end) = end(session, bootstrap) {
         return Some(Step::End(end));
     }
-    planned_step(session, bootstrap)
+    planned_step(session, bootstrap, history)
 }
 
 /// Returns the step after which the next turn begins, or its envelope. A plan of another question, which a text of a person
 /// replaced, is none.
-fn planned_step(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<Step> {
+fn planned_step(
+    session: &DriveSession,
+    bootstrap: &DriveJudgement,
+    history: &mut FoldedHistory,
+) -> Option<Step> {
     if let Some(question) = coordinator::question(session, bootstrap) {
         let Some(plan) = session.plan.as_ref().filter(|plan| plan.question_id == question.id) else {
             return Some(Step::Plan(Box::new(question)));
@@ -116,7 +126,7 @@ fn planned_step(session: &DriveSession, bootstrap: &DriveJudgement) -> Option<St
             return ended(DriveEndReason::Passed, message).map(Step::End);
         }
     }
-    Some(Step::Dispatch(Box::new(envelope::envelope(session, bootstrap))))
+    Some(Step::Dispatch(Box::new(envelope::envelope(session, bootstrap, history))))
 }
 
 /// Returns whether a turn comes next that no person has let begin.
