@@ -121,13 +121,15 @@ impl Known {
 
     /// Returns an expression with the contexts that are known replaced by their values.
     fn with_values(&self, expression: &Expression) -> Expression {
-        match expression {
-            Expression::Path(path) => match self.known_value(path) {
-                Some(value) => Expression::Literal(value),
-                None => expression.clone(),
-            },
-            _ => expression.clone(),
-        }
+        let known = match expression {
+            Expression::Path(path) => self.known_value(path),
+            Expression::Literal(_)
+            | Expression::Part { .. }
+            | Expression::Call { .. }
+            | Expression::Not(_)
+            | Expression::Binary { .. } => None,
+        };
+        known.map_or_else(|| expression.clone(), Expression::Literal)
     }
 
     /// Returns whether a call holds, which looks at what the name of a proposed change begins with.

@@ -147,7 +147,7 @@ fn rescued(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
             let Some(groups) = MODIFIER.captures(line.text) else { continue };
             let Some(handler) = groups.first_group() else { continue };
             let guarded = squeezed(&line.text[..handler.start()]);
-            let ran_before = before.iter().any(|old| *old == guarded);
+            let ran_before = before.contains(&guarded);
             if ran_before && !has_reason(line.text) {
                 let columns = handler.start()..handler.start() + handler.as_str().trim_end().len();
                 let summary = "failure that was handed on is swallowed";

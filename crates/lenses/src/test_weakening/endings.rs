@@ -58,9 +58,10 @@ static WITHOUT_RACE: Pattern = Pattern::new(r"^//\s*(?:go:build\b.*|\+build\b.*)
 /// Looks at a file of tests or of what they share.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let language = packet.file.language.as_deref().unwrap_or_default();
-    let own = match packet.file.kind {
-        ChangeKind::Added => only_side(packet),
-        _ => packet.text.full_head.clone().unwrap_or_default(),
+    let own = if packet.file.kind == ChangeKind::Added {
+        only_side(packet)
+    } else {
+        packet.text.full_head.clone().unwrap_or_default()
     };
     let mut found = Inspection::default();
     found.drafts.extend(built_nowhere(packet));
