@@ -1,6 +1,6 @@
 //! Options of the command line: each changes what its command judges, stores or prints.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -216,17 +216,18 @@ fn more_jobs_are_more_threads_and_quiet_is_no_progress() {
         assert!(counted[0] < counted[1], "{}: {counted:?}", command.words);
         // A plan has no progress to hide.
         if !command.words.starts_with("plan") {
-            assert!(command.draws("") && !command.draws(" --quiet"), "{}", command.words);
+            let [draws, draws_quietly] = command.draws();
+            assert!(draws && !draws_quietly, "{}", command.words);
         }
     }
 }
 
 impl LongCommand<'_> {
-    fn strace(&self, inject: &[&str], more: &str) -> Vec<String> {
-        let log = self.repo.beside("strace.log").display().to_string();
-        let mut line =
-            ["strace", "-f", "-qq", "-e", "trace=openat,clone3", "-o", &log].map(str::to_owned).to_vec();
-        line.extend(inject.iter().map(|word| (*word).to_owned()));
+    fn strace(&self, options: &[&str], more: &str) -> Vec<String> {
+        let mut line = vec!["strace".to_owned()];
+        // A filter stops processes at the traced calls alone, and not at all of them.
+        let tracing = ["-f", "--seccomp-bpf", "-qq"];
+        line.extend(tracing.iter().chain(options).map(|word| (*word).to_owned()));
         line.push(env!("CARGO_BIN_EXE_qa-skill").to_owned());
         line.extend(format!("{}{more}", self.words).split(' ').map(str::to_owned));
         line
@@ -234,24 +235,34 @@ impl LongCommand<'_> {
 
     /// Number of threads that are started with so many jobs.
     fn threads(&self, jobs: &str) -> usize {
-        let line = self.strace(&[], &format!(" --jobs {jobs}"));
+        let log = self.repo.beside("strace.log").display().to_string();
+        let line = self.strace(&["-e", "trace=clone3", "-o", &log], &format!(" --jobs {jobs}"));
         let ran = Command::new(&line[0])
             .args(&line[1..])
             .current_dir(self.repo.path())
             .stdin(Stdio::null())
             .output();
         assert!(ran.unwrap().status.code().is_some_and(|exit| exit < 2), "{}", self.words);
-        let log = std::fs::read_to_string(self.repo.beside("strace.log")).unwrap();
+        let log = std::fs::read_to_string(log).unwrap();
         log.lines().filter(|line| line.contains("clone3(") && !line.contains("unfinished")).count()
     }
 
-    /// Returns whether progress is drawn on a terminal, with each opening of a file slowed down.
-    fn draws(&self, more: &str) -> bool {
+    /// Returns whether progress is drawn on a terminal, with each opening of a file slowed down: without `--quiet`, and with it.
+    /// Both processes wait most of the time, so they run at once.
+    fn draws(&self) -> [bool; 2] {
+        ["", " --quiet"].map(|more| self.start_on_terminal(more)).map(|child| {
+            let output = child.wait_with_output().unwrap();
+            String::from_utf8_lossy(&output.stdout).contains("\r\u{1b}[2K")
+        })
+    }
+
+    fn start_on_terminal(&self, more: &str) -> Child {
         let inject = format!("inject=openat:delay_enter={}", self.delay);
-        let line = self.strace(&["-e", &inject], more).join(" ");
+        let options = ["-e", "trace=openat", "-e", &inject, "-o", "/dev/null"];
+        let line = self.strace(&options, more).join(" ");
         let mut command = Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).current_dir(self.repo.path()).stdin(Stdio::null());
-        String::from_utf8_lossy(&command.output().unwrap().stdout).contains("\r\u{1b}[2K")
+        command.args(["-qec", &line, "/dev/null"]).current_dir(self.repo.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
     }
 }
 
