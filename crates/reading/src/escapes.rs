@@ -14,7 +14,7 @@ pub(crate) fn code_point(text: &str) -> Option<(char, &str)> {
 }
 
 /// Returns a text of which the escapes are what they stand for, as most languages write them.
-pub(crate) fn unescaped(text: &str) -> String {
+pub fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(character) = rest.next() {

@@ -5,7 +5,7 @@ pub mod callers;
 pub mod codeowners;
 pub mod dockerfile;
 pub mod documents;
-mod escapes;
+pub mod escapes;
 pub mod expressions;
 pub mod glob;
 pub mod go_mod;

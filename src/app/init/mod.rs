@@ -144,7 +144,7 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
     let shown = report::planned(&plan, measured.proposed()) + report::other_forge(forge);
     console::write_page(&shown)?;
     if plan.lacks_action() {
-        console::write_page(&report::missing_action())?;
+        console::write_page(report::missing_action())?;
         return Err(plan_failure(&PlanError::ActionUnknown));
     }
     let texts: Vec<(&str, &str)> =

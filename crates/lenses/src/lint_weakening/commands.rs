@@ -1,10 +1,13 @@
 //! Numbers of coverage and quality in commands that ask for less than before.
 
+use std::borrow::Cow;
+
 use super::THRESHOLD;
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangedFile, FileClass};
 use qa_core::packet::{HunkView, Line, Packet};
+use qa_reading::escapes::unescaped;
 
 static NUMBER: Pattern = Pattern::new(
     r#"(?:^|[\s"',{\[/-])(fail[_-]under(?:-lines|-functions|-regions)?|cov-fail-under|minimum_coverage|coverage_threshold|max-warnings|COVERAGE_(?:MIN|THRESHOLD)\w*|MIN(?:IMUM)?_COVERAGE\w*|min-msi|p(?:roperty)?:(?:Threshold|MutationScore))["']?(?:\s*[:=]\s*|\s+)["']?(\d+(?:\.\d+)?)"#,
@@ -42,9 +45,13 @@ pub(super) fn lowered(packet: &Packet<'_>, hunk: &HunkView<'_>) -> Vec<Draft> {
 }
 
 fn threshold(line: &Line<'_>) -> Option<Threshold> {
-    let captures = NUMBER.captures(line.text)?;
+    let is_escaped = line.text.contains("\\u");
+    let text = if is_escaped { Cow::Owned(unescaped(line.text)) } else { Cow::Borrowed(line.text) };
+    let captures = NUMBER.captures(&text)?;
     let option = captures[1].to_owned();
-    Some(Threshold { option, number: captures[2].parse().ok()?, span: captures.get(2)?.range() })
+    // Columns of a text without its escapes are none of the line.
+    let span = if is_escaped { 0..line.text.len() } else { captures.get(2)?.range() };
+    Some(Threshold { option, number: captures[2].parse().ok()?, span })
 }
 
 #[cfg(test)]

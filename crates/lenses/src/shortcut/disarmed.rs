@@ -6,6 +6,7 @@ use crate::contract::{Draft, DraftExt};
 use crate::mentions::joins;
 use crate::pattern::Pattern;
 use qa_core::packet::{HunkView, Line, Packet};
+use qa_reading::syntax::without_comment;
 
 /// An expectation that is compared like a value, or that nothing follows.
 static BARE: Pattern =
@@ -137,7 +138,7 @@ fn of_line(line: &Line<'_>, head: &[&str]) -> Option<&'static str> {
 /// Returns whether a line gives the expected value to the actual one, or the other way round, and the two are compared
 /// right behind it.
 fn compares_with_itself(line: &Line<'_>, head: &[&str]) -> bool {
-    let Some(groups) = ASSIGNED.captures(line.text) else { return false };
+    let Some(groups) = ASSIGNED.captures(without_comment(line.text)) else { return false };
     let (left, right) = (&groups[1], &groups[2]);
     let is_expected = [left, right].into_iter().filter(|name| EXPECTED.is_match(name)).count() == 1;
     let Ok(at) = usize::try_from(line.number) else { return false };
