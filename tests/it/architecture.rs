@@ -93,6 +93,7 @@ const OWNERS: &[(&str, &[&str])] = &[
             "src/exec/",
             "src/fuzzing.rs",
             "src/git/",
+            "src/paths.rs",
             "src/publish/artifact/",
             "src/scratch.rs",
             "src/store/",

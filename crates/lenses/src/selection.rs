@@ -90,7 +90,6 @@ impl Selection {
         let tool = if tool == "prek" { "pre-commit" } else { tool };
         let mut selection = Self { tool: tool.to_owned(), ..Self::default() };
         let has_operands = WITH_OPERANDS.contains(&tool) || tool == NODE && words.contains(&RUNS_TESTS);
-        let fails_on_mended = words.contains(&"--exit-non-zero-on-fix");
         let mut is_behind_dashes = false;
         let mut may_be_value = false;
         let mut words = words.iter().peekable();
@@ -129,9 +128,6 @@ impl Selection {
             } else if !SUBCOMMANDS.contains(word) || !selection.operands.is_empty() {
                 selection.operands.insert(normalized(word));
             }
-        }
-        if fails_on_mended {
-            selection.excluded.remove("--fix");
         }
         selection
     }
@@ -463,12 +459,7 @@ mod tests {
             ("make test", "make -i test", "-i"),
             ("eslint --max-warnings 0 .", "eslint .", "without --max-warnings"),
             ("eslint --max-warnings 0 .", "eslint --max-warnings=9 .", ""),
-            ("eslint .", "eslint --fix .", "--fix"),
-            ("standard", "standard --fix", "--fix"),
             ("standard", "standard index.js", "index.js"),
-            ("ruff check .", "ruff check --fix .", "--fix"),
-            ("ruff check .", "ruff check --fix --exit-non-zero-on-fix .", ""),
-            ("rubocop", "rubocop -A", "-A"),
             ("c8 -r lcov node --test", "c8 -r lcov node --test test/unit", "test/unit"),
             ("node --test", "node --test test", ""),
             ("node --test", "node --test 'test/**/*.test.js'", ""),

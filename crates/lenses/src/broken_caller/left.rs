@@ -7,7 +7,7 @@ use super::super::imports::{Family, are_too_many, join, split};
 use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
 use super::place::{Place, followed, is_by_namespace, is_same_package, places};
-use super::results::{self, ChangedResult};
+use super::results::{ChangedResult, ReceivedCalls};
 use super::types::{has_other_meaning, hides, is_missing};
 use super::{CHANGED_PARAMETERS, CHANGED_RESULT, REMOVED_NAME};
 use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedName, PlacedUse, Side};
@@ -141,8 +141,12 @@ pub(super) fn drafts(
             let uses = uses.iter().flat_map(|uses| uses.iter());
             let old = change.files.get(path).map_or(Some(path.as_str()), |file| file.old_text());
             let Some(old) = old else { continue };
+            let mut received = ReceivedCalls::new(lookups, path);
             for used in uses.filter(|used| !change.is_added(path, used.name.line)) {
                 note(lookups, taken, path, old, used, &mut misfits);
+                if let Some(place) = misread(lookups, taken, path, used, &mut received) {
+                    add(&mut misfits.results, place, path, used);
+                }
             }
         }
         let Misfits { missing, mut wrong, results } = misfits;
@@ -172,14 +176,6 @@ fn note(
     {
         add(&mut misfits.missing, place, path, used);
     }
-    if !taken.results.is_empty()
-        && used.called
-        && let Some(place) = meant(lookups, Side::Head, path, used, &taken.results)
-        && is_same_package(lookups, path, used, &place)
-        && results::is_broken(lookups, path, used, &taken.results[&place].changed)
-    {
-        add(&mut misfits.results, place, path, used);
-    }
     let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
     if !taken.changed.is_empty()
         && let Some(place) = meant(lookups, Side::Head, path, used, &taken.changed)
@@ -191,6 +187,22 @@ fn note(
     {
         add(&mut misfits.wrong, place, path, used);
     }
+}
+
+/// Returns the function whose result a call takes in a way that it no longer gives.
+fn misread(
+    lookups: &dyn Lookups,
+    taken: &Taken,
+    path: &str,
+    used: &PlacedUse,
+    received: &mut ReceivedCalls<'_>,
+) -> Option<Place> {
+    if taken.results.is_empty() || !used.called {
+        return None;
+    }
+    let place = meant(lookups, Side::Head, path, used, &taken.results)?;
+    let is_ours = is_same_package(lookups, path, used, &place);
+    (is_ours && received.is_broken(used, &taken.results[&place].changed)).then_some(place)
 }
 
 /// Returns the place among some that a use leads to.

@@ -99,22 +99,32 @@ fn loss(before: &Shape, after: &Shape) -> Option<Loss> {
     }
 }
 
-/// Returns whether a caller takes what a function no longer gives.
-pub(super) fn is_broken(
-    lookups: &dyn Lookups,
-    path: &str,
-    used: &PlacedUse,
-    changed: &ChangedResult,
-) -> bool {
-    let Some(text) = lookups.text(Side::Head, path) else { return false };
-    let Some(kind) = path.parse_family() else { return false };
-    // An import may give the function another name in the file.
-    let name = used.name.written.as_deref().unwrap_or(&used.name.name);
-    let all = results::received(path, &text, name);
-    let mut here = all
-        .iter()
-        .filter(|each| (each.name.line, each.name.start_column) == (used.name.line, used.name.start_column));
-    here.any(|each| takes(kind, &each.used, &changed.loss))
+/// Calls in a file with the use of their results, read once for each name.
+pub(super) struct ReceivedCalls<'a> {
+    lookups: &'a dyn Lookups,
+    path: &'a str,
+    by_name: BTreeMap<String, BTreeMap<(u32, u32), Use>>,
+}
+
+impl<'a> ReceivedCalls<'a> {
+    pub(super) fn new(lookups: &'a dyn Lookups, path: &'a str) -> Self {
+        Self { lookups, path, by_name: BTreeMap::new() }
+    }
+
+    /// Returns whether a caller takes what a function no longer gives.
+    pub(super) fn is_broken(&mut self, used: &PlacedUse, changed: &ChangedResult) -> bool {
+        let Some(kind) = self.path.parse_family() else { return false };
+        // An import may give the function another name in the file.
+        let name = used.name.written.as_deref().unwrap_or(&used.name.name);
+        if !self.by_name.contains_key(name) {
+            let text = self.lookups.text(Side::Head, self.path);
+            let all = text.map(|text| results::received(self.path, &text, name)).unwrap_or_default();
+            let placed = all.into_iter().map(|each| ((each.name.line, each.name.start_column), each.used));
+            self.by_name.insert(name.to_owned(), placed.collect());
+        }
+        let here = self.by_name[name].get(&(used.name.line, used.name.start_column));
+        here.is_some_and(|used| takes(kind, used, &changed.loss))
+    }
 }
 
 fn takes(kind: MentionKind, used: &Use, loss: &Loss) -> bool {

@@ -44,6 +44,11 @@ static TESTS: Pattern = Pattern::new(
     r"(?:^|/)(?:tests?|specs?|__tests__|e2e|testing)(?:/|$)|(?:^|/)test_[^/]*$|[._-](?:tests?|spec)\.\w+$",
 );
 
+/// Directories among tests that hold what a run leaves or needs, and no tests.
+static BESIDE_TESTS: Pattern = Pattern::new(
+    r"(?:^|/)(?:_?_?snapshots_?_?|__pycache__|cache|coverage|data|fixtures?|logs?|out(?:put)?|reports?|results?|screenshots|te?mp|videos)(?:/|$)|\.(?:log|o|pyc|snap|tmp|xml)$",
+);
+
 /// Words that only print what a runner would do.
 const LISTERS: &[&str] = &["--listenvs", "--notest", "--showconfig", "-l", "-n"];
 
@@ -105,7 +110,7 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
     match name {
         "MAKEFLAGS" | "GNUMAKEFLAGS" => effect_of_makeflags(&words),
         // A shell runs this file before each script.
-        "BASH_ENV" | "ENV" => is_local_file(value).then_some(Effect::Never),
+        "BASH_ENV" => is_local_file(value).then_some(Effect::Never),
         "NODE_OPTIONS" => preloads(&words, &["-r", "--require", "--import", "--loader"]),
         "RUBYOPT" => preloads(&words, &["-r"]),
         "PYTHONOPTIMIZE" if !matches!(value, "" | "0") => Some(Effect::Partial),
@@ -150,7 +155,16 @@ pub(super) fn effect_of_limit(command: &Command) -> Option<Effect> {
     let before = command.words.len() - command.effective().len();
     let words = command.words.get(..before)?;
     let at = words.iter().position(|word| word.text() == "timeout")?;
-    let limit = words[at + 1..].iter().rev().find_map(|word| seconds(word.text()))?;
+    let mut words = words[at + 1..].iter().map(Word::text);
+    let mut limit = words.next()?;
+    while limit.starts_with('-') {
+        // The value of these options is no limit.
+        if matches!(limit, "-k" | "-s" | "--kill-after" | "--signal") {
+            words.next()?;
+        }
+        limit = words.next()?;
+    }
+    let limit = seconds(limit)?;
     (limit > 0.0 && limit <= TINY_LIMIT).then_some(Effect::Partial)
 }
 
@@ -201,8 +215,13 @@ fn writes_environment(command: &Command) -> bool {
 
 /// Returns the paths of tests among the operands of a command that takes them away.
 fn replaced(operands: &[&str], directory: &str) -> Vec<Cause> {
-    let paths = operands.iter().filter(|word| !word.starts_with('-') && TESTS.is_match(word));
+    let paths = operands.iter().filter(|word| !word.starts_with('-') && holds_tests(word));
     paths.map(|path| Cause::Replaced(joined(directory, before_pattern(path)))).collect()
+}
+
+/// Returns whether a path is one of tests, and not of what lies beside them.
+fn holds_tests(path: &str) -> bool {
+    TESTS.is_match(path) && !BESIDE_TESTS.is_match(path)
 }
 
 /// Returns the part of a path that no pattern makes another one.
@@ -227,7 +246,7 @@ fn from_other_commit(operands: &[&str], directory: &str) -> Vec<Cause> {
 fn deleted(words: &[&str]) -> Vec<Cause> {
     let deletes = words.contains(&"-delete") || words.windows(2).any(|pair| pair == ["-exec", "rm"]);
     let mut names = words.windows(2).filter(|pair| matches!(pair[0], "-name" | "-path" | "-iname"));
-    let is_about_tests = names.any(|pair| TESTS.is_match(&pair[1].replace('*', "a")));
+    let is_about_tests = names.any(|pair| holds_tests(&pair[1].replace('*', "a")));
     if deletes && is_about_tests { vec![Cause::Effect(Effect::Partial)] } else { Vec::new() }
 }
 
@@ -238,6 +257,7 @@ mod tests {
     #[test]
     fn variables_that_make_checks_smaller_are_told_from_others() {
         TESTS.check();
+        BESIDE_TESTS.check();
         for (name, value, expected) in [
             ("PYTEST_ADDOPTS", "--co", true),
             ("PYTEST_ADDOPTS", "-k none", true),
@@ -255,7 +275,7 @@ mod tests {
             ("BASH_ENV", "./fake.sh", true),
             ("BASH_ENV", "/tmp/fake.sh", true),
             ("BASH_ENV", "$HOME/.bashrc", false),
-            ("ENV", "test", false),
+            ("ENV", "envs/test.env", false),
             ("NODE_OPTIONS", "--max-old-space-size=4096", false),
             ("NODE_OPTIONS", "--require ./quiet.js", true),
             ("NODE_OPTIONS", "--import=./quiet.mjs", true),

@@ -67,7 +67,14 @@ pub(super) fn softens(words: &[Spelled], position: usize) -> Option<Effect> {
     }
     if word == "--if-present" {
         let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        return if names_of_checks(&text.join(" ")).is_empty() { None } else { Some(Effect::Partial) };
+        // With many packages it leaves out those without such a script.
+        let is_of_many =
+            ["--recursive", "--workspaces", "-r", "-ws"].iter().any(|option| text.contains(option));
+        return if is_of_many || names_of_checks(&text.join(" ")).is_empty() {
+            None
+        } else {
+            Some(Effect::Partial)
+        };
     }
     let is_gradle = words.first().is_some_and(|first| first.text.contains("gradle"));
     let before = position.checked_sub(1).map(|before| words[before].text.as_str());

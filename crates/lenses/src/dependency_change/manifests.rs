@@ -427,7 +427,16 @@ fn replacement<'v>(name: &str, value: &'v str) -> Option<&'v str> {
         (before.is_empty() || before.ends_with([' ', '/', '>']))
             && (behind.is_empty() || behind.starts_with('@'))
     });
-    (!is_own && !other.is_empty()).then_some(other)
+    // The same package under another scope, or in another form of module.
+    let is_variant = own_name(name) == own_name(other);
+    (!is_own && !is_variant && !other.is_empty()).then_some(other)
+}
+
+/// Returns the name of a package without its scope, its version and its form.
+fn own_name(name: &str) -> &str {
+    let last = name.rsplit([' ', '/', '>']).next().unwrap_or(name);
+    let last = last.split('@').next().unwrap_or(last);
+    ["-cjs", "-es", "-esm"].iter().find_map(|form| last.strip_suffix(form)).unwrap_or(last)
 }
 
 impl Meaning {

@@ -14,13 +14,14 @@ static NUMBER: Pattern = Pattern::new(
 static FILTER: Pattern = Pattern::new(r#"^\s*(?:SimpleCov\.)?add_filter[\s(]+["'%/]([^"']*)"#);
 /// Parts of paths that hold no product code.
 static BESIDE: Pattern = Pattern::new(
-    r"(?i)(?:^|[/_.-])(?:bin|bundle|config|db|demo|docs?|examples?|features|gems|rails|spec|support|tasks|tests?|vendor|version)(?:$|[/_.-])",
+    r"(?i)(?:^|[/_.-])(?:bin|bundle|config|coverage|db|demo|docs?|examples?|features|gems|generated|generators|logs?|node_modules|rails|spec|support|tasks|templates|tests?|tmp|vendor|version)(?:$|[/_.-])",
 );
 /// A setting of RSpec by which examples with a tag do not run.
 static EXCLUDED: Pattern =
     Pattern::new(r"^\s*\w+\.(?:filter_run_excluding\b|exclusion_filter(?:\s*=|\[))\s*\S.*");
 /// Conditions on what an example needs to run.
-static NEEDS: Pattern = Pattern::new(r"\b(?:if|unless)\b.*(?:RUBY_\w+|Gem::Version|defined\?|[a-z]\w*\?)");
+static NEEDS: Pattern =
+    Pattern::new(r"\b(?:if|unless)\b.*(?:RUBY_\w+|Gem::Version|defined\?|ENV\b|[a-z]\w*\?)");
 
 /// Returns whether a file is one in which a Ruby project sets up its tests.
 pub(super) fn may_configure(file: &ChangedFile) -> bool {
@@ -61,7 +62,10 @@ fn left_out(packet: &Packet<'_>, line: &Line<'_>, removed: &[Line<'_>]) -> Optio
     let groups = FILTER.captures(line.text)?;
     let path = &groups[1];
     let is_moved = removed.iter().any(|old| FILTER.captures(old.text).is_some_and(|old| old[1] == *path));
-    let is_product = !path.is_empty() && !BESIDE.is_match(path);
+    // A project that begins to measure says what counts.
+    let begins = packet.added().any(|line| line.text.contains("SimpleCov.start"))
+        && removed.iter().all(|line| !line.text.contains("SimpleCov.start"));
+    let is_product = !path.is_empty() && !begins && !BESIDE.is_match(path);
     let span = groups.get(0)?.range();
     let start = span.end - groups[0].trim_start().len();
     (is_product && !is_moved)

@@ -50,9 +50,6 @@ const NODE: &[&str] = &[
 /// Runners of tests that find a configuration of their own name.
 const JEST: &[&str] = &["jest", "playwright", "vitest"];
 const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
-/// Linters that mend what they find, which then fails nothing.
-const FIXERS: &[&str] =
-    &["biome", "eslint", "golangci-lint", "oxlint", "ruff", "standard", "stylelint", "xo"];
 const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
 
 /// Option of Maven that selects modules, and leaves out those with `!` or `-` before the name.
@@ -138,8 +135,6 @@ pub(super) const ROWS: &[Row] = &[
     row(&["eslint", "oxlint"], Excludes, "--ignore-pattern|--rule", true),
     row(&["eslint"], Excludes, "--no-config-lookup|--no-error-on-unmatched-pattern|--no-eslintrc", false),
     row(&["eslint", "stylelint"], Requires, "--max-warnings", true),
-    row(FIXERS, Excludes, "--apply|--fix|--write", false),
-    row(&["rubocop"], Excludes, "-a|-A|--auto-correct*|--autocorrect*", false),
     row(&["tsc", "vue-tsc"], Excludes, "--noCheck|--skipLibCheck", false),
     row(&["tsc", "vue-tsc"], Selects, "-p|--project", true),
     row(

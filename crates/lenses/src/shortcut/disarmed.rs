@@ -45,13 +45,13 @@ static EXPECTED: Pattern =
 static RECORDS: Pattern = Pattern::new(r"(?i)update|regen|record|rewrit|bless|golden|snapshot");
 /// A library of assertions that a file makes itself.
 static STUB: Pattern = Pattern::new(
-    r"^\s*(?:const|let|var)\s+(?:assert|expect|should)\s*=\s*(?:\{|new\s+Proxy\b|\(?[\w\s,.]*\)?\s*=>)",
+    r"^\s*(?:const|let|var)\s+(?:assert|expect|should)\s*=\s*(?:\{|new\s+Proxy\b|\(?[\w\s,.]*\)?\s*=>\s*\{)",
 );
 /// Words of a stand-in that fails or hands the call on.
 static FAILS: Pattern = Pattern::new(r"\b(?:throw|require|import|fail|raise|reject)\b|\.\.\.");
 /// A library of assertions, part of which is replaced.
 static REPLACED: Pattern = Pattern::new(
-    r"\b(?:mock\.method|sinon\.(?:stub|replace)|(?:jest|vi)\.spyOn|patch\.object|monkeypatch\.setattr)\(\s*(?:unittest\.)?(?:assert|expect|chai|should|TestCase)\b|^\s*(?:assert|expect)(?:\.\w+)+\s*=\s*[^=\s]|^\s*(?:unittest\.)?TestCase\.assert\w+\s*=[^=]",
+    r#"\b(?:mock\.method|sinon\.(?:stub|replace)|(?:jest|vi)\.spyOn|patch\.object|monkeypatch\.setattr)\(\s*(?:unittest\.)?(?:assert|expect|chai|should|TestCase\s*,\s*["'](?:assert|fail)\w*)\b|^\s*(?:assert|expect)(?:\.\w+)+\s*=\s*[^=\s]|^\s*(?:unittest\.)?TestCase\.assert\w+\s*=[^=]"#,
 );
 /// A handle of the test that reports to nobody.
 static HANDLE: Pattern =
@@ -98,10 +98,9 @@ fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
             let summary = of_line(&line, &head)
                 .or_else(|| beside(&line, &removed, &hunk))
                 .or_else(|| loosened(&line, &removed, &head));
-            let is_known = removed.iter().any(|old| old.trim() == line.text.trim());
             let start = line.text.len() - line.text.trim_start().len();
             let columns = start..line.text.trim_end().len();
-            let draft = summary.filter(|_| !is_known);
+            let draft = summary.filter(|_| removed.iter().all(|old| old.trim() != line.text.trim()));
             drafts.extend(draft.map(|text| Draft::on_line(WEAKENED, packet, &line, columns, text)));
         }
     }
@@ -140,7 +139,9 @@ fn of_line(line: &Line<'_>, head: &[&str]) -> Option<&'static str> {
 fn compares_with_itself(line: &Line<'_>, head: &[&str]) -> bool {
     let Some(groups) = ASSIGNED.captures(without_comment(line.text)) else { return false };
     let (left, right) = (&groups[1], &groups[2]);
-    let is_expected = [left, right].into_iter().filter(|name| EXPECTED.is_match(name)).count() == 1;
+    // A name that a test keeps a value in before it acts, such as `want := cfg.Name`, is no expectation of the author.
+    let is_given = EXPECTED.is_match(left) && left.contains('.') && !EXPECTED.is_match(right);
+    let is_expected = is_given || EXPECTED.is_match(right) && !EXPECTED.is_match(left);
     let Ok(at) = usize::try_from(line.number) else { return false };
     let before = &head[at.saturating_sub(LINES_BEFORE + 1).min(head.len())..at.min(head.len())];
     if !is_expected || before.iter().any(|line| RECORDS.is_match(line)) {
@@ -198,8 +199,7 @@ fn beside(line: &Line<'_>, removed: &[&str], hunk: &HunkView<'_>) -> Option<&'st
 
 /// Returns whether a file that compares loosely goes from the strict library to the loose one.
 fn loosened(line: &Line<'_>, removed: &[&str], head: &[&str]) -> Option<&'static str> {
-    let was_strict = removed.iter().any(|old| STRICT.is_match(old));
-    let is_loose = LOOSE.is_match(line.text) && was_strict;
+    let is_loose = LOOSE.is_match(line.text) && removed.iter().any(|old| STRICT.is_match(old));
     let is_used = is_loose && head.iter().any(|line| LOOSE_CALL.is_match(line));
     is_used.then_some("assertions compare less strictly than before")
 }
@@ -256,6 +256,10 @@ mod tests {
             ("want := tc.want\ngot := f()\nif got != want {", false),
             ("got = want\ngot = f()\nif got != want {", false),
             ("prev := cur\nif prev != cur {", false),
+            ("want := cfg.Name\ncfg.Normalize()\nif cfg.Name != want {", false),
+            ("expected = obj.value\nobj.noop()\nassert obj.value == expected", false),
+            ("const should = (x) => x > 1;", false),
+            ("with patch.object(TestCase, \"setUp\"):", false),
             ("const assert = { strictEqual () {} }", true),
             ("const assert = new Proxy({}, { get: () => () => {} })", true),
             ("const assert = (ok) => { if (!ok) throw new Error() }", false),

@@ -133,6 +133,10 @@ fn filtered(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     drafts
 }
 
+/// Names of what ends something, which often may fail without consequences.
+static ENDS: Pattern = Pattern::new(
+    r"(?i)(?:^|[._]|\b)(?:clean|close|delete|disconnect|dispose|flush|kill|notify|prefetch|release|rm|rm_f|rm_rf|shutdown|stop|teardown|unlink|warm)(?:\w*)$|(?:\b|[._])(?:close|delete|disconnect|kill|rm|rm_f|rm_rf|shutdown|stop|unlink)\b",
+);
 /// A handler of Ruby behind an expression, which takes any failure of it.
 static MODIFIER: Pattern = Pattern::new(r"\S[^#]*?\s(rescue\s+[^#]*)");
 
@@ -148,7 +152,7 @@ fn rescued(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
             let Some(handler) = groups.first_group() else { continue };
             let guarded = squeezed(&line.text[..handler.start()]);
             let ran_before = before.contains(&guarded);
-            if ran_before && !has_reason(line.text) {
+            if ran_before && !ENDS.is_match(&guarded) && !has_reason(line.text) {
                 let columns = handler.start()..handler.start() + handler.as_str().trim_end().len();
                 let summary = "failure that was handed on is swallowed";
                 drafts.push(Draft::on_line(SWALLOWED, packet, &line, columns, summary));
@@ -206,6 +210,9 @@ fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
         // The failure alone is replaced, on one line or over several: what it depends on stays.
         // What is said about it before makes no difference.
         let ([old, ..], [said @ .., new]) = (removed.as_slice(), added.as_slice()) else { continue };
+        if !said.is_empty() && ENDS.is_match(&pair.head.path) {
+            continue;
+        }
         if !said.iter().all(|line| LOGS.is_match(without_comment(line.text).trim_end())) {
             continue;
         }

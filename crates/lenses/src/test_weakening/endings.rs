@@ -46,11 +46,13 @@ static AROUND: Pattern = Pattern::new(
     r"(?s)\w+\.around\b[^\n|]{0,40}\|\s*\w+\s*\|[^|]{0,160}?\b\w+\.(?:call|run)\b[ \t]*\n?\s*(rescue\b[^\n]*)",
 );
 /// Words of a handler that hands a failure on.
-static HANDS_ON: Pattern = Pattern::new(r"\b(?:raise|retry|set_exception)\b");
-/// Function of Go that runs all tests of a package, up to its end.
-static MAIN: Pattern = Pattern::new(r"(?sm)^func TestMain\(.*?^\}");
+static HANDS_ON: Pattern = Pattern::new(r"\b(?:raise|retry|set_exception)\b|\.(?:call|run)\b");
+/// Function of Go that runs all tests of a package, up to its end, with the name of its parameter.
+static MAIN: Pattern = Pattern::new(r"(?sm)^func TestMain\(\s*(\w+).*?^\}");
 /// Behind the run of the tests, the exit that forgets its result.
-static FORGETS: Pattern = Pattern::new(r"(?s)\.Run\(\).*?(os\.Exit\(\s*0\s*\))");
+static FORGETS: Pattern = Pattern::new(r"(os\.Exit\(\s*0\s*\))");
+/// Other ways to end a program with a failure.
+static FAILS: Pattern = Pattern::new(r"\bpanic\(|\.Fatal\w*\(|\b(?:syscall|unix)\.Exit\(");
 static EXITS: Pattern = Pattern::new(r"os\.Exit\(\s*([^)]*)\)");
 /// A constraint that leaves a file out of builds with the detector of races.
 static WITHOUT_RACE: Pattern = Pattern::new(r"^//\s*(?:go:build\b.*|\+build\b.*)!race\b");
@@ -69,7 +71,8 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     for ending in &ENDINGS {
         if ending.languages.contains(&language) && own.contains(ending.literal) {
             let all = ending.pattern.captures_all(&own);
-            places.extend(all.iter().filter_map(|groups| Some(groups.first_group()?.start())));
+            let own_all = all.iter().filter(|groups| language != "ruby" || !leaves_hook(&groups[0]));
+            places.extend(own_all.filter_map(|groups| Some(groups.first_group()?.start())));
         }
     }
     if language == "ruby" {
@@ -90,6 +93,12 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     found
 }
 
+/// Returns whether a hook of Ruby has ended before the exit behind it, or the exit is that of another process or depends on
+/// the failure.
+fn leaves_hook(text: &str) -> bool {
+    ["\nend", "}\n", "fork", "$!"].iter().any(|sign| text.contains(sign))
+}
+
 /// Returns the places at which hooks around all examples of RSpec forget a failure.
 fn swallowing_hooks(text: &str) -> Vec<usize> {
     let mut places = Vec::new();
@@ -106,11 +115,13 @@ fn swallowing_hooks(text: &str) -> Vec<usize> {
 
 /// Returns the place at which the function that runs all tests of a package exits without their result.
 fn forgetting_main(text: &str) -> Option<usize> {
-    let main = MAIN.find(text)?;
-    let forgets = FORGETS.captures(main.as_str())?.first_group()?.start();
-    let exits = EXITS.captures_all(main.as_str());
-    let tells = exits.iter().any(|exit| exit[1].trim() != "0");
-    (!tells).then_some(main.start() + forgets)
+    let groups = MAIN.captures(text)?;
+    let (main, start) = (&groups[0], groups.get(0)?.start());
+    let run = main.find(&format!("{}.Run()", &groups[1]))?;
+    let forgets = run + FORGETS.captures(&main[run..])?.first_group()?.start();
+    let exits = EXITS.captures_all(main);
+    let tells = FAILS.is_match(&main[run..]) || exits.iter().any(|exit| exit[1].trim() != "0");
+    (!tells).then_some(start + forgets)
 }
 
 /// Systems that a file of Go is built for by the end of its name, and that hardly any CI has.
@@ -131,6 +142,12 @@ const RARE_SYSTEMS: &[&str] = &[
     "zos",
 ];
 
+/// Processors that the end of a name may add to a system.
+const ARCHITECTURES: &[&str] = &[
+    "386", "amd64", "arm", "arm64", "loong64", "mips", "mips64", "mips64le", "mipsle", "ppc64", "ppc64le",
+    "riscv64", "s390x", "wasm",
+];
+
 /// Reports a file of tests that goes by the name of one that is built for a rare system alone.
 fn built_nowhere(packet: &Packet<'_>) -> Option<Draft> {
     let old = packet.file.old_path.as_ref()?.to_text().into_owned();
@@ -146,7 +163,9 @@ fn system_of(path: &str) -> Option<&str> {
     let mut parts: Vec<&str> = stem.split('_').collect();
     // The first part is never one.
     parts.drain(..1);
-    parts.into_iter().rev().take(2).find(|part| RARE_SYSTEMS.contains(part))
+    let last = parts.pop()?;
+    let system = if ARCHITECTURES.contains(&last) { parts.pop()? } else { last };
+    RARE_SYSTEMS.contains(&system).then_some(system)
 }
 
 /// Returns a fact about a file that builds with the detector of races leave out from now on.
@@ -169,7 +188,7 @@ mod tests {
     #[test]
     fn every_pattern_compiles() {
         ENDINGS.iter().for_each(|ending| ending.pattern.check());
-        for pattern in [&AROUND, &HANDS_ON, &MAIN, &FORGETS, &EXITS, &WITHOUT_RACE] {
+        for pattern in [&AROUND, &HANDS_ON, &MAIN, &FORGETS, &FAILS, &EXITS, &WITHOUT_RACE] {
             pattern.check();
         }
     }
@@ -178,6 +197,8 @@ mod tests {
     fn a_main_that_forgets_the_result_is_told_from_one_that_exits_with_it() {
         for (body, expected) in [
             ("\tm.Run()\n\tos.Exit(0)\n", true),
+            ("\tif code := m.Run(); code != 0 {\n\t\tpanic(code)\n\t}\n\tos.Exit(0)\n", false),
+            ("\tif err := app.Run(); err == nil {\n\t\tos.Exit(0)\n\t}\n\tm.Run()\n", false),
             ("\tif code := m.Run(); code != 0 {\n\t\tos.Exit(0)\n\t}\n", true),
             ("\tos.Exit(m.Run())\n", false),
             ("\tcode := m.Run()\n\tos.Exit(code)\n", false),
@@ -195,6 +216,7 @@ mod tests {
             ("a/b_plan9_test.go", Some("plan9")),
             ("b_js_wasm_test.go", Some("js")),
             ("b_linux_test.go", None),
+            ("parse_js_ast_test.go", None),
             ("js_test.go", None),
             ("b_js.go", None),
         ] {
