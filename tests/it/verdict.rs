@@ -232,6 +232,10 @@ fn a_waiver_counts_only_on_the_base_for_its_evidence_and_until_its_day() {
     assert_eq!(preview["weakened"][0]["name"], "waivers.merge-leftover/conflict-marker", "{preview}");
     // The preview is of head's own waivers: what they waive would pass.
     assert_eq!(json!([preview["conclusion"], preview["blockingFindings"]]), json!(["pass", 0]), "{preview}");
+    let half = change(&base, &[head[0], ("b.py", head[0].1), (WAIVERS, &waiver(&hash, "2030-01-01"))]);
+    half.judge().run().expect(1);
+    let preview = verdict(&half)["policyPreview"].clone();
+    assert_eq!(json!([preview["conclusion"], preview["blockingFindings"]]), json!(["fail", 1]), "{preview}");
     git(&forged.path(), &["checkout", "-q", "-f", "topic"]);
     qa_skill(["run", "--base", "main"]).within(&forged.path()).run().expect(1);
 }

@@ -103,6 +103,13 @@ impl Origin {
     pub(super) fn is_this_machine(&self) -> bool {
         matches!(self.name.as_str(), "localhost" | "127.0.0.1" | "[" | "0.0.0.0")
     }
+
+    /// Returns whether a host is this machine, or has a name that only the network around it knows.
+    pub(super) fn is_in_own_network(&self) -> bool {
+        const PRIVATE: [&str; 5] = [".corp", ".home.arpa", ".internal", ".lan", ".local"];
+        let is_single = !self.name.contains('.');
+        self.is_this_machine() || is_single || PRIVATE.iter().any(|end| self.name.ends_with(end))
+    }
 }
 
 /// Returns the repository of `owner/name#commit`, which npm and Bundler look for at GitHub.

@@ -212,11 +212,7 @@ pub(super) fn unprotected(packages: &[LockedPackage]) -> Vec<Finding> {
 }
 
 fn unprotected_package(package: &LockedPackage) -> Option<Finding> {
-    if !package.checksums.is_empty() {
-        // What arrives is held to the sum.
-        return None;
-    }
-    let (part, _) = origins(package).find(|(_, origin)| origin.is_plain && !origin.is_this_machine())?;
+    let (part, _) = origins(package).find(|(_, origin)| origin.is_plain && !origin.is_in_own_network())?;
     let places = vec![Place::head(part.span), Place::head(package.span)];
     let summary = "locked package is fetched without TLS";
     Some(Finding::new(ELSEWHERE, summary, places).with("package", name(package)))
