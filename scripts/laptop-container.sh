@@ -32,6 +32,6 @@ expect 1 run --worktree --base HEAD~1
 sed -i '/[<=>]\{7\}/d' a.py
 echo 'breakpoint()' >> a.py
 "$here/scripts/container-run.sh" --volume "$checkout:$checkout" --workdir "$checkout" "$image" fix --worktree --apply > /dev/null 2>&1 || true
-! grep -q breakpoint a.py
+if grep -q breakpoint a.py; then echo "fix left the statement in a.py"; exit 1; fi
 foreign=$(find "$checkout" ! -user 1000)
 [ -z "$foreign" ] || { echo "not of the owner: $foreign"; exit 1; }
