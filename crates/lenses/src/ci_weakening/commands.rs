@@ -37,9 +37,9 @@ pub(super) struct Step {
     pub(super) first_on_path: Vec<Directory>,
     /// True for a command of a text that a script writes to a file or a pipe.
     pub(super) is_written: bool,
-    /// What it does to the commands behind it.
+    /// Effects on the commands behind it.
     pub(super) later: Vec<Later>,
-    /// What the commands before it in the same unit do to it.
+    /// Effect of the commands before it in the same unit.
     pub(super) earlier: Vec<Later>,
 }
 

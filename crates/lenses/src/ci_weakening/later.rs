@@ -9,7 +9,7 @@ use super::commands::{Effect, Mark};
 use crate::pattern::Pattern;
 use crate::selection::Selection;
 
-/// What a command does to the commands behind it, in the same job.
+/// Effect of a command on the commands behind it, in the same job.
 #[derive(Debug, Clone)]
 pub(super) struct Later {
     pub(super) cause: Cause,

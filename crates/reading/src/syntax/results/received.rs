@@ -1,4 +1,4 @@
-//! What callers do with the result of a call.
+//! Reads the use that callers make of the result of a call.
 
 use tree_sitter::{Node, Tree};
 
