@@ -498,7 +498,9 @@ fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
     scene.github.state().comments.push(foreign.clone());
     for _ in 0..2 {
         let step = scene.step();
-        scene.program(&step).env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true").run().expect(1);
+        let program = scene.program(&step).env("INPUT_COMMENT", "true").env("INPUT_UPLOAD-SARIF", "true");
+        let program = program.env("GITHUB_ACTION_REPOSITORY", "acme/qa-skill");
+        program.env("GITHUB_ACTION_REF", "v1").run().expect(1);
     }
     let state = scene.github.state();
     assert_eq!(state.comments.len(), 2);
@@ -506,7 +508,11 @@ fn a_comment_is_kept_up_to_date_and_nobody_elses_is_touched() {
     assert!(state.comments[1].body.starts_with(marker) && state.comments[1].body.contains("src/new.py"));
     assert_eq!(state.sarifs[0].git_ref, "refs/pull/7/merge");
     assert_eq!(state.sarifs[0].commit_sha, scene.origin.merge.to_string());
-    let prints: std::collections::BTreeSet<String> = state.sarifs[0].document["runs"][0]["results"]
+    let run = &state.sarifs[0].document["runs"][0];
+    let page = format!("{}/acme/qa-skill/blob/v1/docs/rules.md#", scene.git.url());
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    assert!(rules.iter().all(|rule| rule["helpUri"].as_str().unwrap().starts_with(&page)));
+    let prints: std::collections::BTreeSet<String> = run["results"]
         .as_array()
         .unwrap()
         .iter()

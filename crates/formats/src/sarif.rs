@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::common::{
     Files, codes, counted, evidence_number, evidence_text, findings, is_on_base, is_warning, standing,
 };
-use crate::contract::{Format, FormatSpec, Report};
+use crate::contract::{Format, FormatSpec, Links, Report};
 use crate::why::{message, why};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{
@@ -37,8 +37,8 @@ impl Format for Sarif {
     }
 }
 
-/// The document as it is uploaded without GitHub's upload action: with the fingerprint that code scanning tells alerts
-/// apart by. `hashes` are those that GitHub's action would give the lines of [`places`]; where there is none, it is the
+/// The document as it is uploaded without GitHub's upload action: with the address of each rule's page where
+/// [`Report::links`] has it, and with the fingerprint that code scanning tells alerts apart by. `hashes` are those that GitHub's action would give the lines of [`places`]; where there is none, it is the
 /// finding's id, which survives moved lines as well, and the number of the finding among those of one id.
 pub fn for_upload(report: &Report<'_>, hashes: &BTreeMap<(RepoPath, u64), String>) -> Vec<u8> {
     document(report, Some(hashes))
@@ -52,7 +52,7 @@ pub fn places(report: &Report<'_>) -> Vec<(RepoPath, u64)> {
 }
 
 fn document(report: &Report<'_>, hashes: Option<&BTreeMap<(RepoPath, u64), String>>) -> Vec<u8> {
-    let (rules, indexes) = rules(report);
+    let (rules, indexes) = rules(report, report.links.as_ref().filter(|_| hashes.is_some()));
     let files = Files::new(report);
     let all = findings(report);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -96,13 +96,17 @@ fn document(report: &Report<'_>, hashes: Option<&BTreeMap<(RepoPath, u64), Strin
 
 /// The rules as the driver lists them, and the place of each by id. Rules a finding names and the registry does not
 /// know stand at the end: a result must be able to point to its rule.
-fn rules<'a>(report: &Report<'a>) -> (Vec<Value>, BTreeMap<&'a str, usize>) {
+fn rules<'a>(report: &Report<'a>, links: Option<&Links>) -> (Vec<Value>, BTreeMap<&'a str, usize>) {
     let mut list = Vec::new();
     let mut indexes = BTreeMap::new();
     for lens in &report.registry.lenses {
         for rule in &lens.rules {
             indexes.insert(rule.rule_id.as_str(), list.len());
-            list.push(known_rule(lens, rule));
+            let mut descriptor = known_rule(lens, rule);
+            if let Some(page) = links.and_then(|links| links.rule(&rule.rule_id)) {
+                descriptor["helpUri"] = page.into();
+            }
+            list.push(descriptor);
         }
     }
     for finding in report.result.lens_results.iter().flat_map(|result| &result.findings) {
@@ -356,6 +360,22 @@ mod tests {
         let log = log(&sample::fail());
         let place = &find(&log, "debug-leftover/deleted-test")["locations"][0]["physicalLocation"];
         assert_eq!(place["region"], json!({"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}));
+    }
+
+    #[test]
+    fn an_upload_leads_to_the_page_of_each_rule() {
+        let sample = sample::fail();
+        let page = "https://github.com/acme/qa-skill/blob/v1/docs/rules.md";
+        let files = "https://github.com/owner/name/blob/main".to_owned();
+        let links = Some(Links { files, rules: Some(page.to_owned()) });
+        let report = Report { links, ..sample.report(false) };
+        let uploaded: Value = serde_json::from_slice(&for_upload(&report, &BTreeMap::new())).unwrap();
+        for rule in uploaded["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap() {
+            let lens = rule["properties"]["lens"].as_str();
+            assert_eq!(rule["helpUri"].as_str(), lens.map(|lens| format!("{page}#{lens}")).as_deref());
+        }
+        // The file is the same wherever it is made.
+        assert_eq!(Sarif.render(&report), Sarif.render(&sample.report(false)));
     }
 
     #[test]
