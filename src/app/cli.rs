@@ -464,7 +464,12 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             let request = Request { uncommitted, ..arguments.planning.into_request()? };
             let document = plan_command::plan(&request, shown, cancellation, &progress);
             progress.clear();
-            console::write_stdout(&document?).map(|()| Exit::Pass)
+            let document = document?;
+            match shown {
+                Shown::Table => console::write_page(&String::from_utf8_lossy(&document)),
+                _ => console::write_stdout(&document),
+            }
+            .map(|()| Exit::Pass)
         }
         Command::Verify(arguments) => verify_command::verify(&arguments, cancellation),
         Command::DriftCheck(arguments) => artifact_commands::drift_check(&arguments, cancellation),

@@ -1,5 +1,7 @@
 //! `qa-skill plan`: lists the plans of a run without executing them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::exit::Failure;
@@ -7,7 +9,6 @@ use super::inputs::{Opened, Request, open};
 use super::prepare::prepare;
 use super::shard::matrix;
 use super::skill_input::skill_input;
-use qa_contracts::codes::Code;
 use qa_contracts::v1::{LensPlan, LensPlanList};
 use qa_core::escape::visible;
 use qa_core::plan::Refusal;
@@ -19,6 +20,9 @@ use qa_run::keys::key;
 use qa_run::plans::{plans, reviews};
 use qa_run::ports::{Cancellation, Progress};
 use qa_run::reviews::UsageBound;
+
+/// Row of the cost of asking for findings again.
+const CONFIRMATION: &str = "confirmation of findings";
 
 /// Form of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,11 +96,8 @@ pub(crate) fn plan_opened(
         inputs.change_set.base_sha.short(),
         opened.resolved.base_choice(),
     );
-    text.push_str(&format!(
-        "{:<3} {:<21} {:<13} {:<9} {:>6} {:>8}  {}\n",
-        "#", "lens", "class", "required", "files", "omitted", "notes"
-    ));
-    plans.iter().for_each(|plan| text.push_str(&row(plan)));
+    text.push_str(&table(&plans));
+    text.push_str(&codes(&plans));
     text.push_str(&commands(&plans));
     Ok(text.into_bytes())
 }
@@ -115,16 +116,15 @@ fn cost(
     confirmations: Option<UsageBound>,
 ) -> String {
     let rows = plans.iter().zip(refusals).filter(|(plan, _)| plan.review.is_some());
+    let names = rows.clone().map(|(plan, _)| review_name(plan)).chain([CONFIRMATION.to_owned()]);
+    let name = names.map(|name| name.len()).max().unwrap_or_default();
+    let model = longest(rows.clone().map(|(plan, _)| plan.provider_binding_id.as_str()), "model");
     let mut text = format!(
-        "{:<34} {:<12} {:>7} {:>10} {:>10} {:>10}  {}\n",
+        "{:<name$} {:<model$} {:>7} {:>9} {:>8} {:>9}  {}\n",
         "review", "model", "answers", "tokens in", "out", "USD", "budget"
     );
     let mut sum = Some(0u64);
     for (plan, refusal) in rows {
-        let part = match &plan.sub_lens_id {
-            Some(part) => format!("/{part}"),
-            None => String::new(),
-        };
         let usd = match plan.max_cost_usd {
             Some(usd) => usd.to_string(),
             None => "unknown".to_owned(),
@@ -138,8 +138,8 @@ fn cost(
             None => "reserved",
         };
         text.push_str(&format!(
-            "{:<34} {:<12} {answers:>7} {:>10} {:>10} {usd:>10}  {reserved}\n",
-            format!("{}{part}", plan.lens_id),
+            "{:<name$} {:<model$} {answers:>7} {:>9} {:>8} {usd:>9}  {reserved}\n",
+            review_name(plan),
             plan.provider_binding_id,
             plan.max_input_tokens,
             plan.max_output_tokens,
@@ -152,8 +152,8 @@ fn cost(
         let UsageBound { requests, input_tokens, output_tokens, cost_micro_usd } = bound;
         let price = cost_micro_usd.map_or("unknown".to_owned(), |cost| usd(cost).to_string());
         text.push_str(&format!(
-            "{:<34} {:<12} {requests:>7} {input_tokens:>10} {output_tokens:>10} {price:>10}  of what is left\n",
-            "confirmation of findings", ""
+            "{CONFIRMATION:<name$} {:<model$} {requests:>7} {input_tokens:>9} {output_tokens:>8} {price:>9}  the rest\n",
+            ""
         ));
         sum = sum.zip(cost_micro_usd).map(|(sum, cost)| sum + cost);
     }
@@ -162,6 +162,14 @@ fn cost(
         None => "unknown: the price of a model is not known".to_owned(),
     };
     format!("{text}\nat most {sum}\n")
+}
+
+/// Returns the name of a review and of its part of the change.
+fn review_name(plan: &LensPlan) -> String {
+    match &plan.sub_lens_id {
+        Some(part) => format!("{}/{part}", plan.lens_id),
+        None => plan.lens_id.to_string(),
+    }
 }
 
 /// Lists the commands that would run, with their directories.
@@ -179,16 +187,39 @@ fn commands(plans: &[LensPlan]) -> String {
     text
 }
 
-fn row(plan: &LensPlan) -> String {
-    let notes: Vec<&str> = plan.planning_codes.iter().map(|code| Code::as_str(*code)).collect();
-    format!(
-        "{:<3} {:<21} {:<13} {:<9} {:>6} {:>8}  {}\n",
-        plan.plan_ordinal,
-        plan.lens_id,
-        plan.lens_class.as_str(),
-        if plan.required { "yes" } else { "no" },
-        plan.changed_files.len(),
-        plan.omitted_hunks.len(),
-        notes.join(" ")
-    )
+fn table(plans: &[LensPlan]) -> String {
+    let name = longest(plans.iter().map(|plan| plan.lens_id.as_str()), "lens");
+    let mut text = format!(
+        "{:<3} {:<name$} {:<13} {:<8} {:>5} {:>7}\n",
+        "#", "lens", "class", "required", "files", "omitted"
+    );
+    for plan in plans {
+        text.push_str(&format!(
+            "{:<3} {:<name$} {:<13} {:<8} {:>5} {:>7}\n",
+            plan.plan_ordinal,
+            plan.lens_id,
+            plan.lens_class.as_str(),
+            if plan.required { "yes" } else { "no" },
+            plan.changed_files.len(),
+            plan.omitted_hunks.len(),
+        ));
+    }
+    text
+}
+
+/// Lists the lenses that each planning code is about, one line for each code.
+fn codes(plans: &[LensPlan]) -> String {
+    let mut lenses: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for plan in plans {
+        plan.planning_codes
+            .iter()
+            .for_each(|code| lenses.entry(code.as_str()).or_default().push(&plan.lens_id));
+    }
+    let lines = lenses.iter().map(|(code, lenses)| format!("\n{code}  {}\n", lenses.join(", ")));
+    lines.collect()
+}
+
+/// Returns the width of a column of names below a header.
+fn longest<'a>(names: impl Iterator<Item = &'a str>, header: &str) -> usize {
+    names.map(str::len).max().unwrap_or_default().max(header.len())
 }
