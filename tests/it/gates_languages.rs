@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::gates_tools::{enterable, link_tree, policy};
 use crate::support::fence::{As, can_be};
-use crate::support::parts::part;
+use crate::support::parts::{part, skip};
 use crate::support::{Outcome, Repo, RunDir, git, qa_skill};
 
 const LIST: &str = "feature_list.json";
@@ -299,7 +299,7 @@ fn javascript() -> Option<Project> {
 fn go() -> Option<Project> {
     let go = ["/usr/bin/go", "/usr/local/go/bin/go"].into_iter().find(|path| Path::new(path).exists());
     let Some(go) = go.filter(|_| can_be(As::Root)) else {
-        eprintln!("SKIPPED: go is not installed for all users");
+        skip("go is not installed for all users");
         return None;
     };
     Some(Project {

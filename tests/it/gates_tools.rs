@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::fence::{As, can_be};
-use crate::support::parts::part;
+use crate::support::parts::{part, skip};
 use crate::support::{Files, Outcome, Repo};
 
 const POLICY: &str = ".qa-skill/policy.toml";
@@ -293,7 +293,7 @@ fn pytest_of_a_virtual_environment_whose_interpreter_is_elsewhere() {
 fn go_vet_and_go_test() {
     let go = ["/usr/bin/go", "/usr/local/go/bin/go"].into_iter().find(|path| Path::new(path).exists());
     let Some(go) = go.filter(|_| can_be(As::Root)) else {
-        eprintln!("SKIPPED: go is not installed for all users");
+        skip("go is not installed for all users");
         return;
     };
     let root = fs::canonicalize(go).unwrap().parent().unwrap().parent().unwrap().to_owned();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use crate::support::kinds::{KINDS, Kind, write};
+use crate::support::parts::skip;
 use crate::support::{Files, Outcome, Program, Repo, conflict, git, qa_skill, temp};
 
 const SHA: &str = "3d3c42e5aac5ba805825da76410c181273ba90b1";
@@ -225,7 +226,7 @@ fn on_a_terminal(repo: &Repo, answer: &str) -> Option<String> {
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(repo.path());
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
-        eprintln!("skipped: there is no `script` to make a terminal with");
+        skip("there is no `script` to make a terminal with");
         return None;
     };
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), answer.as_bytes()).unwrap();

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::fence::{As, Yard, can_be};
+use crate::support::parts::skip;
 use crate::support::{Files, Repo};
 
 fn has(program: &str) -> bool {
     let there =
         ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|place| Path::new(place).join(program).exists());
     if !there {
-        eprintln!("SKIPPED: {program} is not installed for all users");
+        skip(&format!("{program} is not installed for all users"));
     }
     there
 }
