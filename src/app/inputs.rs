@@ -12,7 +12,9 @@ use qa_contracts::codes::Code;
 use qa_contracts::ids::CommitId;
 use qa_contracts::limits::{MAX_POLICY_BYTES, MAX_RUBRIC_BYTES};
 use qa_contracts::secret::Secret;
-use qa_contracts::v1::{ChangeSet, RecordedInputs, Registry, ReviewedHunk, SettingOrigin, SkillInput};
+use qa_contracts::v1::{
+    ChangeSet, RecordedInputs, Registry, ReviewedHunk, SettingOrigin, SkillInput, WaiverFile,
+};
 use qa_core::phases::{ForbiddenMove, RunEvent};
 use qa_core::policy::file;
 use qa_core::policy::{Overrides, POLICY_PATH, Policy, WAIVERS_PATH};
@@ -251,22 +253,43 @@ pub(crate) fn policy_in_file(
     overrides: &Overrides,
     registry: &Registry,
 ) -> Result<PolicyFile, Failure> {
+    let (display_path, text) = text_in_file(path)?;
+    let policy = effective_policy(Some(&text), overrides, registry)
+        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
+    Ok(PolicyFile { policy, text, display_path })
+}
+
+/// Reads waivers that are not committed.
+pub(crate) fn waivers_in_file(path: &Path, registry: &Registry) -> Result<WaiverFile, Failure> {
+    let (display_path, text) = text_in_file(path)?;
+    file::parse_waivers(&text, registry).map_err(|error| {
+        let hint = "correct this file; `qa-skill explain FINDING` prints an entry to complete".to_owned();
+        Failure { hint, ..policy_invalid(&display_path, &error.to_string()) }
+    })
+}
+
+/// Returns the path for people of a file that is not committed, and its text without secrets in comments.
+fn text_in_file(path: &Path) -> Result<(String, String), Failure> {
     let display_path = qa_core::masking::sanitize(&path.display().to_string());
     let text = std::fs::read_to_string(path).map_err(|error| {
         let failure = policy_invalid(&display_path, &error.to_string());
         let hint = "name the policy file with --file; without it the policy of the base is taken";
         Failure { hint: hint.to_owned(), ..failure }
     })?;
-    let text =
-        file::without_secrets(&text).ok_or_else(|| policy_file_invalid(&display_path, HOLDS_A_SECRET))?;
-    let policy = effective_policy(Some(&text), overrides, registry)
-        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
-    Ok(PolicyFile { policy, text, display_path })
+    match file::without_secrets(&text) {
+        Some(text) => Ok((display_path, text)),
+        None => Err(policy_file_invalid(&display_path, HOLDS_A_SECRET)),
+    }
 }
 
 fn policy_file_invalid(path: &str, reason: &str) -> Failure {
     let failure = policy_invalid(path, reason);
-    Failure { hint: "correct this file; docs/policy.example.toml has every setting".to_owned(), ..failure }
+    Failure {
+        hint:
+            "correct this file; docs/policy.md lists every setting, and so does `qa-skill policy-check --all`"
+                .to_owned(),
+        ..failure
+    }
 }
 
 fn policy_invalid(path: &str, reason: &str) -> Failure {

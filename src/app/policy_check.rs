@@ -7,12 +7,14 @@ use clap::Args;
 use super::cli::BaseArgs;
 use super::console::write_page;
 use super::exit::{Exit, Failure};
-use super::inputs::{Request, open, policy_in_file, read_policy};
+use super::inputs::{Request, open, policy_in_file, read_policy, waivers_in_file};
 use super::policy_difference::InForce;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Registry, Rubric, Scope, SettingOrigin, Strength};
 use qa_core::canonical;
-use qa_core::policy::{GatePolicy, Overrides, POLICY_PATH, Policy, in_scope};
+use qa_core::escape::visible;
+use qa_core::policy::{GatePolicy, Overrides, POLICY_PATH, Policy, WAIVERS_PATH, in_scope};
+use qa_formats::counted;
 use qa_run::inputs::effective_policy;
 
 /// Number of merged changes after which a rubric is reported as old.
@@ -24,7 +26,7 @@ const MAX_SEARCHED: usize = 20_000;
 pub(super) struct PolicyCheckArgs {
     #[command(flatten)]
     base: BaseArgs,
-    /// An uncommitted policy file, instead of the policy of the base
+    /// An uncommitted policy file, or a waivers.toml, instead of the policy of the base
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "repo"])]
     file: Option<PathBuf>,
     /// List every setting, lens and rule with its value and its origin, instead of those that differ from the preset
@@ -41,6 +43,9 @@ pub(super) fn print(arguments: PolicyCheckArgs) -> Result<Exit, Failure> {
 /// Checks the policy of the base, or of an uncommitted file.
 fn policy_check(request: &Request, file: Option<&Path>, all: bool) -> Result<String, Failure> {
     let registry = qa_lenses::registry();
+    if let Some(path) = file.filter(|path| path.file_name() == Path::new(WAIVERS_PATH).file_name()) {
+        return check_waivers(path, &registry);
+    }
     let (mut age, mut working_tree) = (None, None);
     let (policy, source) = match file {
         Some(path) => {
@@ -81,6 +86,23 @@ fn policy_check(request: &Request, file: Option<&Path>, all: bool) -> Result<Str
     }
     text.extend(age);
     text.extend(working_tree);
+    Ok(text)
+}
+
+/// Checks an uncommitted file of waivers.
+fn check_waivers(path: &Path, registry: &Registry) -> Result<String, Failure> {
+    let file = waivers_in_file(path, registry)?;
+    let mut text = format!(
+        "{}: {} can be read\n",
+        visible(&path.display().to_string()),
+        counted(file.waiver.len(), "waiver")
+    );
+    for waiver in &file.waiver {
+        let line =
+            format!("  {}, until {}, by {}: {}", waiver.rule, waiver.expires, waiver.owner, waiver.reason);
+        text.push_str(&visible(&line));
+        text.push('\n');
+    }
     Ok(text)
 }
 

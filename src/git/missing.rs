@@ -63,7 +63,7 @@ impl MissingCommit {
         let name = &self.name;
         match &self.cause {
             Cause::Empty => format!("check the variable that was to hold the name, or leave out {option}"),
-            Cause::Unborn => "only commits are judged; commit first".to_owned(),
+            Cause::Unborn => "commit first, or judge the files with --staged or --worktree".to_owned(),
             Cause::NotFetched => {
                 format!(
                     "fetch it with `git fetch origin {name}`, or name a repository that has it with --repo"

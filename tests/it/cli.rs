@@ -218,6 +218,10 @@ fn a_plan_is_the_one_a_run_would_follow_and_always_the_same_bytes() {
     let plan = || qa_skill(["plan", "--base", "main", "--repo"]).arg(repo.path());
     let table = plan().run().expect(0).text();
     assert!(table.contains("execution key") && table.contains("merge-leftover"), "{table}");
+    assert!(table.contains("\nLENS_NOT_APPLICABLE  "), "{table}");
+    let rows =
+        table.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit() || first == '#'));
+    assert!(rows.clone().count() > 20 && rows.clone().all(|row| row.len() <= 80), "{table}");
     repo.judge().run().expect(1);
     let stored = repo.run_dir().bytes("lens-plan.json");
     for _ in 0..5 {
@@ -257,6 +261,20 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
     std::fs::write(&file, "mode = \"best_effort\"\n").unwrap();
     assert!(check(&file).run().expect(0).text().contains("best_effort"));
     check(Path::new("/does/not/exist")).run().expect_code(2, "POLICY_INVALID");
+    let waivers = repo.beside("waivers.toml");
+    let hash = "ab".repeat(32);
+    let entry = |owner: &str| {
+        format!(
+            "[[waiver]]\nrule = \"secret-token/provider-token\"\nevidence-hash = \"{hash}\"\n\
+             owner = \"{owner}\"\nreason = \"a sample\"\nexpires = 2099-01-31\n"
+        )
+    };
+    std::fs::write(&waivers, entry("alice")).unwrap();
+    let text = check(&waivers).run().expect(0).text();
+    assert!(text.contains("1 waiver") && text.contains("until 2099-01-31, by alice: a sample"), "{text}");
+    std::fs::write(&waivers, entry("person or team")).unwrap();
+    let refused = check(&waivers).run().expect_code(2, "POLICY_INVALID");
+    assert!(refused.stderr.contains("line 4: replace `person or team`"), "{}", refused.stderr);
 }
 
 #[test]

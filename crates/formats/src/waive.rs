@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use qa_contracts::v1::{Finding, Severity};
 use qa_core::escape::visible;
+use qa_core::policy::file::{OPEN_OWNER, OPEN_REASON};
 
 /// Entries of a waiver beside those of its finding.
 pub struct WaiverTerms<'a> {
@@ -15,7 +16,7 @@ pub struct WaiverTerms<'a> {
 
 /// Terms that a person replaces. No policy is read with this date, so an entry that was only copied waives nothing.
 pub const OPEN_TERMS: WaiverTerms<'_> =
-    WaiverTerms { owner: "person or team", reason: "reason why it may stay", expires: "YYYY-MM-DD" };
+    WaiverTerms { owner: OPEN_OWNER, reason: OPEN_REASON, expires: "YYYY-MM-DD" };
 
 /// Advice above entries.
 pub(crate) const ADVICE: &str =
@@ -78,7 +79,10 @@ mod tests {
         let entry = waiver_entry(entries[0], &OPEN_TERMS);
         assert!(parse_waivers(&entry, &sample.registry).is_err());
         for date in ["\"2031-02-03\"", "2031-02-03"] {
-            let complete = entry.replace("\"YYYY-MM-DD\"", date);
+            let dated = entry.replace("\"YYYY-MM-DD\"", date);
+            let owned = dated.replace(OPEN_OWNER, "alice");
+            assert!([&dated, &owned].iter().all(|open| parse_waivers(open, &sample.registry).is_err()));
+            let complete = owned.replace(OPEN_REASON, "rotated, and the old one is revoked");
             let waiver = parse_waivers(&complete, &sample.registry).unwrap().waiver.remove(0);
             assert_eq!(waiver.expires, "2031-02-03");
             assert_eq!(waiver.evidence_hash, entries[0].evidence_hash.as_str());

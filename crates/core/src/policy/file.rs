@@ -38,6 +38,10 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
     }
 }
 
+/// Owner and reason of an entry that is shown to be copied. A person replaces them.
+pub const OPEN_OWNER: &str = "person or team";
+pub const OPEN_REASON: &str = "reason why it may stay";
+
 /// Parses a waiver file and checks its rules against the registry and its dates against the calendar.
 pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, PolicyTextError> {
     let file: WaiverFile = parse(text)?;
@@ -53,6 +57,12 @@ pub fn parse_waivers(text: &str, registry: &Registry) -> Result<WaiverFile, Poli
         if waiver.owner.trim().is_empty() || waiver.reason.trim().is_empty() {
             let message = "a waiver needs an owner and a reason".to_owned();
             return Err(PolicyTextError::at_line_of(text, &waiver.evidence_hash, message));
+        }
+        for open in [OPEN_OWNER, OPEN_REASON] {
+            if waiver.owner.trim() == open || waiver.reason.trim() == open {
+                let message = format!("replace `{open}`, which only shows where an entry has its place");
+                return Err(PolicyTextError::at_line_of(text, open, message));
+            }
         }
         if !calendar::is_day(&waiver.expires) {
             let message = "expires must be a date, such as 2027-01-31".to_owned();
@@ -77,7 +87,10 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextErro
         let start = error.span().map(|span| span.start.min(text.len())).unwrap_or(0);
         let line = text[..start].matches('\n').count() + 1;
         let message = sanitize_cut(&in_words_of_toml(error.message()), 300);
-        PolicyTextError { line, suggestion: suggestion_in(&message), message }
+        let suggestion = suggestion_in(&message);
+        let problem = message.split_once(", expected ").filter(|_| suggestion.is_some());
+        let message = problem.map(|(problem, _)| problem.to_owned()).unwrap_or(message);
+        PolicyTextError { line, suggestion, message }
     })
 }
 

@@ -108,7 +108,7 @@ static SPEC: LensSpec = LensSpec {
             "Configuration of the gate cannot be parsed",
             Severity::High,
             ALWAYS,
-            "Run `qa-skill policy-check --file .qa-skill/policy.toml` and fix the reported error.",
+            "Correct what the note says; `qa-skill policy-check --file FILE` reads the policy and the waivers as the gate does.",
         ),
         rule(
             POLICY_WEAKENED,
