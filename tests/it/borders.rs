@@ -107,6 +107,60 @@ fn a_rename_to_where_a_lens_looks_is_judged_as_new() {
 }
 
 #[test]
+fn a_file_is_read_as_what_runs_it_whatever_it_is_called() {
+    let python = "import requests\n\n\ndef get(u):\n    return requests.get(u, verify=False)\n";
+    let ruby = "require 'net/http'\n\nhttp.verify_mode = OpenSSL::SSL::VERIFY_NONE\n";
+    let php = "<?php\ncurl_setopt($c, CURLOPT_SSL_VERIFYPEER, false);\n";
+    let with_line = |line: &str| format!("#!{line}\n{python}");
+    let files = Files::from_texts(&[POLICY, ("z", "z\n")]);
+    for (path, text) in [
+        ("src/get.py", python),
+        ("bin/get", &with_line("/usr/bin/env python3")),
+        ("bin/get.sh", &with_line("/usr/bin/env -S uv run --script")),
+        ("tools/get.txt", &with_line("/usr/bin/python")),
+        ("src/get.PY", python),
+        ("src/get.pyw", python),
+        ("app.wsgi", python),
+        ("SConstruct", python),
+        ("Rakefile", ruby),
+        ("Gemfile", ruby),
+        ("config.ru", ruby),
+        ("a.gemspec", ruby),
+        ("src/page.inc", php),
+        ("src/page.phtml", php),
+    ] {
+        let found = blocking(&files, &files.clone().with(path, text));
+        assert!(found.contains(&"dangerous-call/tls-verification-off".to_owned()), "{path}: {found:?}");
+    }
+}
+
+#[test]
+fn code_that_moves_to_the_name_of_a_test_is_judged_as_code() {
+    let lines: String = (0..20).map(|number| format!("n{number} = {number}\n")).collect();
+    let base = Files::from_texts(&[POLICY, ("src/a.py", &format!("import requests\n{lines}"))]);
+    let files = Files::from_texts(&[POLICY]);
+    let text = format!("import requests\n{lines}requests.get(u, verify=False)\n");
+    for new in ["src/a.py", "src/a_test.py", "tests/a.py", "src/fixtures/a.py"] {
+        let found = blocking(&base, &files.clone().with(new, &text));
+        assert!(found.contains(&"dangerous-call/tls-verification-off".to_owned()), "{new}: {found:?}");
+    }
+}
+
+#[test]
+fn a_workflow_that_is_spelled_as_no_platform_reads_it_is_gone() {
+    let ci =
+        "on: pull_request\npermissions: {}\njobs:\n  t:\n    runs-on: a\n    steps:\n      - run: pytest\n";
+    let files = Files::from_texts(&[POLICY, ("z", "z\n")]);
+    let base = files.clone().with(".github/workflows/ci.yml", ci);
+    for new in [".GitHub/workflows/ci.yml", ".github/Workflows/ci.yml", ".github/workflows/ci.YML"] {
+        let found = blocking(&base, &files.clone().with(new, ci));
+        assert!(found.iter().any(|rule| rule.starts_with("ci-weakening/")), "{new}: {found:?}");
+    }
+    let found = blocking(&base, &files.with(".github/workflows/tests.yaml", ci));
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn a_rename_to_where_a_lens_does_not_look_is_judged_as_a_removal() {
     let test = "def test_x():\n    assert 1 + 1 == 2\n";
     let policy = format!("{}[lenses.test-weakening]\nignore = [\"legacy/**\"]\n", POLICY.1);

@@ -1,5 +1,8 @@
 //! A lens's view of one changed file, with its line and column numbers.
 
+use std::borrow::Cow;
+
+use super::classify;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileText, Hunk, HunkCuts, MaskedSecret, TextPlace};
 
@@ -42,6 +45,11 @@ impl<'a> Packet<'a> {
     /// Returns the path of the file at head, or at the base if it is deleted.
     pub fn path(&self) -> &'a RepoPath {
         &self.file.path
+    }
+
+    /// Returns the path by which the language of the file is known; see [`classify::path_by_language`].
+    pub fn path_by_language(&self) -> Cow<'a, str> {
+        classify::path_by_language(self.file)
     }
 
     /// Returns the planned hunks in order.

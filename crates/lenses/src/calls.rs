@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::contract::{Draft, DraftExt, Fact, Inspection, Need};
 use qa_contracts::v1::{ChangedFile, FileText};
 use qa_core::canonical;
+use qa_core::classify;
 use qa_core::findings::{EXPRESSION, identity, normalized};
 use qa_core::packet::{Line, Packet};
 use qa_reading::patterns::{Code, Definition, Grammar, Match, ParsedText, Pattern, Patterns, Words};
@@ -93,12 +94,12 @@ impl Calls {
 
     /// Returns how much of a file the rules need: all of it where a pattern is for its language.
     pub(crate) fn need(&self, file: &ChangedFile) -> Need {
-        if self.rows(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Nothing }
+        if self.rows(&classify::path_by_language(file)).is_some() { Need::WholeFile } else { Need::Nothing }
     }
 
     /// Returns whether the hunks of a file have a word of a pattern.
     pub(crate) fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        let rows = self.rows(&file.path.to_text());
+        let rows = self.rows(&classify::path_by_language(file));
         rows.is_some_and(|rows| {
             rows.words.may_match(&hunks.text)
                 || hunks.text.lines().any(|line| !switches_set_in(line).is_empty())
@@ -109,7 +110,7 @@ impl Calls {
     /// be new where the first one is not.
     pub(crate) fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let Some(text) = packet.text.full_head.as_deref() else { return Inspection::default() };
-        let path = packet.path().to_text();
+        let path = packet.path_by_language();
         let Some(rows) = self.rows(&path) else { return Inspection::default() };
         let possible = rows.words.possible(|| shown_lines(packet, text), text);
         if possible.is_empty() {

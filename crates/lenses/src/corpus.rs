@@ -15,6 +15,7 @@ use qa_contracts::v1::{
 use qa_core::classify::{self, ScopeGlobs};
 use qa_core::diff::{Content, content, diff_file};
 use qa_core::packet::Packet;
+use qa_core::plan::is_triggered;
 use qa_core::policy::{Overrides, Policy};
 use qa_core::{masking, secrets};
 use qa_reading::{callers, outlines};
@@ -275,7 +276,7 @@ pub(crate) fn run_lens_under(
         if is_same && file.kind == ChangeKind::Modified {
             continue;
         }
-        if !globs.matches(&file.path) && !file.old_path.as_ref().is_some_and(|old| globs.matches(old)) {
+        if !is_triggered(&globs, file) {
             continue;
         }
         let mut text = text.clone();
@@ -448,8 +449,7 @@ fn no_lens_wants_a_whole_file_that_its_triggers_do_not_match() {
         let triggers = classify::PathSet::new(lens.spec().triggers.iter().copied()).unwrap();
         let files = pages().into_iter().flat_map(|page| page.cases).flat_map(|case| case.files);
         for (file, text) in files.map(|file| changed_file(&file)) {
-            let outside = !triggers.matches(&file.path)
-                && !file.old_path.as_ref().is_some_and(|old| triggers.matches(old));
+            let outside = !is_triggered(&triggers, &file);
             let wants = lens.need(&file) == Need::WholeFile && lens.wants_whole_file(&file, &text);
             assert!(!(outside && wants), "{} wants the whole of {}", lens.spec().id, file.path);
         }

@@ -112,7 +112,7 @@ impl Lens for CostlyLoop {
 
     /// Requests whole files, since the loop around a call may be unchanged.
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        let language = classify::language(&file.path);
+        let language = file.language.as_deref();
         let may_wait = matches!(language, Some("javascript" | "typescript" | "python"));
         REGEXES_IN_LOOPS.wants_whole_file(file, hunks) || may_wait && hunks.text.contains("await ")
     }
@@ -120,13 +120,13 @@ impl Lens for CostlyLoop {
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
         let Some(text) = &packet.text.full_head else { return Inspection::default() };
         let mut inspection = REGEXES_IN_LOOPS.inspect(packet);
-        let Some(first) = first_loop(classify::language(packet.path()), text) else { return inspection };
+        let Some(first) = first_loop(packet.file.language.as_deref(), text) else { return inspection };
         let mut lines =
             packet.added().filter(|line| first <= line.number && line.text.contains("await")).peekable();
         if lines.peek().is_none() {
             return inspection;
         }
-        if let Some(file) = Parsed::new(&packet.path().to_text(), text) {
+        if let Some(file) = Parsed::new(&packet.path_by_language(), text) {
             inspection.drafts.extend(lines.flat_map(|line| waits_on(&file, packet, &line)));
         }
         inspection

@@ -3,6 +3,7 @@
 use super::contract::{Draft, DraftExt, Inspection, Lens, LensSpec, Need, everywhere, presets, text_rule};
 use super::parsed::Parsed;
 use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
+use qa_core::classify;
 use qa_core::packet::Packet;
 use qa_reading::syntax::{Language, Span};
 
@@ -36,7 +37,7 @@ impl Lens for ForgottenAwait {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        let python = Language::from_path(&file.path.to_text()) == Some(Language::Python);
+        let python = Language::from_path(&classify::path_by_language(file)) == Some(Language::Python);
         if python { Need::WholeFile } else { Need::Hunks }
     }
 
@@ -46,7 +47,7 @@ impl Lens for ForgottenAwait {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let path = packet.path().to_text();
+        let path = packet.path_by_language();
         let file = packet.text.full_head.as_deref().filter(|text| text.contains("async def "));
         let file = file.filter(|_| packet.added().any(|line| may_tell(line.text)));
         let python = Language::from_path(&path) == Some(Language::Python);

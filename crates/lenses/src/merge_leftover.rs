@@ -408,7 +408,7 @@ fn conflicts(packet: &Packet<'_>) -> Vec<Draft> {
     let found: Vec<(Marker, Line<'_>)> =
         packet.added().filter_map(|line| marker(line.text).map(|marker| (marker, line))).collect();
     let source = packet.text.full_head.as_deref();
-    let source = source.and_then(|text| Parsed::new(&packet.path().to_text(), text));
+    let source = source.and_then(|text| Parsed::new(&packet.path_by_language(), text));
     let prose = scan::is_prose(packet.path());
     let fenced =
         if prose { fenced_lines(packet.text.full_head.as_deref().unwrap_or("")) } else { Vec::new() };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::contract::Need;
 use qa_contracts::v1::ChangedFile;
+use qa_core::classify;
 use qa_core::packet::Line;
 use qa_reading::syntax::{self, Language, OtherVersion, Outline, Span};
 
@@ -63,13 +64,17 @@ pub(crate) const GRAMMARS: &[&str] = &[
 
 /// Requests the whole of a file that has a grammar.
 pub(crate) fn content_need(file: &ChangedFile) -> Need {
-    if Language::from_path(&file.path.to_text()).is_some() { Need::WholeFile } else { Need::Hunks }
+    if Language::from_path(&classify::path_by_language(file)).is_some() {
+        Need::WholeFile
+    } else {
+        Need::Hunks
+    }
 }
 
 /// Requests the whole of a file in which patterns know the loops, functions and tests around a place: one of
 /// [`CODE`].
 pub(crate) fn context_need(file: &ChangedFile) -> Need {
-    match Language::from_path(&file.path.to_text()) {
+    match Language::from_path(&classify::path_by_language(file)) {
         Some(Language::C | Language::CSharp | Language::Cpp | Language::Kotlin) | None => Need::Hunks,
         Some(
             Language::Go

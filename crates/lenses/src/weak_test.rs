@@ -144,7 +144,7 @@ static SLEEP: Pattern = Pattern::new(r"(?i)\bu?sleep(?:_for)?\b|\bsetTimeout\(|\
 /// Reports tests that begin on an added line and do nothing.
 fn idle_tests(packet: &Packet<'_>) -> Vec<Draft> {
     let file = packet.text.full_head.as_deref().filter(|_| packet.added().any(|line| begins_test(line.text)));
-    let Some(file) = file.and_then(|text| Parsed::new(&packet.path().to_text(), text)) else {
+    let Some(file) = file.and_then(|text| Parsed::new(&packet.path_by_language(), text)) else {
         return Vec::new();
     };
     let mut drafts = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileText};
+use qa_core::classify;
 use qa_core::findings::Operand;
 use qa_lenses::contract::{Draft, Lens};
 use qa_reading::syntax::{Language, Outline, parse_once};
@@ -26,7 +27,7 @@ struct Parsed {
 impl Parsed {
     fn new(file: &ChangedFile, text: &FileText) -> Option<Self> {
         let text = text.full_head.as_deref()?;
-        let language = Language::from_path(&file.path.to_text())?;
+        let language = Language::from_path(&classify::path_by_language(file))?;
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Some(Self { outline: parse_once(language, text, None), starts })
     }

@@ -2,14 +2,17 @@
 
 mod attributes;
 mod globs;
+mod languages;
 mod places;
 mod runs_as;
 
+use languages::language_of_extension;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
 pub use attributes::Attributes;
 pub use globs::{GlobError, PathSet, glob_directory, is_glob};
+pub use languages::{language, language_of_start, path_by_language};
 pub use places::{is_collected, is_git_hook, is_same_place};
 pub use runs_as::{RunsAs, has_compiled_name, runs_as, runs_as_at};
 
@@ -153,39 +156,7 @@ const INFRA_NAMES: &[&str] = &[
     "tox.ini",
     "noxfile.py",
 ];
-const LANGUAGES: &[(&str, &[&str])] = &[
-    ("c", &["c", "h"]),
-    ("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx", "ipp"]),
-    ("c#", &["cs"]),
-    ("css", &["css", "scss", "sass", "less"]),
-    ("dart", &["dart"]),
-    ("elixir", &["ex", "exs"]),
-    ("erlang", &["erl", "hrl"]),
-    ("go", &["go"]),
-    ("haskell", &["hs"]),
-    ("html", &["html", "htm", "vue", "svelte", "astro"]),
-    ("java", &["java"]),
-    ("javascript", &["js", "mjs", "cjs", "jsx"]),
-    ("kotlin", &["kt", "kts"]),
-    ("lua", &["lua"]),
-    ("objective-c", &["m", "mm"]),
-    ("perl", &["pl", "pm"]),
-    ("php", &["php"]),
-    ("protobuf", &["proto"]),
-    ("python", &["py", "pyi", "pyx"]),
-    ("r", &["r"]),
-    ("ruby", &["rb", "rake", "gemspec"]),
-    ("rust", &["rs"]),
-    ("scala", &["scala"]),
-    ("shell", &["sh", "bash", "zsh", "fish", "ps1", "bat", "cmd"]),
-    ("sql", &["sql"]),
-    ("swift", &["swift"]),
-    ("terraform", &["tf", "tfvars"]),
-    ("typescript", &["ts", "tsx", "mts", "cts"]),
-    ("zig", &["zig"]),
-];
-
-/// Directories whose files a platform or git runs.
+/// Directories whose files a platform or git runs. Platforms read these names as they are spelled.
 const EXECUTED_DIRS: &[&str] = &[
     ".azure-pipelines",
     ".buildkite",
@@ -217,18 +188,19 @@ const EXECUTED_FILES: &[&str] = &[
     "azure-pipelines.yml",
     "bitbucket-pipelines.yml",
     "cloudbuild.yaml",
-    "jenkinsfile",
+    "Jenkinsfile",
     "lefthook.yml",
 ];
 
 /// Returns whether a platform or git runs a file by its path alone, whatever the file is called.
 pub fn is_executed(path: &RepoPath) -> bool {
-    let text = path.to_text().to_lowercase();
-    if EXECUTED_FILES.contains(&text.as_str()) {
+    let text = path.to_text();
+    if EXECUTED_FILES.contains(&&*text) {
         return true;
     }
-    let extension = text.rsplit_once('.').unwrap_or_default().1;
-    !DOCS_EXTENSIONS.contains(&extension) && EXECUTED_DIRS.iter().any(|directory| is_below(&text, directory))
+    let extension = text.rsplit_once('.').unwrap_or_default().1.to_lowercase();
+    !DOCS_EXTENSIONS.contains(&extension.as_str())
+        && EXECUTED_DIRS.iter().any(|directory| is_below(&text, directory))
 }
 
 fn is_below(path: &str, directory: &str) -> bool {
@@ -304,15 +276,6 @@ fn words(name: &str) -> Vec<String> {
         words.push(word);
     }
     words
-}
-
-/// Returns the language, by extension.
-pub fn language(path: &RepoPath) -> Option<&'static str> {
-    language_of_extension(&parts(path).extension)
-}
-
-fn language_of_extension(extension: &str) -> Option<&'static str> {
-    LANGUAGES.iter().find(|(_, extensions)| extensions.contains(&extension)).map(|(name, _)| *name)
 }
 
 /// Returns the class. Tests win over documentation, documentation over infrastructure, then configuration, source,

@@ -4,7 +4,8 @@ use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{FileClass, Scope};
 
 use super::{
-    Parts, RunsAs, ScopeGlobs, class, is_executed, is_test_name, language_of_extension, parts, runs_as,
+    Parts, RunsAs, ScopeGlobs, class, is_executed, is_test_name, languages::language_of_extension, parts,
+    runs_as,
 };
 
 /// Hooks that git runs, of which a hook directory has one file each.
@@ -74,7 +75,7 @@ struct Place {
     class: FileClass,
     scope: Scope,
     runs_as: RunsAs,
-    /// Extension of a file that a platform runs: a workflow by another ending is none.
+    /// Extension of a file that a platform runs, as it is spelled: a workflow by another ending is none.
     executed: Option<String>,
     /// Name of the hook that git runs it as.
     hook: Option<String>,
@@ -89,24 +90,28 @@ impl Place {
     /// scope as well, for a rename must not take changed lines to where nobody looks.
     fn is_milder_than(&self, other: &Self) -> bool {
         let Self { class, scope, runs_as, executed, hook, is_collected, own } = self;
+        let becomes_test = *class == FileClass::Test && other.class == FileClass::Source;
         other.scope == Scope::Product
             && *scope != Scope::Product
-            && (class, runs_as, executed, hook)
-                == (&other.class, &other.runs_as, &other.executed, &other.hook)
-            && (is_collected, own) == (&other.is_collected, &other.own)
+            && (*class == other.class || becomes_test)
+            && (runs_as, executed, hook) == (&other.runs_as, &other.executed, &other.hook)
+            && (*is_collected || !other.is_collected)
+            && *own == other.own
     }
 
     fn new(path: &RepoPath, globs: &ScopeGlobs) -> Self {
         let class = class(path);
         let parts = parts(path);
         let is_own = path.as_bytes().starts_with(b".qa-skill/");
+        let spelled = path.to_text();
+        let name = spelled.rsplit('/').next().unwrap_or(&spelled);
         Self {
             class,
             scope: globs.scope(path, class),
             runs_as: runs_as(path, None),
-            executed: is_executed(path).then(|| match parts.extension.as_str() {
-                "yaml" => "yml".to_owned(),
-                extension => extension.to_owned(),
+            executed: is_executed(path).then(|| match name.rsplit_once('.') {
+                Some((_, "yaml")) => "yml".to_owned(),
+                ending => ending.unwrap_or_default().1.to_owned(),
             }),
             hook: is_git_hook(&parts.name).then(|| parts.name.clone()),
             is_collected: is_collected_name(&parts),
@@ -140,6 +145,8 @@ mod tests {
             ("README.md", "docs/README.md", true),
             ("docs/e.yml", ".github/workflows/e.yml", false),
             (".github/workflows/ci.yml", ".github/workflows/ci.yml.off", false),
+            (".github/workflows/ci.yml", ".github/workflows/ci.YML", false),
+            (".github/workflows/ci.yml", ".GitHub/workflows/ci.yml", false),
             (".husky/pre-commit", ".husky/pre-commit.off", false),
             (".qa-skill/policy.toml", ".qa-skill/policy.toml.bak", false),
             ("old.toml", ".qa-skill/policy.toml", false),
@@ -150,6 +157,9 @@ mod tests {
             ("tests/test_a.json", "tests/test_a.yaml", true),
             ("docs/t.md", "src/t.py", false),
             ("vendor/a.py", "src/a.py", false),
+            ("src/a.py", "src/test_a.py", true),
+            ("src/test_a.py", "src/a.py", false),
+            ("docs/a.py", "tests/test_a.py", false),
             ("src/a.py", "vendor/a.py", true),
             ("Cargo.lock", "vendor/Cargo.lock", false),
             ("CODEOWNERS", "vendor/CODEOWNERS", true),

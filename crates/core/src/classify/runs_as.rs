@@ -1,12 +1,13 @@
 //! Decides by name, place and mode how a file is used, and so how its bytes have to be read.
 
 use super::{
-    ASSET_EXTENSIONS, CONFIG_EXTENSIONS, INFRA_DIRS, Parts, class, is_infra, language_of_extension, parts,
+    ASSET_EXTENSIONS, CONFIG_EXTENSIONS, INFRA_DIRS, Parts, class, is_infra,
+    languages::language_of_extension, parts,
 };
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, FileClass, Side};
 
-/// Extensions of files that an interpreter or a build tool runs and that have no entry in [`super::LANGUAGES`].
+/// Extensions of files that an interpreter or a build tool runs and that have no language in [`super::languages`].
 const SCRIPT_EXTENSIONS: &[&str] = &[
     "am",
     "applescript",

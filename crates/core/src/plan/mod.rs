@@ -4,11 +4,13 @@ mod bounds;
 mod budget;
 mod parts;
 
+use std::borrow::Cow;
+
 use crate::policy::reviews::is_review;
 use serde::Serialize;
 
 use super::canonical;
-use super::classify::PathSet;
+use super::classify::{PathSet, path_by_language};
 use super::gates;
 use super::policy::{LensPolicy, Policy};
 use qa_contracts::codes::Code;
@@ -173,16 +175,27 @@ fn plan_lens(
     }
 }
 
-/// Returns the positions of the changed files that concern a lens, ascending: those that match a trigger under the old or
-/// the new name, and of which the lens needs something. Nothing is left out on a guess.
+/// Returns the positions of the changed files that concern a lens, ascending: those that match a trigger, and of which the
+/// lens needs something. Nothing is left out on a guess.
 fn select(candidate: &Candidate<'_>, files: &[ChangedFile], ignore: &PathSet) -> Vec<usize> {
     let concerns = |(index, file): &(usize, &ChangedFile)| {
-        let mut paths = std::iter::once(&file.path).chain(&file.old_path);
-        paths.any(|path| candidate.triggers.matches(path))
+        is_triggered(&candidate.triggers, file)
             && !ignore.matches(&file.path)
             && (candidate.need)(*index, file) != Need::Nothing
     };
     files.iter().enumerate().filter(concerns).map(|(index, _)| index).collect()
+}
+
+/// Returns whether triggers match a file by its old or its new name, or by the path that its language gives it.
+pub fn is_triggered(triggers: &PathSet, file: &ChangedFile) -> bool {
+    let mut paths = std::iter::once(&file.path).chain(&file.old_path);
+    if paths.any(|path| triggers.matches(path)) {
+        return true;
+    }
+    match path_by_language(file) {
+        Cow::Borrowed(_) => false,
+        Cow::Owned(path) => RepoPath::from_bytes(path.as_bytes()).is_ok_and(|path| triggers.matches(&path)),
+    }
 }
 
 /// Returns a plan without files: a gate's, whose evidence is a report about the whole repository.

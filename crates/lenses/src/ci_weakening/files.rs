@@ -68,32 +68,41 @@ const SCRIPTS: &[&str] = &["ci", ".ci", ".github", "script", "scripts", ".circle
 const HOOKS: &[&str] = &[".husky", ".githooks", ".git-hooks", ".hooks"];
 
 impl Kind {
-    /// Returns the kind of a file; none for one that runs nothing.
     /// Returns whether a file is a workflow or pipeline that CI runs by itself.
     pub(super) fn is_workflow(path: &str) -> bool {
         Self::for_path(path).is_some_and(|kind| kind.is_root() && kind.is_ci())
     }
 
+    /// Returns the kind of a file; none for one that runs nothing. Platforms read their own names as they are spelled.
     pub(super) fn for_path(path: &str) -> Option<Self> {
-        let path = path.to_lowercase();
-        let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         let is_yaml = matches!(extension, "yml" | "yaml");
         if is_yaml && let Some(own) = DIRECTORIES.iter().find(|own| own.path == directory) {
             return Some(own.kind);
         }
         Some(match name {
-            "makefile" | "gnumakefile" => Self::Make,
-            "justfile" | ".justfile" => Self::Just,
+            "makefile" | "Makefile" | "GNUmakefile" => Self::Make,
             "package.json" => Self::Package,
-            "taskfile.yml" | "taskfile.yaml" => Self::Task,
             "pyproject.toml" | "tox.ini" | "tox.toml" => Self::Tox,
-            "jenkinsfile" => Self::Jenkins,
             ".overcommit.yml" => Self::HookList,
             "action.yml" | "action.yaml" => Self::Action,
             _ if is_yaml && PIPELINES.contains(&stem) => Self::Pipeline,
             _ if is_yaml && stem.starts_with("azure-pipelines") => Self::Pipeline,
             _ if is_yaml && matches!(stem, ".pre-commit-config" | "lefthook" | ".lefthook") => Self::HookList,
+            _ => return Self::for_any_case(&directory.to_lowercase(), &name.to_lowercase()),
+        })
+    }
+
+    /// Returns the kind of a file of a tool that takes its name in any case, or of a script, by its path in lower case.
+    fn for_any_case(directory: &str, name: &str) -> Option<Self> {
+        let extension = name.rsplit_once('.').unwrap_or_default().1;
+        Some(match name {
+            "justfile" | ".justfile" => Self::Just,
+            "taskfile.yml" | "taskfile.yaml" => Self::Task,
+            "jenkinsfile" => Self::Jenkins,
+            // What CI's directories have beside scripts.
+            "codeowners" | "license" | "notice" | "readme" => return None,
             _ if is_in_one_of(directory, HOOKS) && classify::is_git_hook(name) => Self::Hook,
             _ if matches!(extension, "sh" | "bash") => Self::Script,
             _ if !name.contains('.') && is_in_one_of(directory, SCRIPTS) => Self::Script,
@@ -147,6 +156,10 @@ mod tests {
             (".github/workflows/ci.yml", Some(Kind::Workflow)),
             (".github/workflows/off/ci.yml", None),
             (".github/workflows/ci.yml.disabled", None),
+            (".github/workflows/ci.YML", None),
+            (".GitHub/workflows/ci.yml", None),
+            (".github/CODEOWNERS", None),
+            (".github/build", Some(Kind::Script)),
             (".husky/pre-commit", Some(Kind::Hook)),
             (".husky/.gitignore", None),
             (".husky/pre-commit.off", None),

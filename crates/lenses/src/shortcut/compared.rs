@@ -49,7 +49,7 @@ pub(super) struct Trees<'p> {
 impl<'p> Trees<'p> {
     /// Parses both sides, the earlier one beside the later. Returns `None` where a side is absent or cannot be parsed.
     pub(super) fn parse(packet: &'p Packet<'p>) -> Option<Self> {
-        let language = Language::from_path(&packet.path().to_text())?;
+        let language = Language::from_path(&packet.path_by_language())?;
         let (base, head) = (packet.text.full_base.as_deref()?, packet.text.full_head.as_deref()?);
         let other = OtherVersion { text: head, hunks: &packet.file.hunks, is_newer: true };
         let head = ParsedSource::parse(language, head, None)?;

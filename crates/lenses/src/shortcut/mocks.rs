@@ -13,7 +13,9 @@ static PARTIAL: Pattern =
 /// Returns the mocks of the code that a test file is named after.
 pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     let path = packet.path().to_text();
-    let (Some(text), Some(language)) = (packet.text.full_head.as_deref(), Language::from_path(&path)) else {
+    let (Some(text), Some(language)) =
+        (packet.text.full_head.as_deref(), Language::from_path(&packet.path_by_language()))
+    else {
         return Inspection::default();
     };
     let mut found = MOCKS.inspect(packet);

@@ -221,7 +221,7 @@ impl Lens for Shortcut {
         inspection.facts.extend(unexplained::snapshot(packet));
         inspection.facts.extend(replaced::inspect(packet));
         if matches!(packet.file.scope, Scope::Product | Scope::Test)
-            && Language::from_path(&packet.path().to_text()).is_some()
+            && Language::from_path(&packet.path_by_language()).is_some()
         {
             inspect_code(packet, &mut inspection);
             if packet.file.scope == Scope::Test {
@@ -250,7 +250,7 @@ impl Lens for Shortcut {
 fn inspect_code(packet: &Packet<'_>, inspection: &mut Inspection) {
     inspection.drafts = words::inspect(packet);
     let is_test = packet.file.scope == Scope::Test;
-    let language = Language::from_path(&packet.path().to_text());
+    let language = Language::from_path(&packet.path_by_language());
     if is_test {
         join(inspection, retries::inspect(packet));
         join(inspection, mocks::inspect(packet));

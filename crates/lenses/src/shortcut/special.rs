@@ -42,8 +42,7 @@ pub(super) struct Answered {
 
 /// Returns the inputs that a file of the product newly answers by a value that is written out.
 pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Fact> {
-    let path = packet.path().to_text();
-    let kind = Language::from_path(&path).and_then(kind_of);
+    let kind = Language::from_path(&packet.path_by_language()).and_then(kind_of);
     let (Some(kind), ChangeKind::Modified) = (kind, packet.file.kind) else { return Vec::new() };
     let mut facts = Vec::new();
     for hunk in packet.hunks() {

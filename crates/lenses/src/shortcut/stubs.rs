@@ -56,7 +56,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
 
 /// Reports unfinished functions and comments of a new file, whose hunks are all of it.
 pub(super) fn inspect_new(packet: &Packet<'_>) -> Vec<Draft> {
-    let Some(language) = Language::from_path(&packet.path().to_text()) else { return Vec::new() };
+    let Some(language) = Language::from_path(&packet.path_by_language()) else { return Vec::new() };
     let mut text = String::new();
     for line in packet.added() {
         text.push_str(line.text);

@@ -153,7 +153,7 @@ fn inspect<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
         (COVERAGE, &UNCOVERED, "lines are excluded from coverage"),
         (SUPPRESSION, &SUPPRESSIONS, "warning is suppressed"),
     ];
-    let path = packet.path().to_text();
+    let path = packet.path_by_language();
     // A file is parsed where a line may suppress something, and its base where one does.
     let (old, new) = (packet.text.full_base.as_deref(), packet.text.full_head.as_deref());
     let newer = new.map(|text| OtherVersion { text, hunks: &packet.file.hunks, is_newer: true });

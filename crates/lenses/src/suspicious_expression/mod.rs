@@ -70,7 +70,7 @@ impl Lens for SuspiciousExpression {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let language = Language::from_path(&packet.path().to_text());
+        let language = Language::from_path(&packet.path_by_language());
         let text = packet.text.full_head.as_deref().filter(|_| is_judged(packet.file) && may_tell(packet));
         let Some((language, text)) = language.zip(text) else { return Inspection::default() };
         let Some(all) = Expressions::parse(language, text) else {

@@ -119,7 +119,7 @@ impl Lens for TrojanSource {
         drafts.extend(hidden_path(packet));
         let setting = Setting::new(packet);
         let source = packet.text.full_head.as_deref().filter(|text| text.contains(ESCAPE));
-        let source = source.and_then(|text| Parsed::new(&packet.path().to_text(), text));
+        let source = source.and_then(|text| Parsed::new(&packet.path_by_language(), text));
         if setting.data && packet.text.text.contains(char::REPLACEMENT_CHARACTER) {
             return Inspection { drafts, facts: Vec::new() };
         }

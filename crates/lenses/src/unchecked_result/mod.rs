@@ -14,6 +14,7 @@ use crate::contract::{Census, Fact, Inspection, Lens, LensSpec, Need};
 use crate::parsed;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileText, LensClass, Scope};
+use qa_core::classify;
 use qa_core::packet::Packet;
 use qa_reading::syntax::Language;
 use seen::Seen;
@@ -88,7 +89,11 @@ impl Lens for UncheckedResult {
 
     fn need(&self, file: &ChangedFile) -> Need {
         let judged = matches!(file.scope, Scope::Product | Scope::Test) && file.kind != ChangeKind::Deleted;
-        if judged && language_of(&file.path).is_some() { parsed::content_need(file) } else { Need::Hunks }
+        if judged && language_of(&classify::path_by_language(file)).is_some() {
+            parsed::content_need(file)
+        } else {
+            Need::Hunks
+        }
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
@@ -98,7 +103,9 @@ impl Lens for UncheckedResult {
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let Some((language, text)) = language_of(packet.path()).zip(packet.text.full_head.as_deref()) else {
+        let Some((language, text)) =
+            language_of(&packet.path_by_language()).zip(packet.text.full_head.as_deref())
+        else {
             return Inspection::default();
         };
         if !may_tell(packet) {
@@ -114,7 +121,7 @@ impl Lens for UncheckedResult {
     }
 
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {
-        let language = language_of(file);
+        let language = language_of(&file.to_text());
         let Some(mut seen) = language.and_then(|language| Seen::parse_base(language, text)) else {
             return Census::default();
         };
@@ -137,11 +144,10 @@ const FAMILIES: &[fn(&mut Seen<'_>)] = &[
 
 /// Returns the language of a file whose functions are read. Rust and Kotlin are left out, whose compilers do it, and
 /// headers, which have few.
-fn language_of(path: &RepoPath) -> Option<Language> {
-    let path = path.to_text();
+fn language_of(path: &str) -> Option<Language> {
     let (_, ending) = path.rsplit_once('.')?;
     let is_read = TRIGGERS.iter().any(|glob| glob.ends_with(&format!(".{ending}")));
-    Language::from_path(&path).filter(|_| is_read)
+    Language::from_path(path).filter(|_| is_read)
 }
 
 /// Returns whether an added line may call, bind, test or leave something.
