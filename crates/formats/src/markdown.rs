@@ -144,7 +144,7 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
     if let Some(missing) = gaps.missing_sentence(markdown_code) {
         page.push(&format!("- {missing}"));
     }
-    page.list(&gaps.plans, MAX_LIST, "group of lenses", |gap| {
+    page.list(&gaps.plans, MAX_LIST, "lens group", |gap| {
         let codes: Vec<String> = gap.codes.iter().map(|code| format!("`{code}`")).collect();
         format!("- {} {}: {}", gap.subject(markdown_code), gap.status, codes.join(", "))
     });
@@ -258,14 +258,14 @@ fn coverage(page: &mut Page, report: &Report<'_>) {
     let (full, gaps) = (report.coverage.full_cells, report.coverage.incomplete_cells);
     page.push(&format!(
         "\n<details><summary>Coverage: {}, {} complete, {gaps} incomplete</summary>\n",
-        counted(report.result.lens_plans.len(), "group of lenses"),
+        counted(report.result.lens_plans.len(), "lens group"),
         counted(full as usize, "check")
     ));
     page.push("| Lens | Files | Hunks | Not whole | Status |\n|---|---:|---:|---:|---|");
     let totals = plan_totals(report);
     let results: std::collections::BTreeMap<u64, _> =
         report.result.lens_results.iter().map(|result| (result.plan_ordinal, result)).collect();
-    page.list(&report.result.lens_plans, MAX_LIST, "group of lenses", |plan| {
+    page.list(&report.result.lens_plans, MAX_LIST, "lens group", |plan| {
         let total = totals.get(&plan.plan_ordinal).copied().unwrap_or_default();
         let status = results.get(&plan.plan_ordinal).map_or("no result", |result| result.status.as_str());
         let required = if plan.required { " (required)" } else { "" };

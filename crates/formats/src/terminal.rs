@@ -346,7 +346,7 @@ fn not_looked_at(page: &mut Page, report: &Report<'_>) {
         let subject = gap.subject(str::to_owned);
         page.item("  - ", DIM, &format!("{subject} {}: {}", gap.status, codes.join(", ")));
     }
-    page.left_out(MAX_LIST, gaps.plans.len(), "group of lenses");
+    page.left_out(MAX_LIST, gaps.plans.len(), "lens group");
     for gap in gaps.files.iter().take(MAX_LIST) {
         page.item("  - ", DIM, &file_gap(gap));
     }
