@@ -3,6 +3,7 @@
 mod examples;
 mod generated;
 mod other_ci;
+mod published;
 mod recipes;
 mod reference;
 mod scratch;
