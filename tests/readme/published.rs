@@ -66,3 +66,25 @@ fn actions_have_what_the_marketplace_asks_for() {
         assert!(branding.starts_with("  icon: ") && branding.contains("\n  color: "), "{path}");
     }
 }
+
+#[test]
+fn claims_for_the_badge_name_files_that_are_there() {
+    let claims = json(".bestpractices.json");
+    let claims = claims.as_object().expect("an object");
+    let mut criteria = 0;
+    for (name, status) in claims {
+        let Some(criterion) = name.strip_suffix("_status") else { continue };
+        assert!(["Met", "N/A"].contains(&status.as_str().expect("a text")), "{name}");
+        let reason = claims.get(&format!("{criterion}_justification")).and_then(Value::as_str).expect(name);
+        let mut files = 0;
+        for rest in reason.split("https://github.com/OWNER/qa-skill/blob/main/").skip(1) {
+            let path = rest.split(' ').next().expect("a beginning");
+            assert!(project().join(path).is_file(), "{criterion}: {path}");
+            files += 1;
+        }
+        assert!(files > 0, "{criterion} names no file");
+        criteria += 1;
+    }
+    assert_eq!(claims.len(), 2 * criteria, "each status has a reason, and each reason a status");
+    assert!(criteria >= 40, "{criteria}");
+}
