@@ -235,6 +235,9 @@ pub(crate) fn print_failure(failure: &Failure) {
     if !failure.hint.is_empty() {
         text.push_str(&format!("  help: {}\n", failure.hint));
     }
+    if std::io::stderr().is_terminal() {
+        text = qa_formats::page::wrap_to_width(&text, Environment::from_process().width());
+    }
     write_stderr(&text);
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::common::{counted, verdict_word};
-use crate::terminal::wrap;
+use crate::wrap::wrap;
 use qa_contracts::v1::{Conclusion, LedgerEntry, LedgerTurn, ObserverLedger};
 use qa_core::escape::visible_cut;
 use qa_core::usage::usd;

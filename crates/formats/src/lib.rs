@@ -33,6 +33,7 @@ mod terminal;
 mod tests;
 pub mod waive;
 mod why;
+mod wrap;
 
 pub use common::counted;
 use contract::Format;

@@ -1,7 +1,7 @@
 //! Pages of rules, written in Markdown, as a person reads them on a terminal.
 
 use crate::contract::TerminalStyle;
-use crate::terminal::wrap;
+use crate::wrap::wrap;
 
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
@@ -91,7 +91,6 @@ fn is_to_copy(line: &str) -> bool {
         || content.starts_with("-") && !content.starts_with("- ")
         || columns > 2
         || content.contains(" = ")
-        || content.contains("`qa-skill ")
         || content.contains(": qa-skill ")
 }
 
@@ -107,12 +106,13 @@ mod tests {
             "  languages     python 12, typescript\n                11, rust 10, markdown 9,\n                shell 8"
         );
         assert_eq!(wrap_to_width("  one two three four five six", 20), "  one two three four\n    five six");
+        let command = "  run `qa-skill calibrate --last 400` again";
+        assert_eq!(wrap_to_width(command, 20), "  run\n    `qa-skill calibrate --last 400`\n    again");
         let item = "  1. one two three four five six seven";
         assert_eq!(wrap_to_width(item, 30), "  1. one two three four five\n     six seven");
         for line in [
             "short",
             "  +a line of a file that is wide",
-            "  run `qa-skill calibrate --last 400` again",
             "a_word_without_any_space_in_it_is_whole",
             "  strength = \"advise\"  # 1 change",
             "name  value of it  origin of it",

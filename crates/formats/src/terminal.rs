@@ -13,6 +13,7 @@ use crate::edit::{Reader, edit_lines, edit_title};
 use crate::excerpt::{ExcerptLine, Sides, excerpt, shown_text};
 use crate::gaps::{FileGap, gaps};
 use crate::why::special_reason;
+use crate::wrap::wrap;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Conclusion, Finding, ItemOutcome, LensStatus};
 use qa_core::escape::{shell_word, visible, visible_cut};
@@ -116,29 +117,6 @@ impl Page {
     }
 }
 
-/// Breaks at spaces; a word longer than a line stands alone. No line begins with the sign of a workflow command, which
-/// the text may have anywhere and a runner obeys only there.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width && !word.starts_with("::") {
-            lines.push(String::new());
-            used = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            if used > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += length;
-        }
-    }
-    lines
-}
-
 fn verdict(page: &mut Page, report: &Report<'_>) {
     headline(page, report);
     for line in further_reasons(report).into_iter().take(MAX_LIST) {
@@ -213,6 +191,7 @@ fn one_cause(page: &mut Page, report: &Report<'_>, files: &Files<'_>, cause: &Ca
         0 => visible_cut(&finding.summary, 300),
         others => format!("{} ({})", visible_cut(&finding.summary, 300), counted(others + 1, "place")),
     };
+    // One line at any width: problem matchers read it whole.
     let title = level.with_name(finding.severity.as_str()).primary_title(title).id(finding.rule_id.as_str());
     let line = finding.start_line;
     let place = if column > 0 { format!("{path}:{line}:{column}") } else { format!("{path}:{line}") };
@@ -555,13 +534,6 @@ mod tests {
         }
         let shown = String::from_utf8(Terminal.render(&sample.report(false))).unwrap();
         assert!(shown.contains("## [") && !shown.contains("##["), "{shown}");
-    }
-
-    #[test]
-    fn words_are_wrapped_at_the_width() {
-        assert_eq!(wrap("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
-        assert_eq!(wrap("", 6), [""]);
-        assert_eq!(wrap("a bb ::error::x cc", 6), ["a bb ::error::x", "cc"]);
     }
 
     #[test]
