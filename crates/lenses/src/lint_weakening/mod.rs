@@ -53,7 +53,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "15",
+    version: "16",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -126,7 +126,7 @@ impl Lens for LintWeakening {
             seen.drafts.extend(packet.hunks().flat_map(|hunk| commands::lowered(packet, &hunk)));
         }
         if ruby::may_configure(file) {
-            seen.drafts.extend(ruby::weakened(packet));
+            seen.facts.push(ruby::setup(packet));
         }
         if let Some(old_path) = &file.old_path {
             let [from, to] = [old_path, &file.path].map(|path| path.to_text().into_owned());
@@ -153,6 +153,7 @@ impl Lens for LintWeakening {
         let changed: Vec<Changed> = facts.iter().filter_map(Fact::read).collect();
         let renamed: Vec<Renamed> = facts.iter().filter_map(Fact::read).collect();
         let mut drafts = moved::drafts(&renamed, lookups);
+        drafts.extend(ruby::drafts(facts, lookups));
         let (linters, runners): (Vec<Change>, Vec<Change>) =
             changed.into_iter().map(|changed| (changed.linters, changed.runners)).unzip();
         drafts.extend(Comparison::new(&linters, &renamed, lookups).drafts(|tool| !tool.looks_at_tests()));
