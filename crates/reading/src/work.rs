@@ -6,9 +6,9 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts one look at a node, in builds for tests and for debugging.
+/// Counts one look at a node or another part of a text, in builds for tests and for debugging.
 #[inline(always)]
-pub(crate) fn count() {
+pub fn count() {
     if cfg!(debug_assertions) {
         COUNT.with(|count| count.set(count.get() + 1));
     }

@@ -11,6 +11,7 @@ use super::definitions::Defined;
 use super::uses::Used;
 use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
+use crate::work;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
@@ -168,14 +169,28 @@ fn signature(text: &str, list: Node<'_>) -> Option<Signature> {
 /// Returns the calls of methods of some names on constants, in the order of the text; the module is the full name of the
 /// one around the call.
 pub(crate) fn uses(tree: &Tree, text: &str, words: &BTreeSet<&str>) -> Vec<Used> {
-    let mut reader = Uses { text, words, found: Vec::new() };
+    let mut reader = Uses { text, words, asked: asked_names(text), found: Vec::new() };
     reader.gather(tree.root_node(), "", 0);
     reader.found
+}
+
+/// Returns the names of the methods that a text asks for before it calls them.
+fn asked_names(text: &str) -> BTreeSet<&str> {
+    const QUESTION: &str = "respond_to?(:";
+    let places = text.match_indices(QUESTION).map(|(at, _)| &text[at + QUESTION.len()..]);
+    let names = places.map(|behind| {
+        work::count();
+        let is_end = |sign: char| !sign.is_alphanumeric() && !"_?!=".contains(sign);
+        behind.split(is_end).next().unwrap_or_default()
+    });
+    names.collect()
 }
 
 struct Uses<'t, 'w> {
     text: &'t str,
     words: &'w BTreeSet<&'w str>,
+    /// Methods that are called only where they are there.
+    asked: BTreeSet<&'t str>,
     found: Vec<Used>,
 }
 
@@ -211,7 +226,7 @@ impl<'t> Uses<'t, '_> {
         if !is_constant || !self.words.contains(name) || call.has_error() {
             return None;
         }
-        if self.text.contains(&format!("respond_to?(:{name}")) {
+        if self.asked.contains(name) {
             return None;
         }
         let written = self.text_of(receiver);
@@ -252,4 +267,39 @@ impl<'t> Uses<'t, '_> {
 
 fn is_constant_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Language, parse_tree_once};
+    use super::uses;
+    use crate::work::counted;
+
+    /// Returns the number of looks that the uses of a text with that many calls and questions take.
+    #[cfg(debug_assertions)]
+    fn work(size: usize) -> usize {
+        let text: String = (0..size)
+            .map(|at| format!("Cart.add{at}(1) if Cart.respond_to?(:ad{at})\nCart.total\n"))
+            .collect();
+        let tree = parse_tree_once(Language::Ruby, &text).unwrap();
+        let begin = counted();
+        assert_eq!(uses(&tree, &text, &["total"].into()).len(), size);
+        counted() - begin
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn questions_for_methods_are_read_once_and_not_for_each_call() {
+        let [once, twice] = [200, 400].map(work);
+        assert!(once >= 200, "questions are not counted: {once}");
+        assert!(twice <= once * 9 / 4, "{once} {twice}");
+    }
+
+    #[test]
+    fn a_call_behind_a_question_for_its_own_name_is_left_out() {
+        let text = "Cart.total if Cart.respond_to?(:total)\nCart.sum if Cart.respond_to?(:summary)\n";
+        let tree = parse_tree_once(Language::Ruby, text).unwrap();
+        let found = uses(&tree, text, &["sum", "total"].into());
+        assert_eq!(found.iter().map(|used| used.path.join(".")).collect::<Vec<_>>(), ["Cart.sum"]);
+    }
 }
