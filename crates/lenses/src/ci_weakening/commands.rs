@@ -74,6 +74,8 @@ pub(super) enum Effect {
     Sometimes,
     /// A part of it is left out, as `-DskipTests` does for a build.
     Partial,
+    /// Its failure passes for a success in a part of the runs.
+    Excused,
     /// Its failure is what passes, which a new check may be for.
     Inverted,
     /// Its failure passes for a success.

@@ -50,6 +50,46 @@ fn is_chosen(path: &Path) -> bool {
     is_written || is_actor || path.context == "vars" || CHOSEN.iter().any(|names| path.is_within(names))
 }
 
+/// Accounts that update dependencies. Nobody else acts by these names.
+const BOTS: &[&str] = &["dependabot-preview[bot]", "dependabot[bot]", "pre-commit-ci[bot]", "renovate[bot]"];
+
+/// Returns whether an expression compares the person who made a change with one of these accounts.
+fn compares_with_bot(left: &Expression, right: &Expression) -> bool {
+    let (path, name) = match (left, right) {
+        (Expression::Path(path), Expression::Literal(Literal::Text(name)))
+        | (Expression::Literal(Literal::Text(name)), Expression::Path(path)) => (path, name),
+        _ => return false,
+    };
+    let is_actor = ["actor", "triggering_actor"].iter().any(|name| path.is_within(&["github", name]));
+    let is_author = path.is_within(&["github", "event", "pull_request", "user", "login"]);
+    (is_actor || is_author) && BOTS.contains(&name.as_str())
+}
+
+/// Returns an expression for a change that a person or another program made: that its author is none of the accounts that
+/// update dependencies holds.
+fn without_bots(expression: Expression) -> Expression {
+    match expression {
+        Expression::Binary { operator: Operator::Unequal, left, right }
+            if compares_with_bot(&left, &right) =>
+        {
+            Expression::Literal(Literal::Flag(true))
+        }
+        Expression::Not(inner) => match *inner {
+            Expression::Binary { operator: Operator::Equal, left, right }
+                if compares_with_bot(&left, &right) =>
+            {
+                Expression::Literal(Literal::Flag(true))
+            }
+            inner => Expression::Not(Box::new(inner)),
+        },
+        Expression::Binary { operator: operator @ (Operator::And | Operator::Or), left, right } => {
+            let [left, right] = [left, right].map(|side| Box::new(without_bots(*side)));
+            Expression::Binary { operator, left, right }
+        }
+        other => other,
+    }
+}
+
 /// Words that stand for nobody and nothing.
 const NOTHING: &[&str] = &["disabled", "never", "nobody", "none"];
 
@@ -59,7 +99,7 @@ impl Known {
         if condition.constant() == Some(false) {
             return Some(Effect::Never);
         }
-        let expression = condition.expression()?;
+        let expression = without_bots(condition.expression()?);
         if self.truth(&expression) == Some(false) {
             return Some(Effect::Never);
         }

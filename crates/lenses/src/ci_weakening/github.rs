@@ -276,7 +276,13 @@ fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>,
         marks.push(Mark { effect, span: condition.value.span() });
     }
     if let Some(value) = continue_on_error.filter(|value| is_on(*value, known)) {
-        marks.push(Mark { effect: Effect::Ignored, span: value.span() });
+        let expressions = value.template().unwrap_or_default().expressions;
+        let mut parsed = expressions.iter().filter_map(|embedded| embedded.expression.as_ref());
+        // An expression that looks at no context is the same in every run.
+        let is_partial =
+            parsed.any(|expression| expression.truth() != Some(true) && !expression.paths().is_empty());
+        let effect = if is_partial { Effect::Excused } else { Effect::Ignored };
+        marks.push(Mark { effect, span: value.span() });
     }
     marks
 }

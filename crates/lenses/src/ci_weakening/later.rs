@@ -5,7 +5,7 @@ use qa_reading::shell::{Command, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::joined;
-use super::commands::{Effect, Mark};
+use super::commands::{Effect, Mark, names_of_checks};
 use crate::pattern::Pattern;
 use crate::selection::Selection;
 
@@ -165,7 +165,20 @@ pub(super) fn effect_of_limit(command: &Command) -> Option<Effect> {
         limit = words.next()?;
     }
     let limit = seconds(limit)?;
+    let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+    if asks_for_health(&words.join(" ")) {
+        return None;
+    }
     (limit > 0.0 && limit <= TINY_LIMIT).then_some(Effect::Partial)
+}
+
+/// Returns whether a command asks a service how it is, and checks nothing else.
+fn asks_for_health(text: &str) -> bool {
+    static HEALTH: Pattern =
+        Pattern::new(r"(?i)\b(?:alive|health|healthcheck|healthz|liveness|ping|readiness|ready)\b");
+    let names = names_of_checks(text);
+    HEALTH.is_match(&text.replace('_', "-"))
+        && names.iter().all(|name| matches!(name.as_str(), "check" | "checks"))
 }
 
 /// Returns the seconds of a duration as `timeout` reads it.

@@ -25,6 +25,7 @@ mod shards;
 #[cfg(test)]
 mod situation_tests;
 mod source;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -61,7 +62,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "16",
+    version: "17",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -104,12 +105,13 @@ impl Lens for CiWeakening {
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
-        if runs(file) { Need::Hunks } else { Need::Nothing }
+        if runs(file) || tasks::has_tasks(file) { Need::Hunks } else { Need::Nothing }
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {
-        let facts =
+        let mut facts =
             if runs(packet.file) { vec![Fact::new(&Change::new(packet, OWN), None)] } else { Vec::new() };
+        facts.extend(tasks::has_tasks(packet.file).then(|| tasks::fact(packet)));
         Inspection { drafts: Vec::new(), facts }
     }
 
@@ -130,7 +132,9 @@ impl Lens for CiWeakening {
             change_set.compare();
         }
         change_set.aggregates();
-        change_set.drafts.into_values().collect()
+        let mut drafts: Vec<Draft> = change_set.drafts.into_values().collect();
+        drafts.extend(tasks::drafts(facts, lookups));
+        drafts
     }
 }
 
@@ -198,9 +202,9 @@ impl ChangeSet<'_> {
                             commands::Effect::Never => "CI check no longer runs",
                             commands::Effect::Inverted => "CI failure now counts as a success",
                             commands::Effect::Sometimes => "CI check now runs under a condition only",
-                            commands::Effect::Ignored | commands::Effect::Partial => {
-                                "CI failure is now ignored"
-                            }
+                            commands::Effect::Partial => "CI check now leaves out a part of its work",
+                            commands::Effect::Excused => "CI failure is now ignored in a part of the runs",
+                            commands::Effect::Ignored => "CI failure is now ignored",
                         };
                         let places = std::iter::once(&mark.place).chain(&head.places);
                         self.add(SOFTENED, Side::Head, places, summary);
