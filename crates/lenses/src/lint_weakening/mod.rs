@@ -32,7 +32,7 @@ use qa_contracts::v1::{
 use qa_core::classify::is_example;
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
-use qa_reading::documents::ReadError;
+use qa_reading::documents::{Document, Format, ReadError};
 use qa_reading::syntax::Span;
 use settings::Located;
 use tool::{Aspect, Direction, Place, Scope, Tool};
@@ -99,7 +99,7 @@ static SPEC: LensSpec = LensSpec {
 };
 
 /// Tools that look at everything where they have no configuration, so that a first one may weaken them.
-const UNCONFIGURED: &[&str] = &["cargo configuration"];
+const UNCONFIGURED: &[&str] = &["cargo configuration", "semistandard", "standard", "ts-standard", "xo"];
 
 /// Compares the configuration of tools.
 pub(crate) struct LintWeakening;
@@ -255,7 +255,8 @@ impl<'a> Comparison<'a> {
                     let mut base = self.base.in_force(tool, directory);
                     let head = self.head.in_force(tool, directory);
                     let is_first = base.files.is_empty() && base.unreadable.is_none();
-                    if is_first && UNCONFIGURED.contains(&tool.name) {
+                    let is_new = is_first && !head.files.is_empty();
+                    if is_new && UNCONFIGURED.contains(&tool.name) && self.was_used(tool, path) {
                         base.files.push(path.to_owned());
                     }
                     drafts.extend(self.compare(tool, change, directory, &base, &head, &versions));
@@ -263,6 +264,18 @@ impl<'a> Comparison<'a> {
             }
         }
         drafts
+    }
+
+    /// Returns whether the base looked at its code with a tool that needs no configuration: its manifest names the tool.
+    fn was_used(&self, tool: &Tool, path: &str) -> bool {
+        if !path.ends_with("package.json") {
+            return true;
+        }
+        let Some(text) = self.lookups.text(Side::Base, path) else { return false };
+        // A manifest that cannot be read may name it.
+        let Ok(document) = Document::parse(Format::Json, &text) else { return true };
+        let lists = ["dependencies", "devDependencies"].map(|list| document.root().get(list));
+        lists.into_iter().flatten().any(|list| list.get(tool.name).is_some())
     }
 
     /// Compares a file that configures a tool by itself with what it was.
@@ -513,7 +526,8 @@ const BUILT: &[&str] = &[
 const ANCHORED: &[&str] =
     &["cargo test", "coverage", "dart", "mocha", "pyright", "rubocop", "swiftlint", "tsc", "vitest"];
 /// Tools whose patterns are those of `.gitignore`, which begin there where a `/` stands before their end.
-const LIKE_GITIGNORE: &[&str] = &["eslint", "typos", "yamllint"];
+const LIKE_GITIGNORE: &[&str] =
+    &["eslint", "semistandard", "standard", "ts-standard", "typos", "xo", "yamllint"];
 
 /// Returns whether a pattern of a configuration fits paths from the directory of the configuration alone.
 fn is_anchored(tool: &Tool, weakening: &Weakening, pattern: &str) -> bool {

@@ -97,6 +97,34 @@ pub(super) const TOOLS: &[Tool] = &[
         umbrellas: &[],
     },
     Tool {
+        name: "standard",
+        places: &[place("package.json", Json, &["standard"])],
+        scope: Scope::Nearest,
+        settings: &[lint(Excludes, &["ignore"])],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "semistandard",
+        places: &[place("package.json", Json, &["semistandard"])],
+        scope: Scope::Nearest,
+        settings: &[lint(Excludes, &["ignore"])],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "ts-standard",
+        places: &[place("package.json", Json, &["ts-standard"])],
+        scope: Scope::Nearest,
+        settings: &[lint(Excludes, &["ignore"])],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "xo",
+        places: &[place("package.json", Json, &["xo"])],
+        scope: Scope::Nearest,
+        settings: &[lint(Level, &["rules *"]), lint(Excludes, &["ignores"])],
+        umbrellas: &[],
+    },
+    Tool {
         name: "stylelint",
         places: &[
             place("stylelint.config.js", Ecma, &[]),
