@@ -12,6 +12,7 @@ mod replaced;
 mod retries;
 mod rows;
 mod special;
+mod statements;
 mod stubs;
 mod timeouts;
 mod types;
@@ -69,7 +70,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "10",
+    version: "11",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

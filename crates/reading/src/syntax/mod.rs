@@ -57,8 +57,8 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
-    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row, Table,
-    Tolerance,
+    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row, Statement,
+    Table, Tolerance,
 };
 pub use branches::Branch;
 pub use ci::is_ci_variable;

@@ -63,6 +63,7 @@ impl Reader<'_> {
             "with_statement" if self.language == Language::Python => self.suppressed(node),
             "call_expression" if self.is_ecma() => self.chained(node),
             "if_statement" if self.language == Language::Go => self.go_branch(node),
+            "defer_statement" => self.recovered(node),
             "match_arm" | "if_expression" if self.language == Language::Rust => self.rust_branch(node),
             _ => None,
         }
@@ -145,7 +146,7 @@ impl Reader<'_> {
         inside.flat_map(|child| self.calls_in(child)).collect()
     }
 
-    fn calls_in(&self, node: Node<'_>) -> BTreeSet<String> {
+    pub(super) fn calls_in(&self, node: Node<'_>) -> BTreeSet<String> {
         let (mut found, mut pending) = (BTreeSet::new(), vec![node]);
         let mut seen = 0;
         while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
@@ -183,7 +184,7 @@ impl Reader<'_> {
         !fails && value.is_none_or(|value| self.is_constant(value, 0))
     }
 
-    fn is_explained(&self, node: Node<'_>) -> bool {
+    pub(super) fn is_explained(&self, node: Node<'_>) -> bool {
         let mut pending = vec![node];
         let mut seen = 0;
         while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {

@@ -2,9 +2,11 @@
 
 mod bodies;
 mod checks;
+mod detached;
 mod drops;
 mod matchers;
 mod names;
+mod statements;
 mod tables;
 mod tolerance;
 mod types;
@@ -24,6 +26,7 @@ pub use bodies::Effect;
 pub use checks::{Check, Demand};
 pub use drops::{Fate, Handler};
 pub(crate) use names::{Defines, is_function_value};
+pub use statements::Statement;
 pub use tables::{Row, Table};
 pub use tolerance::Tolerance;
 pub use types::Declared;
@@ -76,6 +79,8 @@ pub struct Facts {
     pub calls: BTreeSet<String>,
     pub handlers: Vec<Handler>,
     pub loops: Vec<Span>,
+    /// Statements whose code runs beside or behind the others, or whose failure nobody hears of.
+    pub detached: Vec<Span>,
     /// Fates of the results of calls that may fail, by the called name.
     pub fates: BTreeMap<String, Fate>,
     /// Declared types of parameters, variables and the result.
@@ -352,6 +357,7 @@ impl<'t> Reader<'t> {
             facts.deeds += self.text_of(node).matches(['(', '?']).count().saturating_sub(1);
         }
         facts.handlers.extend(self.handler(node));
+        facts.detached.extend(self.detached(node));
         if is_loop(node.word()) {
             facts.loops.push(span(node));
         }
