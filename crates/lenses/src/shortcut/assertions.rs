@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair};
-use super::{APPROXIMATED, WEAKENED, helpers};
+use super::{APPROXIMATED, WEAKENED, beside, helpers};
 use crate::contract::Draft;
 use crate::mentions::joins;
 use crate::pattern::Pattern;
@@ -26,6 +26,8 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     drafts.extend(turned_round(compared, pairs));
     drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
     drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| beside::detached(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| beside::recovered(compared, pair)));
     let Compared { base, head, .. } = compared;
     let functions = head.behaviour.functions.iter();
     let changed = functions.filter(|function| !function.is_broken && head.touches(function.span));
@@ -422,7 +424,7 @@ fn takes_assertions(language: Language, handler: &Handler) -> bool {
     is_any || caught.any(|class| classes.contains(&class))
 }
 
-fn has(function: &Function<'_>, check: &Check) -> bool {
+pub(super) fn has(function: &Function<'_>, check: &Check) -> bool {
     function.checks().iter().any(|other| other.text == check.text)
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::CASES;
 use super::compared::Compared;
+use super::statements::Statements;
 use super::unexplained::{Seen, letters};
+use super::{CASES, loops};
 use crate::contract::{Draft, DraftExt, Fact};
 use crate::mentions::joins;
 use crate::pattern::Pattern;
@@ -19,6 +20,7 @@ const SHORTEST_CASE: usize = 8;
 /// Returns the cases that a table of the base has and head has nowhere, where the table gains none.
 pub(super) fn inspect(compared: &Compared<'_>) -> Vec<Fact> {
     let mut facts = sliced(compared);
+    facts.extend(loops::left_early(compared));
     let older = compared.base.tables();
     let shrunk: Vec<&Table> = older.iter().filter(|table| table.is_cases && !table.rows.is_empty()).collect();
     if shrunk.is_empty() {
@@ -117,7 +119,7 @@ fn is_assigned(text: &str) -> bool {
 static WALKS: Pattern = Pattern::new(r"(?i)\bfor(?:each)?\b|\beach\b|\bparametri[sz]e|\brange\b|\bvalues\b");
 /// A part of a list by the number of its members.
 static SLICE: Pattern = Pattern::new(
-    r"\w(\[:\d+\]|\[0:\d+\]|\[-?\d+:\]|\[\.\.\d+\]|\.slice\(\s*0\s*,\s*\d+\s*\)|(?:\.iter\(\))?\.(?:[tT]ake|limit|first)\(\s*\d+\s*\))",
+    r"[\w})\]](\[:\d+\]|\[0:\d+\]|\[-?\d+:\]|\[\.\.\d+\]|\.slice\(\s*0\s*,\s*\d+\s*\)|(?:\.iter\(\))?\.(?:[tT]ake|limit|first)\(\s*\d+\s*\))",
 );
 
 /// Reports loops and tables that go through a part of what they went through at the base.
@@ -126,12 +128,20 @@ fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
     if compared.packet.file.scope != Scope::Test {
         return facts;
     }
+    if compared.packet.added().all(|line| !SLICE.is_match(line.text)) {
+        return facts;
+    }
+    let head = Statements::at_head(compared.packet);
+    let base = Statements::at_base(compared.packet);
     for hunk in compared.packet.hunks() {
-        let removed: BTreeSet<&str> = hunk.removed().map(|line| line.text.trim()).collect();
-        for line in hunk.added().filter(|line| WALKS.is_match(line.text)) {
+        let gone = base.iter().flat_map(|base| base.written_on(hunk.removed()));
+        let removed: BTreeSet<String> =
+            hunk.removed().map(|line| line.text.trim().to_owned()).chain(gone).collect();
+        for line in hunk.added() {
             let Some(slice) = SLICE.captures(line.text).and_then(|found| found.get(1)) else { continue };
-            let whole = [&line.text[..slice.start()], &line.text[slice.end()..]].concat();
-            if removed.contains(whole.trim()) {
+            let own = head.written_on(std::iter::once(line)).into_iter();
+            let mut texts = own.chain([line.text.trim().to_owned()]);
+            if texts.any(|text| WALKS.is_match(&text) && is_part_of(&text, &removed)) {
                 let summary = "test goes through a part of its cases";
                 let draft = Draft::on_line(CASES, compared.packet, &line, slice.range(), summary);
                 let text = line.text.trim().to_owned();
@@ -141,6 +151,13 @@ fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
         }
     }
     facts
+}
+
+/// Returns whether a statement is a removed one with a part of a list in the place of the list.
+fn is_part_of(text: &str, removed: &BTreeSet<String>) -> bool {
+    let Some(slice) = SLICE.captures(text).and_then(|found| found.get(1)) else { return false };
+    let whole = [&text[..slice.start()], &text[slice.end()..]].concat();
+    removed.contains(whole.trim())
 }
 
 /// The later version of a file, in which a case may stand elsewhere.

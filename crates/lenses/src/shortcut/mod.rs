@@ -1,12 +1,16 @@
 //! Changes that only look finished: stubs, swallowed errors, weaker assertions, code that checks whether it is tested.
 
+mod answers;
 mod assertions;
+mod beside;
 mod cases;
 mod compared;
 mod detections;
 mod disarmed;
 mod errors;
 mod helpers;
+mod libraries;
+mod loops;
 mod mocks;
 mod replaced;
 mod retries;
@@ -221,6 +225,7 @@ impl Lens for Shortcut {
         let mut inspection = Inspection::default();
         inspection.facts.extend(unexplained::snapshot(packet));
         inspection.facts.extend(replaced::inspect(packet));
+        inspection.facts.extend(libraries::inspect(packet));
         if matches!(packet.file.scope, Scope::Product | Scope::Test)
             && Language::from_path(&packet.path_by_language()).is_some()
         {
@@ -239,6 +244,7 @@ impl Lens for Shortcut {
         let mut drafts = unexplained::drafts(facts, lookups);
         drafts.extend(special::drafts(facts, lookups));
         drafts.extend(replaced::drafts(facts, lookups));
+        drafts.extend(libraries::drafts(facts, lookups));
         drafts
     }
 
@@ -255,6 +261,7 @@ fn inspect_code(packet: &Packet<'_>, inspection: &mut Inspection) {
     if is_test {
         join(inspection, retries::inspect(packet));
         join(inspection, mocks::inspect(packet));
+        inspection.drafts.extend(answers::inspect(packet));
         inspection.drafts.extend(timeouts::inspect(packet));
     } else if !is_setup(&packet.path().to_text()) {
         join(inspection, detections::inspect(packet));
@@ -386,6 +393,7 @@ const WORDS: &[&str] = &[
     "dummy",
     "dynamic",
     "err",
+    "recover()",
     "except",
     "for now",
     "mplement",
@@ -421,9 +429,51 @@ const FAILURE_WORDS: &[&str] = &[
 ];
 /// Words of assertions.
 const TEST_WORDS: &[&str] = &[
-    "assert", "expect", "Expected", "require", "should", "Should", "wont_", "Assert", "EXPECT", "ASSERT",
-    "must", "raises", "t.Error", "t.Fatal", "!=", "==", ".to", ".is", ".has", "abs", "approx", "delta",
-    "eps", "places", "rel", "tol", "within",
+    "assert",
+    "expect",
+    "Expected",
+    "require",
+    "should",
+    "Should",
+    "wont_",
+    "Assert",
+    "EXPECT",
+    "ASSERT",
+    "must",
+    "raises",
+    "t.Error",
+    "t.Fatal",
+    "!=",
+    "==",
+    ".to",
+    ".is",
+    ".has",
+    "abs",
+    "approx",
+    "delta",
+    "eps",
+    "places",
+    "rel",
+    "tol",
+    "within",
+    "break",
+    "continue",
+    "next",
+    "recover()",
+    "go func",
+    "setTimeout",
+    "setImmediate",
+    "nextTick",
+    "queueMicrotask",
+    "async",
+    "spawn(",
+    "Thread",
+    "thread",
+    "Task.Run",
+    "launch",
+    "catch_unwind",
+    "runAsync",
+    "return",
 ];
 
 /// Words of assertions in Rust, whose tests stand beside the product.

@@ -134,6 +134,18 @@ impl Statements {
         found
     }
 
+    /// Returns the statements on some lines, each as one line.
+    pub(super) fn written_on<'l>(&self, lines: impl Iterator<Item = Line<'l>>) -> Vec<String> {
+        self.on(lines).iter().map(|found| self.written(found.position)).collect()
+    }
+
+    /// Returns the number of signs before the line on which a statement begins.
+    pub(super) fn indent(&self, position: usize) -> usize {
+        let start = self.places.get(position).map(|place| place.start).unwrap_or_default();
+        let line = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
+        self.text[line..start].len() - self.text[line..start].trim_start().len()
+    }
+
     /// Returns the lines right before a statement.
     pub(super) fn lines_before(&self, position: usize, count: usize) -> impl Iterator<Item = &str> {
         let start = self.places.get(position).map(|place| place.start).unwrap_or_default();

@@ -1,0 +1,160 @@
+//! Methods that a test gives an answer of its own and then asserts about, so that it tests its own answer.
+
+use std::collections::BTreeSet;
+
+use super::MOCKED;
+use super::statements::Statements;
+use crate::contract::{Draft, DraftExt};
+use crate::mentions::joins;
+use crate::pattern::Pattern;
+use qa_core::packet::Packet;
+
+/// A method of an object that answers as the test says, by language: the object, then the method.
+struct Answer {
+    languages: &'static [&'static str],
+    /// A text without which the pattern finds nothing.
+    literal: &'static str,
+    pattern: Pattern,
+}
+
+static ANSWERS: [Answer; 4] = [
+    Answer {
+        languages: &["ruby"],
+        literal: "receive",
+        pattern: Pattern::new(
+            r"\ballow\(\s*([A-Za-z_][\w:.]*)\s*\)\s*\.to\s+receive(?:_messages)?\(\s*:?(\w+[?!]?)",
+        ),
+    },
+    Answer {
+        languages: &["ruby"],
+        literal: "stub",
+        pattern: Pattern::new(r"\b([A-Z][\w:]*)\.(?:stub|stubs)\(\s*:(\w+[?!]?)"),
+    },
+    Answer {
+        languages: &["javascript", "typescript"],
+        literal: "mock",
+        pattern: Pattern::new(
+            r#"\b(?:jest|vi|mock|t\.mock)\.(?:spyOn|method)\(\s*([\w.]+)\s*,\s*["'`](\w+)["'`]\s*(?:\)\s*\.mock(?:Implementation|Return|Resolved|Rejected)\w*\(|,)"#,
+        ),
+    },
+    Answer {
+        languages: &["python"],
+        literal: "",
+        pattern: Pattern::new(
+            r#"\b(?:patch\.object|monkeypatch\.setattr|mocker\.patch\.object)\(\s*([A-Za-z_][\w.]*)\s*,\s*["'](\w+)["']"#,
+        ),
+    },
+];
+/// Words of an answer that is the method's own.
+static ORIGINAL: Pattern = Pattern::new(r"and_call_original|and_wrap_original|\bwraps\s*=|\bcallThrough\b");
+/// Begin of an assertion.
+static ASSERTS: Pattern = Pattern::new(r"\b(?:assert|expect|must|refute|should)\w*\b");
+/// Begin of what runs before the tests of a group.
+static SETUP: Pattern = Pattern::new(r"^(?:around|before|beforeAll|beforeEach|setup)\b");
+/// Number of statements between such a begin and the answer.
+const STATEMENTS_OF_SETUP: usize = 4;
+/// Number of statements behind an answer that are read.
+const STATEMENTS_OF_GROUP: usize = 400;
+
+/// Returns the answers of methods that assertions of the same group then ask for.
+pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
+    let language = packet.file.language.as_deref().unwrap_or_default();
+    let own: Vec<&Answer> = ANSWERS.iter().filter(|answer| answer.languages.contains(&language)).collect();
+    if own.is_empty()
+        || packet.added().all(|line| own.iter().all(|answer| !line.text.contains(answer.literal)))
+    {
+        return Vec::new();
+    }
+    let head = Statements::at_head(packet);
+    let base = Statements::at_base(packet);
+    let removed: BTreeSet<String> = base.iter().flat_map(|base| base.written_on(packet.removed())).collect();
+    let mut drafts = Vec::new();
+    for found in head.on(packet.added()) {
+        let text = head.written(found.position);
+        let is_new = !removed.contains(&text);
+        if is_new && own.iter().any(|answer| is_asserted(answer, &text, &head, found.position)) {
+            let line = found.line.text;
+            let columns = line.len() - line.trim_start().len()..line.trim_end().len();
+            drafts.push(Draft::on_line(
+                MOCKED,
+                packet,
+                &found.line,
+                columns,
+                "the code under test is mocked",
+            ));
+        }
+    }
+    drafts.dedup_by_key(|draft| draft.start_line);
+    drafts
+}
+
+/// Returns whether a statement gives a method an answer that assertions behind it ask for.
+fn is_asserted(answer: &Answer, text: &str, head: &Statements, position: usize) -> bool {
+    if !text.contains(answer.literal) || ORIGINAL.is_match(text) {
+        return false;
+    }
+    let Some(found) = answer.pattern.captures(text) else { return false };
+    let call = format!("{}.{}", &found[1], &found[2]);
+    group_behind(head, position).any(|other| asserts_about(&head.written(other), &call))
+}
+
+/// Returns the statements behind one in the group of tests that it sets up, or in its test.
+fn group_behind(head: &Statements, position: usize) -> impl Iterator<Item = usize> {
+    let own = head.indent(position);
+    let before = position.saturating_sub(STATEMENTS_OF_SETUP)..position;
+    let mut setups = before.rev().filter(|before| SETUP.is_match(&head.written(*before)));
+    let level = setups.find(|setup| head.indent(*setup) < own).map_or(own, |setup| head.indent(setup));
+    let behind = (position + 1..head.len()).take(STATEMENTS_OF_GROUP);
+    behind.take_while(move |behind| head.indent(*behind) >= level)
+}
+
+/// Returns whether a line asserts something about the result of a call.
+fn asserts_about(line: &str, call: &str) -> bool {
+    let Some(asserts) = ASSERTS.find(line) else { return false };
+    line.match_indices(call).any(|(at, _)| {
+        let behind = &line[at + call.len()..];
+        let is_name = !behind.starts_with(|sign: char| joins(sign) || ".?!=".contains(sign));
+        let is_own = !line[..at].ends_with(|sign: char| joins(sign) || sign == '.' || sign == ':');
+        // A spy itself is asserted about without a call.
+        let is_called = behind.starts_with('(') || line.contains(".to ") || line.contains("must_");
+        asserts.start() < at && is_name && is_own && is_called
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qa_reading::syntax::{Language, ParsedSource};
+
+    #[test]
+    fn answers_that_a_test_asserts_about_are_told_from_others() {
+        for answer in &ANSWERS {
+            answer.pattern.check();
+        }
+        for pattern in [&ORIGINAL, &ASSERTS, &SETUP] {
+            pattern.check();
+        }
+        for (line, call, expected) in [
+            ("  expect(Cart.total(1)).to eq(3)", "Cart.total", true),
+            ("  expect(Cart.total).to eq(3)", "Cart.total", true),
+            ("  expect(Cart.totals).to eq(3)", "Cart.total", false),
+            ("  expect(cart.total).toHaveBeenCalled();", "cart.total", false),
+            ("  expect(cart.total(1)).toBe(3);", "cart.total", true),
+            ("  cart.total(1)", "cart.total", false),
+            ("    assert cart.total(1) == 3", "cart.total", true),
+        ] {
+            assert_eq!(asserts_about(line, call), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_setup_reaches_to_the_end_of_its_group() {
+        let text = "describe 'a' do\n  before do\n    allow(A).to receive(:b)\n  end\n  it { expect(A.b).to eq 1 }\nend\nit { expect(A.b).to eq 2 }\n";
+        let source = ParsedSource::parse(Language::Ruby, text, None).unwrap();
+        let head = Statements::new(&source);
+        let answer = (0..head.len()).find(|at| head.written(*at).starts_with("allow")).unwrap();
+        let behind: Vec<String> = group_behind(&head, answer).map(|at| head.written(at)).collect();
+        assert!(behind.contains(&"expect(A.b).to eq 1".to_owned()), "{behind:?}");
+        assert!(!behind.contains(&"expect(A.b).to eq 2".to_owned()), "{behind:?}");
+    }
+}
