@@ -1,5 +1,7 @@
 //! Code that ends the run of all tests as a success, whatever failed in it.
 
+use std::collections::BTreeSet;
+
 use super::gone::Found;
 use super::version::only_side;
 use super::{TEST_SKIPPED, whole};
@@ -7,6 +9,7 @@ use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, Side};
 use qa_core::packet::Packet;
+use qa_reading::work;
 
 const SUMMARY: &str = "run of the tests succeeds whatever fails";
 
@@ -25,7 +28,7 @@ const fn ending(languages: &'static [&'static str], literal: &'static str, patte
 const ECMA: &[&str] = &["javascript", "typescript"];
 const RUBY: &[&str] = &["ruby"];
 
-static ENDINGS: [Ending; 9] = [
+static ENDINGS: [Ending; 13] = [
     ending(
         ECMA,
         "xit",
@@ -38,6 +41,27 @@ static ENDINGS: [Ending; 9] = [
     ending(RUBY, "@exception", r"(\w+\.instance_variable_set\(\s*:@exception\s*,\s*nil\s*\))"),
     ending(RUBY, "around", r"(\w+\.around\b[^\n|]*\|\s*\w+\s*\|\s*(?:\}|end\b))"),
     ending(&["python"], "atexit", r"(?s)\batexit\.register\(.{0,80}?(os\._exit(?:\(|,\s*)\s*0\s*\))"),
+    // A file that ends whoever loads it, before it does anything else.
+    ending(
+        ECMA,
+        "process.exit",
+        r#"\A(?:\s+|//[^\n]*|/\*(?s:.*?)\*/|["']use strict["'];?|(?:import|const|let|var)\b[^\n]*\n)*(process\.exit\(\s*0?\s*\))"#,
+    ),
+    ending(
+        RUBY,
+        "exit",
+        r"\A(?:\s+|#[^\n]*|require\w*\b[^\n]*\n)*(exit!?(?:[ \t(]+(?:0|true)\)?)?)[ \t]*(?:#[^\n]*)?(?:\n|\z)",
+    ),
+    ending(
+        &["python"],
+        "exit",
+        r#"\A(?:\s+|#[^\n]*|(?:import|from)\b[^\n]*\n|"{3}(?s:.*?)"{3})*((?:sys\.exit|os\._exit|exit)\((?:\s|#[^\n]*\n)*0?(?:\s|#[^\n]*\n)*\))"#,
+    ),
+    ending(
+        &["php"],
+        "exit",
+        r"\A<\?php(?:\s+|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/|(?:require|use|declare)\b[^\n]*\n)*(exit(?:\(\s*0?\s*\))?\s*;)",
+    ),
     ending(&["php"], "shutdown", r"(?s)\bregister_shutdown_function\(.{0,120}?(exit\(\s*0?\s*\))"),
 ];
 
@@ -82,15 +106,29 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         found.facts.extend(without_race(packet));
     }
     places.sort_unstable();
-    for place in places {
-        let number = own[..place].matches('\n').count() as u64 + 1;
-        let line = packet.added().find(|line| line.number == number);
-        found
-            .drafts
-            .extend(line.map(|line| Draft::on_line(TEST_SKIPPED, packet, &line, whole(line.text), SUMMARY)));
-    }
-    found.drafts.dedup_by_key(|draft| draft.start_line);
+    let numbers = line_numbers(&own, &places);
+    let lines = packet.added().filter(|line| numbers.contains(&line.number));
+    let drafts = lines.map(|line| Draft::on_line(TEST_SKIPPED, packet, &line, whole(line.text), SUMMARY));
+    found.drafts.extend(drafts);
     found
+}
+
+/// Returns the numbers of the lines on which places stand, which are sorted.
+fn line_numbers(text: &str, places: &[usize]) -> BTreeSet<u64> {
+    let mut numbers = BTreeSet::new();
+    let mut left = places.iter().peekable();
+    let mut end = 0;
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        work::count();
+        end += line.len();
+        while left.next_if(|place| **place < end).is_some() {
+            numbers.insert(number);
+        }
+        if left.peek().is_none() {
+            break;
+        }
+    }
+    numbers
 }
 
 /// Returns whether a hook of Ruby has ended before the exit behind it, or the exit is that of another process or depends on
@@ -191,6 +229,21 @@ mod tests {
         for pattern in [&AROUND, &HANDS_ON, &MAIN, &FORGETS, &FAILS, &EXITS, &WITHOUT_RACE] {
             pattern.check();
         }
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn the_lines_of_all_places_are_counted_once() {
+        let work_of = |size: usize| {
+            let text = "at_exit { exit 0 }\n".repeat(size);
+            let places: Vec<usize> = text.match_indices("exit 0").map(|(at, _)| at).collect();
+            let begin = work::counted();
+            assert_eq!(line_numbers(&text, &places).len(), size);
+            work::counted() - begin
+        };
+        let [once, twice] = [200, 400].map(work_of);
+        assert!(once >= 200, "lines are not counted: {once}");
+        assert!(twice <= once * 9 / 4, "{once} {twice}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod tests_by_hunk;
 mod version;
 mod visibility;
 
+use std::collections::BTreeSet;
+
 use super::contract::{
     Alike, Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, fold, presets, rule, text_rule,
 };
@@ -37,7 +39,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "17",
+    version: "18",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,
@@ -103,7 +105,7 @@ impl Lens for TestWeakening {
         let mut seen = checks::inspect(packet);
         if packet.file.scope == Scope::Test {
             let endings = endings::inspect(packet);
-            let known: Vec<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
+            let known: BTreeSet<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
             let new = endings.drafts.into_iter().filter(|draft| !known.contains(&draft.start_line));
             seen.drafts.extend(new);
             seen.facts.extend(endings.facts);

@@ -182,6 +182,7 @@ static ROWS: &[Row] = &[
     row(RUBY, &[Marked], "RSpec.xdescribe|xcontext", Always),
     row(RUBY, &[Given], "skip|pending|unless", Holds("")),
     row(RUBY, &[Given], "if", Fails("")),
+    row(RUBY, &[Run], "next", Always),
     row(RUBY, &[Run], "skip|pending|omit|pend", Always),
     row(RUBY, &[Run], "self.skip|pending|omit|pend", Always),
     row(RUBY, &[Run], "omit_if|skip_if", Holds("")),

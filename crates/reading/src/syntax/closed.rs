@@ -39,8 +39,9 @@ impl Speller<'_> {
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             let kind = node.word();
-            let is_named =
-                kind.contains("identifier") || kind.contains("name") || kind == "this" || kind == "self";
+            let is_named = kind.contains("identifier")
+                || kind.contains("name")
+                || matches!(kind, "constant" | "self" | "this");
             let is_open = is_named && kind != "property_identifier" && !self.is_builtin(self.text_of(node))
                 || kind.contains("await")
                 || kind.contains("function")

@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Language;
 use super::ci::{is_ci_name, value_in_ci};
 use super::spelled::{MAX_DEPTH, Speller, parts};
+use super::versions::value_of_version;
 use super::walk::{children, span};
 use crate::nodes::Tabled;
 
@@ -94,7 +95,7 @@ impl Speller<'_> {
         }
         let inner = |node: Node<'_>| self.fold(node, depth + 1);
         let (text, kind) = (self.text_of(node), node.word());
-        if let Some(value) = value_in_ci(text) {
+        if let Some(value) = value_in_ci(text).or_else(|| value_of_version(text)) {
             return Some(value);
         }
         let is_ruby = self.language == Language::Ruby;

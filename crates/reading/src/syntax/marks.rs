@@ -21,6 +21,8 @@ use crate::nodes::Tabled;
 const MAX_NESTED: usize = 8;
 /// Path of what ends a test without a call.
 const RETURN: &str = "return";
+/// Path of what leaves a group of Ruby.
+const LEAVES: &str = "next";
 /// Functions that run before the tests of a group.
 const SETUPS: &[&str] = &[
     "setUp",
@@ -50,8 +52,29 @@ impl<'t> Reader<'t> {
         if self.language != Language::Ruby {
             return self.marks_of_body(body);
         }
-        let setups = statements(body).into_iter().filter_map(|statement| self.setup(statement));
-        setups.flat_map(|setup| self.marks_of_body(setup)).collect()
+        let all = statements(body);
+        let setups = all.iter().filter_map(|statement| self.setup(*statement));
+        let mut marks: Vec<Mark> = setups.flat_map(|setup| self.marks_of_body(setup)).collect();
+        // Nothing is left out behind the last statement.
+        let before_others = all.split_last().map(|(_, before)| before).unwrap_or_default();
+        marks.extend(before_others.iter().find_map(|statement| self.end_of_group(*statement)));
+        marks
+    }
+
+    /// Returns the mark of a statement of Ruby that leaves a group in every run, before the examples behind it.
+    fn end_of_group(&self, statement: Node<'_>) -> Option<Mark> {
+        let last = match statement.word() {
+            "if" | "if_modifier" | "unless" | "unless_modifier" => {
+                let holds = statement.word().starts_with("if");
+                let is_taken = self.constant(statement) == Some(holds);
+                let branch = then_of(statement).filter(|_| is_taken)?;
+                if is_end(branch) { branch } else { statements(branch).last().copied()? }
+            }
+            _ => statement,
+        };
+        let place = is_end(last).then(|| span(statement))?;
+        let spelled = Spelled { form: Form::Run, path: LEAVES.to_owned(), arguments: None, span: span(last) };
+        Some(Mark::new(MarkKind::Statement, place, vec![spelled]))
     }
 
     /// Returns the marks that may skip all tests of a body: its own statements, those of its setup, and constraints of the
@@ -401,6 +424,11 @@ impl<'t> Reader<'t> {
             || self.attributes(&visited).iter().flat_map(|mark| mark.spelled.iter()).any(runs_before);
         body_of(inner).filter(|_| is_before && is_function)
     }
+}
+
+/// Returns whether a node of Ruby leaves the block that it stands in.
+fn is_end(node: Node<'_>) -> bool {
+    matches!(node.word(), "break" | "next" | "return")
 }
 
 /// Returns whether a mark makes a function run before the tests around it.

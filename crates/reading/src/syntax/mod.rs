@@ -48,6 +48,7 @@ mod tests;
 mod trivial;
 mod uncollected;
 mod version;
+mod versions;
 mod walk;
 mod written;
 

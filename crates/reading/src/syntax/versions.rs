@@ -1,0 +1,123 @@
+//! Conditions on the version of the language, which hold for all versions that anybody still runs tests with, or for none.
+
+/// Length in bytes of the longest condition that is looked at.
+const LONGEST: usize = 160;
+
+/// A version of a runtime that code may ask for.
+struct Runtime {
+    /// Ways to ask for it, without white space.
+    names: &'static [&'static str],
+    /// Version below which no project of today runs its tests.
+    oldest: [u32; 2],
+}
+
+const RUNTIMES: &[Runtime] = &[
+    Runtime { names: &["Gem::Version.new(RUBY_VERSION)", "RUBY_VERSION"], oldest: [2, 6] },
+    Runtime {
+        names: &["sys.version_info", "sys.version_info[:2]", "sys.version_info.major", "sys.version_info[0]"],
+        oldest: [3, 7],
+    },
+    Runtime {
+        names: &[
+            "Number(process.versions.node.split(\".\")[0])",
+            "parseInt(process.versions.node)",
+            "parseInt(process.versions.node,10)",
+            "process.versions.node",
+            "process.versions.node.split(\".\")[0]",
+        ],
+        oldest: [12, 0],
+    },
+    Runtime { names: &["PHP_MAJOR_VERSION", "\\PHP_MAJOR_VERSION"], oldest: [7, 0] },
+    Runtime { names: &["PHP_VERSION_ID", "\\PHP_VERSION_ID"], oldest: [70_200, 0] },
+];
+/// Conditions that every run meets.
+const MET: &[&str] = &[
+    "RUBY_PLATFORM",
+    "RUBY_VERSION",
+    "process.platform",
+    "process.version",
+    "process.version.startsWith(\"v\")",
+    "process.versions.node",
+    "runtime.GOOS!=\"\"",
+    "strings.HasPrefix(runtime.Version(),\"go\")",
+    "sys.platform",
+    "sys.version_info",
+];
+/// Signs of a comparison, each before those that begin it; whether the version is the larger, and whether it may be equal.
+const COMPARISONS: &[(&str, bool, bool)] =
+    &[(">=", true, true), ("<=", false, true), (">", true, false), ("<", false, false)];
+
+/// Returns the value of a condition that is the same for all versions of today.
+pub(super) fn value_of_version(text: &str) -> Option<bool> {
+    if text.len() > LONGEST || !text.contains(['V', 'v', 'p', 'G', 'P']) {
+        return None;
+    }
+    let text: String = text.split_whitespace().collect();
+    let text = text.replace('\'', "\"");
+    if MET.contains(&text.as_str()) {
+        return Some(true);
+    }
+    let (at, (sign, is_above, may_equal)) =
+        COMPARISONS.iter().find_map(|row| Some((text.find(row.0)?, *row)))?;
+    let (left, right) = (&text[..at], &text[at + sign.len()..]);
+    let (runtime, wanted, is_above) = match (runtime_of(left), runtime_of(right)) {
+        (Some(runtime), None) => (runtime, version_of(right)?, is_above),
+        (None, Some(runtime)) => (runtime, version_of(left)?, !is_above),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    // `>= 2.6` holds for all from 2.6 on, and `> 2.6` for all above it.
+    let is_old = if is_above == may_equal { wanted <= runtime.oldest } else { wanted < runtime.oldest };
+    is_old.then_some(is_above)
+}
+
+fn runtime_of(text: &str) -> Option<&'static Runtime> {
+    RUNTIMES.iter().find(|runtime| runtime.names.contains(&text))
+}
+
+/// Returns the first two numbers of a version: `"2.6"`, `(3, 8)`, `Gem::Version.new("3")`.
+fn version_of(text: &str) -> Option<[u32; 2]> {
+    let inner =
+        text.strip_prefix("Gem::Version.new(").and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+    let inner = inner.trim_matches(['"', '(', ')']);
+    let mut numbers = inner.split(['.', ',']).filter(|number| !number.is_empty());
+    let first = numbers.next()?.parse().ok()?;
+    let second = match numbers.next() {
+        Some(second) => second.parse().ok()?,
+        None => 0,
+    };
+    Some([first, second])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::value_of_version;
+
+    #[test]
+    fn a_condition_on_versions_that_nobody_runs_has_a_value() {
+        for (condition, expected) in [
+            ("RUBY_VERSION >= \"2.6\"", Some(true)),
+            ("RUBY_VERSION < '2.4.0'", Some(false)),
+            ("RUBY_VERSION > '2.6'", None),
+            ("RUBY_VERSION <= '2.6'", None),
+            ("'2.5' <= RUBY_VERSION", Some(true)),
+            ("RUBY_VERSION >= \"3.4\"", None),
+            ("RUBY_VERSION < \"3.1\"", None),
+            ("Gem::Version.new(RUBY_VERSION) >= Gem::Version.new(\"2.3\")", Some(true)),
+            ("RUBY_ENGINE == 'jruby'", None),
+            ("sys.version_info >= (3,)", Some(true)),
+            ("sys.version_info[0] < 3", Some(false)),
+            ("sys.version_info >= (3, 13)", None),
+            ("sys.version_info.major >= 3", Some(true)),
+            ("process.version.startsWith('v')", Some(true)),
+            ("process.version.startsWith('v18')", None),
+            ("parseInt(process.versions.node, 10) >= 8", Some(true)),
+            ("process.versions.node.split('.')[0] >= 22", None),
+            ("PHP_VERSION_ID >= 70000", Some(true)),
+            ("PHP_VERSION_ID < 80400", None),
+            ("process.platform === 'win32'", None),
+            ("x > 2", None),
+        ] {
+            assert_eq!(value_of_version(condition), expected, "{condition}");
+        }
+    }
+}
