@@ -156,13 +156,18 @@ fn of_statement(head: &Statements, position: usize, text: &str) -> Option<&'stat
 
 /// Returns whether the first call of a statement has several arguments, so that it may compare them by itself.
 fn has_second_argument(text: &str) -> bool {
-    let mut depth = 0;
+    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
     for sign in text.chars() {
-        match sign {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 1 => return true,
-            _ => {}
+        match (quote, sign) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(open), _) if open == sign => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'' | '`') => quote = Some(sign),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 1 => return true,
+            (None, _) => {}
         }
     }
     false
@@ -324,6 +329,7 @@ mod tests {
             (Ruby, "expect { f }; y", true),
             (JavaScript, "expect(f(a, b))", true),
             (JavaScript, "expect(f(a), b)", false),
+            (JavaScript, "expect(f(\"[\"), 'to be', b);", false),
             (Ruby, "expect(f(x)).to eq(y)", false),
             (JavaScript, "expect(x).to.be.true;", false),
             (JavaScript, "expect(x);", true),
