@@ -121,7 +121,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "xo",
         places: &[place("package.json", Json, &["xo"])],
         scope: Scope::Nearest,
-        settings: &[lint(Level, &["rules *"]), lint(Excludes, &["ignores"])],
+        settings: &[lint(Excludes, &["ignores"])],
         umbrellas: &[],
     },
     Tool {
