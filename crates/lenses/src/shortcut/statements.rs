@@ -159,7 +159,7 @@ impl Statements {
         let place = self.places.get(position).copied().unwrap_or_default();
         let mut written = String::new();
         for line in place.of(&self.text).lines() {
-            let line = without_comment(line).trim();
+            let line = code_of(line).trim();
             if line.starts_with([')', ']']) && written.ends_with(',') {
                 written.pop();
             }
@@ -171,6 +171,13 @@ impl Statements {
         }
         written
     }
+}
+
+/// Returns a line without the comment behind it. A mark of one inside a text is a part of the text.
+fn code_of(line: &str) -> &str {
+    let code = without_comment(line);
+    let is_in_text = ['"', '\'', '`'].iter().any(|quote| code.matches(*quote).count() % 2 == 1);
+    if is_in_text { line } else { code }
 }
 
 /// Returns the part of a statement that is read: what stands before its first block, or all of an expectation.
@@ -192,6 +199,7 @@ mod tests {
                 "expect(\n  total(\n    cart, // all of it\n  ),\n)\n  .not\n  .toBe(3);\n",
                 "expect(total(cart)).not.toBe(3);",
             ),
+            (Language::JavaScript, "f(\n  \"a //b\",\n)\n", "f(\"a //b\")"),
             (Language::Python, "assert (\n    a\n    == b\n)\n", "assert (a == b)"),
             (Language::Ruby, "expect(a)\n  .to eq(\n    b\n  )\n", "expect(a).to eq(b)"),
         ] {
