@@ -169,7 +169,8 @@ impl<'p> Version<'p> {
 
     /// Returns whether a changed line stands in a place.
     pub(super) fn is_on(&self, line: &Line<'_>, place: Span) -> bool {
-        let mut lines = self.lines.iter().filter(|placed| placed.line.number == line.number);
+        let first = self.lines.partition_point(|placed| placed.line.number < line.number);
+        let mut lines = self.lines[first..].iter().take_while(|placed| placed.line.number == line.number);
         lines.any(|placed| place.start <= placed.span.start && placed.span.end <= place.end)
     }
 

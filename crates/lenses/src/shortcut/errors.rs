@@ -1,5 +1,7 @@
 //! Failures that a function handled or handed on, and forgets now.
 
+use std::ops::Range;
+
 use super::SWALLOWED;
 use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
@@ -24,13 +26,14 @@ const CLEANUPS: &[&str] = &[
 
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
+    let (replaced, turned) = (replaced(compared), turned(compared));
     for pair in pairs {
         drafts.extend(swallowed(compared, pair));
         drafts.extend(dropped(compared, pair));
-        drafts.extend(narrowed(compared, pair));
+        drafts.extend(narrowed(compared, pair, &replaced));
         drafts.extend(filtered(compared, pair));
         drafts.extend(rescued(compared, pair));
-        for draft in succeeded(compared, pair) {
+        for draft in succeeded(compared, pair, &turned) {
             if drafts.iter().all(|known: &Draft| known.start_line != draft.start_line) {
                 drafts.push(draft);
             }
@@ -68,15 +71,28 @@ static REFUSES: Pattern = Pattern::new(
     r"^\s*(?:\{\s*)?(?:throw|raise|panic!?\(|abort\(|return\s+(?:Err\(|.*\b(?:err|fmt\.Errorf|errors\.New)\b))",
 );
 
+/// A line in the place of another one.
+struct Replaced<'p> {
+    old: Line<'p>,
+    new: Line<'p>,
+}
+
+/// Returns the lines that alone take the place of another one.
+fn replaced<'p>(compared: &Compared<'p>) -> Vec<Replaced<'p>> {
+    let replaced = compared.packet.hunks().filter_map(|hunk| {
+        let (mut removed, mut added) = (hunk.removed(), hunk.added());
+        let (old, new) = (removed.next()?, added.next()?);
+        (removed.next().is_none() && added.next().is_none()).then_some(Replaced { old, new })
+    });
+    replaced.collect()
+}
+
 /// Reports a refusal whose condition never holds any more, and one of a range of numbers that is one of a single number
 /// outside of the range's bound.
-fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
+fn narrowed(compared: &Compared<'_>, pair: &Pair<'_>, replaced: &[Replaced<'_>]) -> Vec<Draft> {
     let Compared { base, head, packet, .. } = compared;
     let mut drafts = Vec::new();
-    for hunk in packet.hunks() {
-        let removed: Vec<Line<'_>> = hunk.removed().collect();
-        let added: Vec<Line<'_>> = hunk.added().collect();
-        let ([old], [new]) = (removed.as_slice(), added.as_slice()) else { continue };
+    for Replaced { old, new } in replaced {
         let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
         if !is_inside {
             continue;
@@ -200,42 +216,61 @@ fn is_expected(text: &str, line: &Line<'_>) -> bool {
         })
 }
 
-/// Reports a return that stands in the place of a failure.
-fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
-    let Compared { base, head, packet, .. } = compared;
-    let mut drafts = Vec::new();
-    for hunk in packet.hunks() {
+/// A line without a failure in the place of one.
+struct Turned<'p> {
+    old: Line<'p>,
+    new: Line<'p>,
+    /// Set where lines before it say something about the failure.
+    is_told: bool,
+    columns: Range<usize>,
+    summary: &'static str,
+}
+
+/// Returns the lines that stand in the place of a failure, in whatever function.
+fn turned<'p>(compared: &Compared<'p>) -> Vec<Turned<'p>> {
+    let mut all = Vec::new();
+    for hunk in compared.packet.hunks() {
         let removed: Vec<Line<'_>> = hunk.removed().collect();
         let added: Vec<Line<'_>> = hunk.added().collect();
         // The failure alone is replaced, on one line or over several: what it depends on stays.
         // What is said about it before makes no difference.
         let ([old, ..], [said @ .., new]) = (removed.as_slice(), added.as_slice()) else { continue };
-        if !said.is_empty() && ENDS.is_match(&pair.head.path) {
+        let is_open = old.text.matches('(').count() > old.text.matches(')').count();
+        if removed.len() > 1 && !is_open {
             continue;
         }
         if !said.iter().all(|line| LOGS.is_match(without_comment(line.text).trim_end())) {
             continue;
         }
-        let is_open = old.text.matches('(').count() > old.text.matches(')').count();
-        if removed.len() > 1 && !is_open {
-            continue;
-        }
-        let all: Vec<&str> = removed.iter().map(|line| without_comment(line.text).trim_end()).collect();
-        let all = all.join(" ");
-        let Some(failure) = FAILURE.captures(&all) else { continue };
+        let texts: Vec<&str> = removed.iter().map(|line| without_comment(line.text).trim_end()).collect();
+        let texts = texts.join(" ");
+        let Some(failure) = FAILURE.captures(&texts) else { continue };
         let code = without_comment(new.text).trim_end();
         let (success, summary) = match (SUCCESS.captures(code), LOGS.captures(code)) {
             (Some(success), _) => (success, "failure is turned into success"),
             (None, Some(logs)) => (logs, "failure is logged and the function goes on"),
             (None, None) => continue,
         };
-        let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
-        let is_contract = EXPECTED.is_match(&all) || is_expected(head.text, new);
-        if failure[1] == success[1] && is_inside && !is_contract {
-            drafts.push(Draft::on_line(SWALLOWED, packet, new, success[1].len()..code.len(), summary));
+        let is_contract = EXPECTED.is_match(&texts) || is_expected(compared.head.text, new);
+        if failure[1] == success[1] && !is_contract {
+            let (is_told, columns) = (!said.is_empty(), success[1].len()..code.len());
+            all.push(Turned { old: *old, new: *new, is_told, columns, summary });
         }
     }
-    drafts
+    all
+}
+
+/// Reports a return that stands in the place of a failure.
+fn succeeded(compared: &Compared<'_>, pair: &Pair<'_>, turned: &[Turned<'_>]) -> Vec<Draft> {
+    let Compared { base, head, packet, .. } = compared;
+    let own = turned.iter().filter(|Turned { old, new, is_told, .. }| {
+        let is_inside = base.is_on(old, pair.base.span) && head.is_on(new, pair.head.span);
+        is_inside && !(*is_told && ENDS.is_match(&pair.head.path))
+    });
+    own.map(|Turned { new, columns, summary, .. }| {
+        Draft::on_line(SWALLOWED, packet, new, columns.clone(), *summary)
+    })
+    .collect()
 }
 
 /// Reports handlers that forget failures of code that the function ran before.
