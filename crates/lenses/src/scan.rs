@@ -130,10 +130,10 @@ impl Parts {
     }
 
     /// Returns the parts of a line at a place of a text, by where a parser found its comments and strings.
-    pub(crate) fn by_outline(line: Span, outline: &Outline) -> Self {
-        let comments = before(&outline.comments, line).map(|span| (*span, Kind::Comment));
-        let strings = before(&outline.strings, line).map(|span| (*span, Kind::Text));
-        let mut spans: Vec<_> = comments.chain(strings).filter(|(span, _)| line.start < span.end).collect();
+    pub(crate) fn by_outline(line: Span, outline: &Outline, ends: &Ends) -> Self {
+        let comments = ends.comments.reaching(&outline.comments, line).map(|span| (*span, Kind::Comment));
+        let strings = ends.strings.reaching(&outline.strings, line).map(|span| (*span, Kind::Text));
+        let mut spans: Vec<_> = comments.chain(strings).collect();
         spans.sort_unstable_by_key(|(span, _)| *span);
         let mut parts = Vec::new();
         for (span, kind) in spans {
@@ -161,12 +161,47 @@ impl Parts {
     }
 }
 
-/// Returns the last spans that begin before the end of a line, of those in the order of the text. A span around the line
-/// begins hardly ever more than these before.
-pub(crate) fn before(spans: &[Span], line: Span) -> impl Iterator<Item = &Span> {
-    const NEAR: usize = 200;
-    let end = spans.partition_point(|span| span.start < line.end);
-    spans[..end].iter().rev().take(NEAR)
+/// Ends of what an outline has, by which the spans around a line are found.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) attributes: LastEnds,
+    pub(crate) comments: LastEnds,
+    strings: LastEnds,
+}
+
+impl Ends {
+    pub(crate) fn new(outline: &Outline) -> Self {
+        Self {
+            attributes: LastEnds::new(&outline.attributes),
+            comments: LastEnds::new(&outline.comments),
+            strings: LastEnds::new(&outline.strings),
+        }
+    }
+}
+
+/// For each of some spans in the order of the text, the last end of it and those before.
+#[derive(Debug)]
+pub(crate) struct LastEnds(Vec<usize>);
+
+impl LastEnds {
+    fn new(spans: &[Span]) -> Self {
+        let mut last = 0;
+        let ends = spans.iter().map(|span| {
+            last = last.max(span.end);
+            last
+        });
+        Self(ends.collect())
+    }
+
+    /// Returns those of the spans that begin before the end of a line and end behind its start, the last first. A span
+    /// around the line begins hardly ever more than these before.
+    pub(crate) fn reaching<'s>(&self, spans: &'s [Span], line: Span) -> impl Iterator<Item = &'s Span> {
+        const NEAR: usize = 200;
+        let end = spans.partition_point(|span| span.start < line.end);
+        let near = spans[..end].iter().zip(&self.0[..end]).rev().take(NEAR);
+        let near = near.take_while(move |(_, last)| line.start < **last).map(|(span, _)| span);
+        near.filter(move |span| line.start < span.end)
+    }
 }
 
 /// A string or a comment that goes on in the next line.
@@ -366,6 +401,21 @@ mod tests {
         ];
         for (language, lines, expected) in cases {
             assert_eq!(code(language, lines), *expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn spans_that_reach_a_line_are_found_behind_shorter_ones() {
+        let spans: Vec<Span> = [(0, 90), (3, 5), (10, 20), (30, 95), (40, 45), (70, 80)]
+            .map(|(start, end)| Span { start, end })
+            .to_vec();
+        let ends = LastEnds::new(&spans);
+        for start in 0..100 {
+            for end in start..100 {
+                let line = Span { start, end };
+                let expected = spans.iter().rev().filter(|span| span.start < end && start < span.end);
+                assert!(ends.reaching(&spans, line).eq(expected), "{line:?}");
+            }
         }
     }
 

@@ -13,7 +13,7 @@ use crate::contract::{
 use crate::idioms::Table;
 use crate::parsed::{self, Parsed};
 use crate::pattern::Pattern;
-use crate::scan::{self, Kind, Parts};
+use crate::scan::{self, Ends, Kind, Parts};
 
 use idioms::{BLANKETS, SUPPRESSIONS, UNCOVERED};
 use qa_contracts::ids::RepoPath;
@@ -283,12 +283,14 @@ impl Unit<'_> {
 struct Version<'a> {
     text: &'a str,
     parsed: Parsed,
+    ends: Ends,
 }
 
 impl<'a> Version<'a> {
     fn new(path: &str, text: Option<&'a str>, other: Option<&OtherVersion<'_>>) -> Option<Self> {
         let text = text?;
-        Some(Self { text, parsed: Parsed::beside(path, text, other)? })
+        let parsed = Parsed::beside(path, text, other)?;
+        Some(Self { text, ends: Ends::new(&parsed.outline), parsed })
     }
 }
 
@@ -304,7 +306,7 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Versi
         };
         let here = Span { start, end: start + line.text.len() };
         let Some(whole) = several_lines_at(file, here) else {
-            units.push(Unit { parts: Parts::by_outline(here, &file.parsed.outline), ..unit });
+            units.push(Unit { parts: Parts::by_outline(here, &file.parsed.outline, &file.ends), ..unit });
             continue;
         };
         if let Some(last) = units.last_mut().filter(|last| last.whole == Some(whole)) {
@@ -323,9 +325,10 @@ fn units<'a>(lines: impl Iterator<Item = (Line<'a>, Parts)>, file: Option<&Versi
 
 /// Returns the comment or attribute on several lines that a line is part of.
 fn several_lines_at(file: &Version<'_>, line: Span) -> Option<Span> {
-    let outline = &file.parsed.outline;
-    let mut spans = scan::before(&outline.comments, line).chain(scan::before(&outline.attributes, line));
-    spans.find(|span| line.start < span.end && span.of(file.text).contains('\n')).copied()
+    let (outline, ends) = (&file.parsed.outline, &file.ends);
+    let comments = ends.comments.reaching(&outline.comments, line);
+    let mut spans = comments.chain(ends.attributes.reaching(&outline.attributes, line));
+    spans.find(|span| span.of(file.text).contains('\n')).copied()
 }
 
 /// An attribute over more lines than this is not followed to its reason.
