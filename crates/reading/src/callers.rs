@@ -1,9 +1,10 @@
 //! The parts of a file that its callers depend on, and its own uses of other files, as records keep them.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use crate::outlines::{Lines, MAX_NAME_BYTES};
-use crate::syntax::{self, Language, OtherVersion, Outline, callers};
+use crate::syntax::{self, Language, OtherVersion, Outline, Span, callers};
 use qa_contracts::v1::{Definition, DefinitionKind, ModuleSurface, PlacedUse};
 use tree_sitter::Tree;
 
@@ -100,6 +101,12 @@ fn placed(all: Vec<callers::Defined>, lines: &Lines<'_>) -> Vec<Definition> {
 
 /// Returns the uses of some words in a file that are names of other files.
 pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
+    uses_on(path, text, words, &[1..=u64::MAX])
+}
+
+/// Like [`uses`], of which only those on some lines are looked for. The lines are in order and apart; others may be among
+/// what is returned.
+pub fn uses_on(path: &str, text: &str, words: &[String], on: &[RangeInclusive<u64>]) -> Vec<PlacedUse> {
     let Some(language) = Language::from_path(path) else { return Vec::new() };
     // Parsing would find none.
     if !words.iter().any(|word| text.contains(word.as_str())) {
@@ -112,7 +119,9 @@ pub fn uses(path: &str, text: &str, words: &[String]) -> Vec<PlacedUse> {
         callers::ruby::uses(&tree, text, &words)
     } else {
         let outline = syntax::parse_once(language, text, None);
-        callers::uses(language, &tree, text, &outline, &words)
+        let on: Vec<Span> = on.iter().map(|range| lines.span(range)).collect();
+        let sought = callers::Sought { words: &words, on: &on };
+        callers::uses(language, &tree, text, &outline, &sought)
     };
     uses.into_iter()
         .map(|used| PlacedUse {

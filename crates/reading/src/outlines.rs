@@ -1,5 +1,7 @@
 //! The part of a file's outline that a record keeps: the names that others may import and its imports, with places.
 
+use std::ops::RangeInclusive;
+
 use crate::syntax::{self, Import, ImportKind, Language, Outline, Span, Symbol};
 use qa_contracts::v1::{ImportForm, ModuleOutline, PlacedImport, PlacedName};
 
@@ -141,6 +143,18 @@ impl<'t> Lines<'t> {
             start_column: self.column(begin, span.start),
             end_column: self.column(begin, span.start + written.len()),
         }
+    }
+
+    /// Returns the place of some lines, counted from 1; empty behind the text.
+    pub(crate) fn span(&self, lines: &RangeInclusive<u64>) -> Span {
+        let start = self.start(lines.start().saturating_sub(1));
+        Span { start, end: self.start(*lines.end()).max(start) }
+    }
+
+    /// Returns the start of a line, counted from 0, or the end of the text.
+    fn start(&self, line: u64) -> usize {
+        let start = usize::try_from(line).ok().and_then(|line| self.starts.get(line));
+        start.copied().unwrap_or(self.text.len())
     }
 
     /// Returns the column of an offset in characters, from 1; 0 for an offset that is none of the line.

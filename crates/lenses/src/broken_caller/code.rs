@@ -180,7 +180,7 @@ fn add_uses(packet: &Packet<'_>, members: &BTreeSet<&str>, change: &mut FileChan
     let (Some(head), Some(kind)) = (head_of(packet), path.parse_family()) else { return };
     let words: Vec<String> = members.iter().map(|word| (*word).to_owned()).collect();
     let mut seen = BTreeSet::new();
-    for used in callers::uses(&path, head, &words) {
+    for used in callers::uses_on(&path, head, &words, &change.added) {
         let is_sure = match kind {
             MentionKind::Ecma => used.called,
             MentionKind::Python => used.called || !used.imported,

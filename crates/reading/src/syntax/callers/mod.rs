@@ -17,4 +17,4 @@ mod uses;
 pub(crate) use bound::Binds;
 pub(crate) use common_js::exports;
 pub(crate) use definitions::{Defined, definitions};
-pub(crate) use uses::uses;
+pub(crate) use uses::{Sought, uses};

@@ -48,21 +48,33 @@ pub(crate) struct Used {
     pub(crate) arguments: Option<CallArguments>,
 }
 
+/// Words whose uses are looked for, and where.
+pub(crate) struct Sought<'s> {
+    pub(crate) words: &'s BTreeSet<&'s str>,
+    /// Parts of the text, in order and apart. Imports are looked for in all of it.
+    pub(crate) on: &'s [Span],
+}
+
 /// Returns the uses of some words that fail where the names are missing, in the order of the text.
 pub(crate) fn uses(
     language: Language,
     tree: &Tree,
     text: &str,
     outline: &Outline,
-    words: &BTreeSet<&str>,
+    sought: &Sought<'_>,
 ) -> Vec<Used> {
+    let words = sought.words;
     let all = bindings(language, tree, text, outline);
     let mut spelled = words.clone();
     // An import may give a name an alias.
     let aliases =
         all.iter().filter(|binding| binding.path.last().is_some_and(|last| words.contains(last.as_str())));
     spelled.extend(aliases.map(|binding| binding.local.as_str()));
-    let places = occurrences(text, &spelled);
+    let mut places = occurrences(text, &spelled);
+    places.retain(|place| {
+        let next = sought.on.partition_point(|part| part.end <= place.start);
+        sought.on.get(next).is_some_and(|part| part.start <= place.start)
+    });
     let mut by_local: BTreeMap<&str, Vec<&Binding>> = BTreeMap::new();
     for binding in &all {
         by_local.entry(&binding.local).or_default().push(binding);
