@@ -20,6 +20,9 @@ use crate::nodes::Tabled;
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
 
+/// Number of words that are each looked for in a text before all are counted.
+const FEW_WORDS: usize = 16;
+
 /// Both the self-test and the search for moved texts ask about a file again.
 static TESTS: Cache<(Language, Asks), Option<Arc<TestFile>>> = Cache::new(TREES_WITHIN);
 
@@ -163,8 +166,10 @@ pub(super) struct Reader<'t> {
     pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
     /// Calls with the words of a framework, by the number of the node: each is asked about some three times.
     pub(super) framework_words: RefCell<BTreeMap<usize, Option<bool>>>,
-    /// Number of times that each word occurs in the file, counted when first asked for.
+    /// Number of times that each word occurs in the file, counted once several were looked for.
     words: OnceCell<BTreeMap<&'t str, usize>>,
+    /// Number of words that were looked for.
+    looked_for: Cell<usize>,
 }
 
 /// Annotations of tests in Java.
@@ -199,6 +204,7 @@ impl<'t> Reader<'t> {
             runs: RefCell::default(),
             framework_words: RefCell::default(),
             words: OnceCell::new(),
+            looked_for: Cell::new(0),
         };
         reader.note_helpers(root);
         reader
@@ -320,9 +326,13 @@ impl<'t> Reader<'t> {
 
     /// Returns whether a name occurs in the file beside its definition.
     pub(super) fn is_named_elsewhere(&self, name: &str) -> bool {
+        self.looked_for.set(self.looked_for.get() + 1);
+        if self.looked_for.get() <= FEW_WORDS {
+            return occurs_twice(self.text, name);
+        }
         let words = self.words.get_or_init(|| {
             let mut words = BTreeMap::new();
-            let all = self.text.split(|sign: char| !sign.is_alphanumeric() && !"_$".contains(sign));
+            let all = self.text.split(|sign| !joins(sign));
             for word in all.filter(|word| !word.is_empty()) {
                 *words.entry(word).or_insert(0) += 1;
             }
@@ -587,6 +597,21 @@ impl<'t> Reader<'t> {
         let is_titled = arguments.first().is_none_or(|first| !first.word().contains("function"));
         is_titled && function_of(call).is_some()
     }
+}
+
+/// Returns whether a text has a word in two places.
+fn occurs_twice(text: &str, word: &str) -> bool {
+    if word.is_empty() || !word.chars().all(joins) {
+        return false;
+    }
+    let places = text
+        .match_indices(word)
+        .filter(|(at, _)| !text[..*at].ends_with(joins) && !text[at + word.len()..].starts_with(joins));
+    places.take(2).count() == 2
+}
+
+fn joins(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_' || sign == '$'
 }
 
 pub(super) fn squashed(text: &str) -> String {
