@@ -326,10 +326,22 @@ fn push_uses_of_switches(shown: &mut String, packet: &Packet<'_>, text: &str) {
     if names.is_empty() {
         return;
     }
-    for line in text.lines().filter(|line| words(line).any(|word| names.contains(word))) {
+    // Most words have no length that a name with their first byte has.
+    let mut lengths = [0_u64; 256];
+    for name in &names {
+        lengths[first_byte(name)] |= 1 << name.len().min(63);
+    }
+    for line in text.lines().filter(|line| {
+        words(line)
+            .any(|word| lengths[first_byte(word)] & 1 << word.len().min(63) != 0 && names.contains(word))
+    }) {
         shown.push_str(line);
         shown.push('\n');
     }
+}
+
+fn first_byte(word: &str) -> usize {
+    word.as_bytes().first().copied().map_or(0, usize::from)
 }
 
 impl<'p> AddedLines<'p> {
