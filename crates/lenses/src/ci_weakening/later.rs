@@ -111,6 +111,9 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
         "MAKEFLAGS" | "GNUMAKEFLAGS" => effect_of_makeflags(&words),
         // A shell runs this file before each script.
         "BASH_ENV" => is_local_file(value).then_some(Effect::Never),
+        "DYLD_INSERT_LIBRARIES" | "LD_PRELOAD" => is_in_directory(value).then_some(Effect::Partial),
+        // Programs of the first directory take the place of all others of their names.
+        "PATH" => is_own_programs(value).then_some(Effect::Partial),
         "NODE_OPTIONS" => preloads(&words, &["-r", "--require", "--import", "--loader"]),
         "RUBYOPT" => preloads(&words, &["-r"]),
         "PYTHONOPTIMIZE" if !matches!(value, "" | "0") => Some(Effect::Partial),
@@ -129,6 +132,15 @@ fn effect_of_makeflags(words: &[&str]) -> Option<Effect> {
 fn is_local_file(value: &str) -> bool {
     let is_path = value.contains('/') || value.ends_with(".sh");
     is_path && !value.contains(['$', '~', ' ']) && !value.starts_with("/etc/")
+}
+
+/// Returns whether a search path begins with a directory of the repository that no package manager fills.
+fn is_own_programs(value: &str) -> bool {
+    const INSTALLED: &[&str] = &["node_modules", "vendor", "venv", ".venv", ".tox", "target", "build"];
+    let first = value.split(':').next().unwrap_or_default().trim();
+    let inside = first.strip_prefix("${{ github.workspace }}/").unwrap_or(first);
+    let is_relative = !inside.is_empty() && !inside.starts_with(['/', '$', '~']);
+    is_relative && !inside.split('/').any(|part| INSTALLED.contains(&part))
 }
 
 /// Returns whether a name is that of a file beside the caller, and not that of a package.

@@ -168,6 +168,14 @@ fn a_variable_of_the_environment_counts_at_its_own_line() {
         ("NODE_OPTIONS: --max-old-space-size=4096", false),
         ("PYTEST_ADDOPTS: --color=yes", false),
         ("BASH_ENV: ~/.profile", false),
+        ("PATH: ./bin:/usr/bin:/bin", true),
+        ("PATH: tools/fake", true),
+        ("PATH: \"${{ github.workspace }}/fake:/usr/bin\"", true),
+        ("PATH: \"${{ env.HOME }}/bin:/usr/bin\"", false),
+        ("PATH: ./node_modules/.bin:/usr/bin", false),
+        ("PATH: /opt/tool/bin:/usr/bin", false),
+        ("LD_PRELOAD: ./quiet.so", true),
+        ("LD_PRELOAD: /usr/lib/libjemalloc.so", false),
         ("ENV: test", false),
     ] {
         let head = with_settings(&format!("    env:\n      {variable}\n"), "      - run: make test\n");
