@@ -87,7 +87,7 @@ const MOST_OF_A_NAME: usize = 64;
 /// Records the calls of a file whose coroutine is not awaited. Records none where a name is ambiguous or the file could
 /// not be parsed as a whole.
 pub(super) fn note(found: &mut Found<'_>, root: Node<'_>) {
-    if !found.text.contains("async def ") || !found.outline.broken.is_empty() {
+    if !found.text.contains("async def ") || !found.outline.broken.is_empty() || !may_drop(found.text) {
         return;
     }
     let names = read_names(found, root);
@@ -101,6 +101,48 @@ pub(super) fn note(found: &mut Found<'_>, root: Node<'_>) {
             found.outline.dropped_coroutines.push(dropped);
         }
     }
+}
+
+/// Returns whether a statement of a text may begin with the name of an asynchronous function, by the text alone. In nearly
+/// all files none does, and to read the names of a file costs a walk over all of it.
+fn may_drop(text: &str) -> bool {
+    let mut names = BTreeSet::new();
+    for (at, word) in text.match_indices("async") {
+        let behind = &text[at + word.len()..];
+        if behind.starts_with('\\') || behind.trim_start_matches(BLANKS).starts_with('\\') {
+            return true;
+        }
+        let Some(rest) = behind.trim_start_matches(BLANKS).strip_prefix("def") else { continue };
+        let name = first_word(rest.trim_start_matches(BLANKS));
+        // A name on another line.
+        if name.is_empty() {
+            return true;
+        }
+        names.insert(name);
+    }
+    let behind = text.match_indices(['\n', '\r', ';', ':']).map(|(at, _)| &text[at + 1..]);
+    std::iter::once(text).chain(behind).any(|statement| {
+        let statement = statement.trim_start_matches(BLANKS);
+        let first = first_word(statement);
+        let rest = statement[first.len()..].trim_start_matches(BLANKS);
+        match first {
+            "" => false,
+            "self" if rest.starts_with('\\') => true,
+            "self" => rest.strip_prefix('.').is_some_and(|member| {
+                let member = member.trim_start_matches(BLANKS);
+                member.starts_with('\\') || names.contains(first_word(member))
+            }),
+            _ => names.contains(first),
+        }
+    })
+}
+
+const BLANKS: &[char] = &[' ', '\t', '\u{c}'];
+
+/// Returns the name that a text begins with; empty for none.
+fn first_word(text: &str) -> &str {
+    let end = text.find(|sign: char| !sign.is_alphanumeric() && sign != '_');
+    &text[..end.unwrap_or(text.len())]
 }
 
 impl Names<'_> {
@@ -255,6 +297,32 @@ mod tests {
     fn dropped(text: &str) -> Vec<String> {
         let outline = parse(Language::Python, text);
         outline.dropped_coroutines.iter().map(|dropped| dropped.call.of(text).to_owned()).collect()
+    }
+
+    #[test]
+    fn calls_are_found_wherever_a_statement_may_begin() {
+        for (call, expected) in [
+            ("f()", "f()"),
+            ("if a: f()", "f()"),
+            ("a; f()", "f()"),
+            ("f ()", "f ()"),
+            ("\tf()", "f()"),
+            ("if a:\\\n        f()", "f()"),
+            ("self . m()", "self . m()"),
+            ("self.\\\n    m()", "self.\\\n    m()"),
+            ("self\\\n    .m()", "self\\\n    .m()"),
+            ("with a: self.m()", "self.m()"),
+        ] {
+            let text = format!(
+                "async def f(): pass\nclass A:\n  async  def m(self): pass\n  async def g(self):\n    {call}\n"
+            );
+            let found = dropped(&text);
+            assert!(found.len() <= 1 && found.iter().all(|call| call == expected), "{call}");
+            assert!(super::may_drop(&text), "{call}");
+        }
+        assert!(!super::may_drop(
+            "async def f(): pass\nasync def g():\n    await f()\n    a = f()\n    self.a.f()\n"
+        ));
     }
 
     #[test]
