@@ -159,7 +159,7 @@ impl Calls {
     pub(crate) fn check(&self) {
         let mut faults = Vec::new();
         for row in self.rules.iter().flat_map(|rule| rule.rows) {
-            let compiled = row.languages.iter().map(|language| (language, Pattern::compile(row, language)));
+            let compiled = row.languages.iter().map(|language| (language, Pattern::check(row, language)));
             faults.extend(
                 compiled.filter_map(|(language, found)| Some(format!("{language}: {}", found.err()?))),
             );

@@ -32,7 +32,7 @@ pub enum PatternError {
 
 /// A regular expression that is compiled when first asked.
 #[derive(Debug)]
-pub(super) struct LazyRegex(&'static str, OnceLock<Option<Regex>>);
+pub(super) struct LazyRegex(&'static str, OnceLock<Regex>);
 
 impl LazyRegex {
     fn new(source: &'static str) -> Option<Self> {
@@ -40,7 +40,7 @@ impl LazyRegex {
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
-        self.1.get_or_init(|| Regex::new(self.0).ok()).as_ref().is_some_and(|regex| regex.is_match(text))
+        self.1.get_or_init(|| Regex::new(self.0).expect("a test compiles every regex")).is_match(text)
     }
 }
 
@@ -130,11 +130,6 @@ impl Pattern {
     pub fn compile(definition: &Definition, language: &str) -> Result<Vec<Self>, PatternError> {
         let grammar =
             Grammar::for_language(language).ok_or_else(|| PatternError::Language(language.to_owned()))?;
-        for regex in regexes(definition) {
-            if let Err(error) = Regex::new(regex) {
-                return Err(PatternError::Regex(regex.to_owned(), error.to_string()));
-            }
-        }
         let using = definition.using.join("\n");
         let modules: Vec<String> = definition.imports.iter().map(|&module| module.to_owned()).collect();
         let mut patterns = Vec::new();
@@ -154,6 +149,20 @@ impl Pattern {
         }
         check_names(definition)?;
         Ok(patterns)
+    }
+
+    /// Compiles the patterns of a definition and all its regular expressions, which [`Self::compile`] leaves until a match
+    /// depends on them. Tests call it.
+    ///
+    /// # Errors
+    /// The reason, with the part of the definition that is at fault.
+    pub fn check(definition: &Definition, language: &str) -> Result<Vec<Self>, PatternError> {
+        for regex in regexes(definition) {
+            if let Err(error) = Regex::new(regex) {
+                return Err(PatternError::Regex(regex.to_owned(), error.to_string()));
+            }
+        }
+        Self::compile(definition, language)
     }
 
     fn new(definition: &Definition, pat: Pat, unless: Vec<Pat>, demands: Vec<Demand>) -> Self {

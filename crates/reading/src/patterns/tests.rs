@@ -469,7 +469,7 @@ fn a_definition_at_fault_is_told() {
         ),
     ];
     for (definition, expected) in cases {
-        assert_eq!(Pattern::compile(definition, "python").unwrap_err().to_string(), *expected);
+        assert_eq!(Pattern::check(definition, "python").unwrap_err().to_string(), *expected);
     }
     assert_eq!(Pattern::compile(&NOTHING, "basic").unwrap_err().to_string(), "there is no language `basic`");
 }
