@@ -165,6 +165,14 @@ impl Pattern {
         }
     }
 
+    /// Counts the matches, none over another.
+    pub(crate) fn count(&self, text: &str) -> usize {
+        if text.is_ascii() {
+            return self.ascii().find_iter(text.as_bytes()).count();
+        }
+        self.full(text).map_or(0, |full| full.find_iter(text).count())
+    }
+
     /// Compiles both forms.
     #[cfg(test)]
     pub(crate) fn check(&self) {
@@ -212,6 +220,7 @@ mod tests {
                 let spans: Vec<_> = found.iter().map(|one| one.spans.clone()).collect();
                 assert_eq!(spans, expected, "{source} in {text:?}");
                 assert_eq!(pattern.is_match(text), !expected.is_empty(), "{source} in {text:?}");
+                assert_eq!(pattern.count(text), expected.len(), "{source} in {text:?}");
                 let first = pattern.captures(text).map(|one| one.spans);
                 assert_eq!(first.as_ref(), expected.first(), "{source} in {text:?}");
             }

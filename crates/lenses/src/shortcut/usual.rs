@@ -45,8 +45,8 @@ pub(super) fn census(rule: &str, file: &RepoPath, text: &str) -> Census {
 
 /// Counts places in a text, and those that no fault stands for.
 fn counted(text: &str, places: &Pattern, faults: &Pattern) -> Census {
-    let faults = faults.captures_all(text).len() as u64;
-    let support = (places.captures_all(text).len() as u64).max(faults);
+    let faults = faults.count(text) as u64;
+    let support = (places.count(text) as u64).max(faults);
     Census { support, complying: support - faults }
 }
 
