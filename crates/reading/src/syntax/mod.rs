@@ -26,6 +26,7 @@ mod marks;
 pub(crate) mod members;
 mod memo;
 mod needs;
+mod occurrences;
 mod outline;
 #[cfg(test)]
 mod outline_tests;

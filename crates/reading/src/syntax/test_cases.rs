@@ -1,13 +1,14 @@
 //! The tests of a file: each with what marks it, what it runs first, and what of it never runs.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tree_sitter::Node;
 
 use super::branches::{Branch, branches};
+use super::occurrences::Occurrences;
 use super::outline::Span;
 use super::spelled::{Asks, Form, Paths, Spelled, Speller, parts};
 use super::test_blocks::{body_of, statements};
@@ -19,9 +20,6 @@ use crate::nodes::Tabled;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
-
-/// Number of words that are each looked for in a text before all are counted.
-const FEW_WORDS: usize = 16;
 
 /// Both the self-test and the search for moved texts ask about a file again.
 static TESTS: Cache<(Language, Asks), Option<Arc<TestFile>>> = Cache::new(TREES_WITHIN);
@@ -166,10 +164,7 @@ pub(super) struct Reader<'t> {
     pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
     /// Calls with the words of a framework, by the number of the node: each is asked about some three times.
     pub(super) framework_words: RefCell<BTreeMap<usize, Option<bool>>>,
-    /// Number of times that each word occurs in the file, counted once several were looked for.
-    words: OnceCell<BTreeMap<&'t str, usize>>,
-    /// Number of words that were looked for.
-    looked_for: Cell<usize>,
+    words: Occurrences<'t>,
 }
 
 /// Annotations of tests in Java.
@@ -203,8 +198,7 @@ impl<'t> Reader<'t> {
             extended: extended_classes(text, root),
             runs: RefCell::default(),
             framework_words: RefCell::default(),
-            words: OnceCell::new(),
-            looked_for: Cell::new(0),
+            words: Occurrences::new(text),
         };
         reader.note_helpers(root);
         reader
@@ -326,19 +320,7 @@ impl<'t> Reader<'t> {
 
     /// Returns whether a name occurs in the file beside its definition.
     pub(super) fn is_named_elsewhere(&self, name: &str) -> bool {
-        self.looked_for.set(self.looked_for.get() + 1);
-        if self.looked_for.get() <= FEW_WORDS {
-            return occurs_twice(self.text, name);
-        }
-        let words = self.words.get_or_init(|| {
-            let mut words = BTreeMap::new();
-            let all = self.text.split(|sign| !joins(sign));
-            for word in all.filter(|word| !word.is_empty()) {
-                *words.entry(word).or_insert(0) += 1;
-            }
-            words
-        });
-        words.get(name).is_some_and(|count| *count > 1)
+        self.words.has_twice(name)
     }
 
     fn visit_children(&mut self, parent: Node<'_>, marks: &[Mark], depth: usize) {
@@ -597,21 +579,6 @@ impl<'t> Reader<'t> {
         let is_titled = arguments.first().is_none_or(|first| !first.word().contains("function"));
         is_titled && function_of(call).is_some()
     }
-}
-
-/// Returns whether a text has a word in two places.
-fn occurs_twice(text: &str, word: &str) -> bool {
-    if word.is_empty() || !word.chars().all(joins) {
-        return false;
-    }
-    let places = text
-        .match_indices(word)
-        .filter(|(at, _)| !text[..*at].ends_with(joins) && !text[at + word.len()..].starts_with(joins));
-    places.take(2).count() == 2
-}
-
-fn joins(sign: char) -> bool {
-    sign.is_alphanumeric() || sign == '_' || sign == '$'
 }
 
 pub(super) fn squashed(text: &str) -> String {

@@ -142,20 +142,3 @@ fn code_that_never_runs_is_dead() {
     assert_eq!(dead, ["assert x", "assert b()"]);
     assert_eq!(file.cases[0].cut.map(|cut| cut.of(text)), Some("return"));
 }
-
-#[test]
-fn a_word_in_two_places_is_told_from_parts_of_others() {
-    for (text, word, expected) in [
-        ("a(); a()", "a", true),
-        ("fn a() {}", "a", false),
-        ("aa a_ $a a", "a", false),
-        ("aaa aa aa", "aa", true),
-        ("é éa é", "é", true),
-        ("a-b a-b", "a-b", false),
-        ("", "", false),
-    ] {
-        assert_eq!(occurs_twice(text, word), expected, "{text}: {word}");
-        let counted = text.split(|sign| !joins(sign)).filter(|part| *part == word).count() > 1;
-        assert_eq!(counted && !word.is_empty(), expected, "{text}: {word}");
-    }
-}

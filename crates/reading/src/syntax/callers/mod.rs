@@ -17,4 +17,15 @@ mod uses;
 pub(crate) use bound::Binds;
 pub(crate) use common_js::exports;
 pub(crate) use definitions::{Defined, definitions};
-pub(crate) use uses::{Sought, uses};
+pub(crate) use uses::uses;
+
+use std::collections::BTreeSet;
+
+use super::outline::Span;
+
+/// Words whose uses are looked for, and where.
+pub(crate) struct Sought<'s> {
+    pub(crate) words: &'s BTreeSet<&'s str>,
+    /// Parts of the text, in order and apart. Imports are looked for in all of it.
+    pub(crate) on: &'s [Span],
+}

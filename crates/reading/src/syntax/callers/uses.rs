@@ -10,6 +10,7 @@ use super::super::Language;
 use super::super::outline::{Outline, Span};
 use super::super::shape::{first_field, parts};
 use super::super::walk::span;
+use super::Sought;
 use super::bound::bound;
 use super::chains::{
     Chain, arguments_list, call, inline_modules, is_named_in_php, literal_of_key, object_of,
@@ -46,13 +47,6 @@ pub(crate) struct Used {
     pub(crate) is_imported: bool,
     pub(crate) is_called: bool,
     pub(crate) arguments: Option<CallArguments>,
-}
-
-/// Words whose uses are looked for, and where.
-pub(crate) struct Sought<'s> {
-    pub(crate) words: &'s BTreeSet<&'s str>,
-    /// Parts of the text, in order and apart. Imports are looked for in all of it.
-    pub(crate) on: &'s [Span],
 }
 
 /// Returns the uses of some words that fail where the names are missing, in the order of the text.
