@@ -18,7 +18,7 @@ make test runs for about fifty minutes on two cores. It installs what is missing
 It needs some ten gigabytes below target/. Part by part: CONTRIBUTING.md.
 TEXT
 
-# CI builds each crate once, so that what a second build would be quicker by is not written.
+# CI builds once, so it skips what only makes a second build faster.
 [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
 
 # Packages arrive while the checks compile: the network and the processors have nothing to wait for each other. What

@@ -467,7 +467,9 @@ fn dispatch(command: Command, cancellation: &Arc<Cancellation>) -> Result<Exit, 
             let document = document?;
             match shown {
                 Shown::Table => console::write_page(&String::from_utf8_lossy(&document)),
-                _ => console::write_stdout(&document),
+                Shown::Json | Shown::Input | Shown::Cost | Shown::Matrix(_) => {
+                    console::write_stdout(&document)
+                }
             }
             .map(|()| Exit::Pass)
         }

@@ -286,7 +286,7 @@ fn policy_file_invalid(path: &str, reason: &str) -> Failure {
     let failure = policy_invalid(path, reason);
     Failure {
         hint:
-            "correct this file; docs/policy.md lists every setting, and so does `qa-skill policy-check --all`"
+            "correct this file; docs/reference/policy.md has every setting, and `qa-skill policy-check --all` lists them"
                 .to_owned(),
         ..failure
     }

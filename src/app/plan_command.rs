@@ -152,7 +152,7 @@ fn cost(
         let UsageBound { requests, input_tokens, output_tokens, cost_micro_usd } = bound;
         let price = cost_micro_usd.map_or("unknown".to_owned(), |cost| usd(cost).to_string());
         text.push_str(&format!(
-            "{CONFIRMATION:<name$} {:<model$} {requests:>7} {input_tokens:>9} {output_tokens:>8} {price:>9}  the rest\n",
+            "{CONFIRMATION:<name$} {:<model$} {requests:>7} {input_tokens:>9} {output_tokens:>8} {price:>9}  unreserved\n",
             ""
         ));
         sum = sum.zip(cost_micro_usd).map(|(sum, cost)| sum + cost);

@@ -116,7 +116,8 @@ fn a_file_is_read_as_what_runs_it_whatever_it_is_called() {
     for (path, text) in [
         ("src/get.py", python),
         ("bin/get", &with_line("/usr/bin/env python3")),
-        ("bin/get.sh", &with_line("/usr/bin/env -S uv run --script")),
+        ("bin/get-it", &with_line("/usr/bin/env -S uv run --script")),
+        ("src/module.py", &with_line("/usr/bin/env node")),
         ("tools/get.txt", &with_line("/usr/bin/python")),
         ("src/get.PY", python),
         ("src/get.pyw", python),

@@ -564,7 +564,7 @@ fn confirmations_count_for_the_budget_of_a_pull_request_and_for_the_bound_of_a_r
     let repo = repository(&policy, &[("app.py", FAULT)]);
     let text = plan(&repo);
     let row = text.lines().find(|line| line.starts_with("confirmation of findings")).unwrap();
-    assert!(row.contains(" 20 ") && row.contains("the rest"), "{text}");
+    assert!(row.contains(" 20 ") && row.contains("unreserved"), "{text}");
     let bound = run(&repo).run().expect(0).stderr;
     assert!(bound.contains("sending at most 21 requests to models"), "{bound}");
     let without = repository(&policy.replace("confirm-model = \"second\"\n", ""), &[("app.py", FAULT)]);

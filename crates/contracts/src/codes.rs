@@ -171,7 +171,7 @@ codes! {
         PathRefused = "PATH_REFUSED", Terminal, "the change contains a path git would refuse to check out; remove it";
         PhaseMoveForbidden = "PHASE_MOVE_FORBIDDEN", Terminal, "a step of the run came in a phase that has no such step; this is a defect in qa-skill, please report it with the log";
         PolicyChangedInPr = "POLICY_CHANGED_IN_PR", Notice, "the change edits the policy; it was judged by the base's policy, and the preview says what the new one would do";
-        PolicyInvalid = "POLICY_INVALID", UserRecoverable, "correct it on the base branch, where the message says; until then no change is judged, not even the one that corrects it, so somebody with the right to merges that past the check. `qa-skill policy-check --file FILE` tries a file before";
+        PolicyInvalid = "POLICY_INVALID", UserRecoverable, "correct it on the base branch, where the message says; until then no change is judged, not even that correction, so a maintainer has to merge it past the check; `qa-skill policy-check --file FILE` checks a file before a merge";
         ProposalRefused = "PROPOSAL_REFUSED", UserRecoverable, "QA's results are set only by a passing run of the merged head, by the policy's own settings, while the list of features is the one it saw; where something was merged in between, let QA look at the feature again";
         ProviderIncomplete = "PROVIDER_INCOMPLETE", Terminal, "the answer was cut off at its length; raise max-output-tokens of the model, or lower its effort";
         ProviderModelUnavailable = "PROVIDER_MODEL_UNAVAILABLE", Terminal, "the provider does not have the model, or the address is wrong; check `model` and `endpoint` in the policy";

@@ -38,8 +38,9 @@ impl Format for Sarif {
 }
 
 /// The document as it is uploaded without GitHub's upload action: with the address of each rule's page where
-/// [`Report::links`] has it, and with the fingerprint that code scanning tells alerts apart by. `hashes` are those that GitHub's action would give the lines of [`places`]; where there is none, it is the
-/// finding's id, which survives moved lines as well, and the number of the finding among those of one id.
+/// [`Report::links`] has it, and with the fingerprint that code scanning tells alerts apart by. `hashes` are those that
+/// GitHub's action would give the lines of [`places`]; where there is none, it is the finding's id, which survives moved
+/// lines as well, and the number of the finding among those of one id.
 pub fn for_upload(report: &Report<'_>, hashes: &BTreeMap<(RepoPath, u64), String>) -> Vec<u8> {
     document(report, Some(hashes))
 }

@@ -165,7 +165,7 @@ impl Pattern {
         }
     }
 
-    /// Counts the matches, none over another.
+    /// Counts the matches, of which none overlaps another.
     pub(crate) fn count(&self, text: &str) -> usize {
         if text.is_ascii() {
             return self.ascii().find_iter(text.as_bytes()).count();

@@ -179,7 +179,7 @@ impl Ends {
     }
 }
 
-/// For each of some spans in the order of the text, the last end of it and those before.
+/// Last end of each span and those before it, for spans in the order of the text.
 #[derive(Debug)]
 pub(crate) struct LastEnds(Vec<usize>);
 

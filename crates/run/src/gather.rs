@@ -331,7 +331,7 @@ impl<'a> Gathering<'a> {
             }
         };
         file.text = true;
-        tell_language(file, &new_text, &old_text);
+        set_language_by_start(file, &new_text, &old_text);
         let mut diff = diff_file(&old_text, &new_text, self.policy.limits.max_line_diff_bytes);
         if diff.coarse {
             file.codes.push(Code::CoarseDiff);
@@ -450,13 +450,16 @@ fn is_run(runs_as: RunsAs, bytes: &[u8]) -> bool {
     matches!(runs_as, RunsAs::Script | RunsAs::Executable) || bytes.starts_with(b"#!")
 }
 
-/// Sets the language of a file by its first line too. What an interpreter runs is no document, whatever it is called.
-fn tell_language(file: &mut ChangedFile, new: &[u8], old: &[u8]) {
-    let by_name = classify::language(&file.path);
+/// Sets the language of a file whose name says none by its first line, and its class with it: what an interpreter runs is
+/// no document.
+fn set_language_by_start(file: &mut ChangedFile, new: &[u8], old: &[u8]) {
+    if file.language.is_some() {
+        return;
+    }
     // A change that takes the first line away does not make another language of the rest.
     let told = [new, old].into_iter().find_map(|start| classify::language_of_start(&file.path, start));
     file.language = told.map(str::to_owned);
-    if told != by_name && file.class == FileClass::Docs {
+    if told.is_some() && file.class == FileClass::Docs {
         file.class = FileClass::Source;
         if file.scope == Scope::Docs && file.scope_reason == ScopeReason::Name {
             file.scope = classify::scope_without_claim(&file.path, file.class);

@@ -171,7 +171,7 @@ impl PlanError {
             Self::ActionUnknown => Code::InitActionUnknown.hint(),
             Self::NotOurs(_) => Code::InitFileNotOurs.hint(),
             Self::Unreadable(_) => "correct or remove the file, and run init again",
-            Self::Policy(_) => "correct the named line; docs/policy.md lists every setting",
+            Self::Policy(_) => "correct the named line; docs/reference/policy.md has every setting",
             Self::Weakens { .. } => {
                 "leave out --preset, or edit the file in a pull request of its own, where its owners see it"
             }

@@ -76,6 +76,10 @@ const LANGUAGE_NAMES: &[(&str, &[&str])] = &[
     ("shell", &["apkbuild", "pkgbuild"]),
 ];
 
+/// Number of lines that may name an interpreter, and bytes of one that are looked at.
+const MOST_LINES: usize = 2;
+const LONGEST_LINE: usize = 256;
+
 /// Programs of the first line of a script that are not called as their language is.
 const INTERPRETERS: &[(&str, &[&str])] = &[
     ("javascript", &["node", "nodejs"]),
@@ -103,38 +107,32 @@ fn named(table: &'static [(&'static str, &'static [&'static str])], word: &str) 
     table.iter().find(|(_, words)| words.contains(&word)).map(|(language, _)| *language)
 }
 
-/// Returns the language of a file by its path and its first bytes. The interpreter that a first line names runs the file
-/// whatever its ending is; JavaScript and TypeScript have the same ones, between which the ending decides.
+/// Returns the language of a file by its path, and by its first lines where that says none: an interpreter that they name
+/// is a comment to whoever imports the file, so it does not stand against an ending.
 pub fn language_of_start(path: &RepoPath, start: &[u8]) -> Option<&'static str> {
-    const ECMA: [&str; 2] = ["javascript", "typescript"];
-    let by_name = language(path);
-    match (by_name, interpreted(start)) {
-        (Some(own), Some(run)) if ECMA.contains(&own) && ECMA.contains(&run) => by_name,
-        (_, Some(run)) => Some(run),
-        (_, None) => by_name,
-    }
+    language(path).or_else(|| interpreted(start))
 }
 
-/// Returns the language of the interpreter that the first line of a file names.
+/// Returns the language of the interpreter that the first lines of a file name, whatever starts it: `uv run`, `nix-shell`.
 fn interpreted(start: &[u8]) -> Option<&'static str> {
-    if start.starts_with(b"<?php") {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let is_page = start.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b"<?php"));
+    if is_page || start.starts_with(b"<?=") {
         return Some("php");
     }
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
-    let program = match words.next()? {
-        "env" => words.map(|word| word.strip_prefix("-S").unwrap_or(word)).find(|word| is_program(word))?,
-        program => program,
-    };
-    let program = program.to_lowercase();
-    let program = program.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    named(INTERPRETERS, program).or_else(|| LANGUAGES.iter().map(|(own, _)| *own).find(|own| *own == program))
+    let lines = start.split(|byte| *byte == b'\n').map_while(|line| line.strip_prefix(b"#!"));
+    lines.take(MOST_LINES).find_map(|line| {
+        let line = String::from_utf8_lossy(line.get(..LONGEST_LINE).unwrap_or(line));
+        line.split_whitespace().find_map(language_of_program)
+    })
 }
 
-/// Returns whether a word of `env` is the program, and no option or variable.
-fn is_program(word: &str) -> bool {
-    !word.is_empty() && !word.starts_with('-') && !word.contains('=')
+/// Returns the language of a program, by its name without directory and version.
+fn language_of_program(word: &str) -> Option<&'static str> {
+    let word = word.strip_prefix("-S").unwrap_or(word).to_lowercase();
+    let name = word.rsplit('/').next().unwrap_or(&word);
+    let name = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
+    named(INTERPRETERS, name).or_else(|| LANGUAGES.iter().map(|(own, _)| *own).find(|own| *own == name))
 }
 
 /// Returns the path by which a changed file is read: its own where the ending is a usual one of its language as it is
@@ -157,18 +155,24 @@ mod tests {
     use qa_contracts::v1::{ChangeKind, FileClass, Scope, ScopeReason};
 
     #[test]
-    fn an_interpreter_says_the_language_and_no_ending_does_against_it() {
+    fn an_interpreter_says_the_language_where_no_name_does() {
         let cases = [
             ("bin/deploy", "#!/usr/bin/env python3\n", Some("python")),
             ("bin/deploy", "#!/usr/bin/env -S uv run --script\n", Some("python")),
             ("bin/deploy", "#!/usr/bin/env -Spython3.12 -u\n", Some("python")),
             ("bin/deploy", "#!/usr/bin/env NODE_ENV=x node\n", Some("javascript")),
             ("bin/deploy", "#! /usr/local/bin/ruby -w\n", Some("ruby")),
-            ("bin/deploy.sh", "#!/usr/bin/python\n", Some("python")),
+            ("bin/deploy", "#!/usr/bin/env -u HOME python3\n", Some("python")),
+            ("bin/deploy", "#!/usr/bin/env nix-shell\n#! nix-shell -i python3\n", Some("python")),
+            ("bin/deploy", "#!/usr/bin/env -S poetry run python\n", Some("python")),
+            // A module that is imported is what its ending says.
+            ("src/a.py", "#!/usr/bin/env node\n", Some("python")),
+            ("src/a.py", "#!/bin/sh\n", Some("python")),
             ("bin/deploy.ts", "#!/usr/bin/env node\n", Some("typescript")),
             ("bin/deploy.js", "#!/usr/bin/env node\n", Some("javascript")),
             ("bin/deploy", "#!/bin/sh", Some("shell")),
             ("page.inc", "<?php\n", Some("php")),
+            ("page.inc", "\u{feff}<?PHP\n", Some("php")),
             ("src/main.rs", "#![allow(dead_code)]\n", Some("rust")),
             ("bin/deploy", "#!/usr/bin/awk -f\n", None),
             ("bin/deploy", "#!", None),

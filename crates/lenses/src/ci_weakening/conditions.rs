@@ -53,20 +53,18 @@ fn is_chosen(path: &Path) -> bool {
 /// Accounts that update dependencies. Nobody else acts by these names.
 const BOTS: &[&str] = &["dependabot-preview[bot]", "dependabot[bot]", "pre-commit-ci[bot]", "renovate[bot]"];
 
-/// Returns whether an expression compares the person who made a change with one of these accounts.
+/// Returns whether an expression compares the author of a change with one of these accounts. The actor of an event may be
+/// a bot that pushes to somebody else's change.
 fn compares_with_bot(left: &Expression, right: &Expression) -> bool {
     let (path, name) = match (left, right) {
         (Expression::Path(path), Expression::Literal(Literal::Text(name)))
         | (Expression::Literal(Literal::Text(name)), Expression::Path(path)) => (path, name),
         _ => return false,
     };
-    let is_actor = ["actor", "triggering_actor"].iter().any(|name| path.is_within(&["github", name]));
-    let is_author = path.is_within(&["github", "event", "pull_request", "user", "login"]);
-    (is_actor || is_author) && BOTS.contains(&name.as_str())
+    path.is_within(&["github", "event", "pull_request", "user", "login"]) && BOTS.contains(&name.as_str())
 }
 
-/// Returns an expression for a change that a person or another program made: that its author is none of the accounts that
-/// update dependencies holds.
+/// Returns an expression for a change of anybody else: comparisons by which its author is not one of these accounts hold.
 fn without_bots(expression: Expression) -> Expression {
     match expression {
         Expression::Binary { operator: Operator::Unequal, left, right }

@@ -101,8 +101,8 @@ impl Kind {
             "justfile" | ".justfile" => Self::Just,
             "taskfile.yml" | "taskfile.yaml" => Self::Task,
             "jenkinsfile" => Self::Jenkins,
-            // What CI's directories have beside scripts.
-            "codeowners" | "license" | "notice" | "readme" => return None,
+            // What lies in CI's own directories beside scripts.
+            "codeowners" | "license" | "notice" | "readme" if directory.starts_with('.') => return None,
             _ if is_in_one_of(directory, HOOKS) && classify::is_git_hook(name) => Self::Hook,
             _ if matches!(extension, "sh" | "bash") => Self::Script,
             _ if !name.contains('.') && is_in_one_of(directory, SCRIPTS) => Self::Script,
@@ -160,6 +160,7 @@ mod tests {
             (".GitHub/workflows/ci.yml", None),
             (".github/CODEOWNERS", None),
             (".github/build", Some(Kind::Script)),
+            ("script/license", Some(Kind::Script)),
             (".husky/pre-commit", Some(Kind::Hook)),
             (".husky/.gitignore", None),
             (".husky/pre-commit.off", None),

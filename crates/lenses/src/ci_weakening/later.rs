@@ -138,9 +138,8 @@ fn is_local_file(value: &str) -> bool {
 fn is_own_programs(value: &str) -> bool {
     const INSTALLED: &[&str] = &["node_modules", "vendor", "venv", ".venv", ".tox", "target", "build"];
     let first = value.split(':').next().unwrap_or_default().trim();
-    let inside = first.strip_prefix("${{ github.workspace }}/").unwrap_or(first);
-    let is_relative = !inside.is_empty() && !inside.starts_with(['/', '$', '~']);
-    is_relative && !inside.split('/').any(|part| INSTALLED.contains(&part))
+    let is_relative = !first.is_empty() && !first.starts_with(['/', '$', '~']);
+    is_relative && !first.split('/').any(|part| INSTALLED.contains(&part))
 }
 
 /// Returns whether a name is that of a file beside the caller, and not that of a package.

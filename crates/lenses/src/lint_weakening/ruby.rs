@@ -104,6 +104,8 @@ impl Settings {
     }
 
     fn add(&mut self, file: usize, text: &str) {
+        // What stands behind this line is data.
+        let text = text.split("\n__END__").next().unwrap_or(text);
         self.starts |= STARTS.is_match(text);
         for groups in NUMBERS.captures_all(text) {
             let Some(list) = groups.get(2) else { continue };
@@ -133,23 +135,24 @@ impl Settings {
 /// Returns the parts of paths in the argument of a filter.
 fn paths_of(argument: &str) -> Vec<String> {
     if let Some(words) = argument.strip_prefix("%w") {
-        return words[1..].split_whitespace().map(str::to_owned).collect();
+        let words = words.trim_start_matches(|open: char| !open.is_alphanumeric() && !"/._".contains(open));
+        return words.split_whitespace().map(str::to_owned).collect();
     }
     if argument.starts_with('[') {
         return TEXT.captures_all(argument).iter().map(|text| text[1].to_owned()).collect();
     }
-    let inner = argument[1..].trim_end_matches(['"', '\'', ')', ' ']);
+    let inner = argument.get(1..).unwrap_or_default().trim_end_matches(['"', '\'', ')', ' ']);
     if inner.is_empty() { Vec::new() } else { vec![inner.to_owned()] }
 }
 
 /// Returns the settings that one side has and the other one lacks, each as often as it is missing there.
-fn beyond<'s>(own: &'s [Setting], other: &[Setting]) -> Vec<&'s Setting> {
+fn beyond<'s>(own: &[&'s Setting], other: &[&Setting]) -> Vec<&'s Setting> {
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for setting in other {
-        *left.entry(&setting.value).or_default() += 1;
+        *left.entry(setting.value.as_str()).or_default() += 1;
     }
     let mut beyond = Vec::new();
-    for setting in own {
+    for &setting in own {
         match left.get_mut(setting.value.as_str()) {
             Some(count) if *count > 0 => *count -= 1,
             Some(_) | None => beyond.push(setting),
@@ -158,26 +161,65 @@ fn beyond<'s>(own: &'s [Setting], other: &[Setting]) -> Vec<&'s Setting> {
     beyond
 }
 
+/// Settings of one name before a change and after it.
+struct Replaced<'s> {
+    before: &'s Setting,
+    after: &'s Setting,
+}
+
+/// Settings of one name that change: those that another value replaces, and those that are gone.
+struct Changed<'s> {
+    replaced: Vec<Replaced<'s>>,
+    gone: Vec<&'s Setting>,
+}
+
+impl<'s> Changed<'s> {
+    /// Compares each file with itself first: an equal value in another file, which may never be loaded, does not stand for
+    /// one that is replaced in its own.
+    fn new(base: &'s [Setting], head: &'s [Setting], files: usize) -> Self {
+        let (mut replaced, mut gone, mut added) = (Vec::new(), Vec::new(), Vec::new());
+        for file in 0..files {
+            let [old, new] = [base, head].map(|side| side.iter().filter(move |one| one.file == file));
+            let (old, new): (Vec<&Setting>, Vec<&Setting>) = (old.collect(), new.collect());
+            let (mut lost, mut won) = (beyond(&old, &new).into_iter(), beyond(&new, &old).into_iter());
+            loop {
+                match (lost.next(), won.next()) {
+                    (Some(before), Some(after)) => replaced.push(Replaced { before, after }),
+                    (Some(before), None) => gone.push(before),
+                    (None, Some(after)) => added.push(after),
+                    (None, None) => break,
+                }
+            }
+        }
+        // An equal value in another file is one that moved.
+        let lost = beyond(&gone, &added);
+        let mut others = beyond(&added, &gone).into_iter();
+        let mut gone = Vec::new();
+        for before in lost {
+            match others.next() {
+                Some(after) => replaced.push(Replaced { before, after }),
+                None => gone.push(before),
+            }
+        }
+        Self { replaced, gone }
+    }
+}
+
 /// Reports numbers that ask for less than those of the same name before, or that are gone.
 fn lowered(base: &Settings, head: &Settings, setups: &[RubySetup], lookups: &dyn Lookups) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (name, old) in &base.numbers {
         let new = head.numbers.get(name).map(Vec::as_slice).unwrap_or_default();
-        let mut lost = beyond(old, new);
-        for setting in beyond(new, old) {
-            let own = lost.iter().position(|lost| lost.file == setting.file);
-            if lost.is_empty() {
-                continue;
-            }
-            let before = lost.remove(own.unwrap_or(0));
-            if is_lower(name, &before.value, &setting.value) {
-                let setup = &setups[setting.file].setup;
+        let changed = Changed::new(old, new, setups.len());
+        for Replaced { before, after } in changed.replaced {
+            if is_lower(name, &before.value, &after.value) {
+                let setup = &setups[after.file].setup;
                 let summary = "quality threshold is lowered";
-                let draft = setup.on_line(THRESHOLD, Side::Head, Some(setting.span), summary, lookups);
+                let draft = setup.on_line(THRESHOLD, Side::Head, Some(after.span), summary, lookups);
                 drafts.extend(draft.map(|draft| draft.with("before", before.value.clone())));
             }
         }
-        for setting in lost.into_iter().filter(|_| head.starts) {
+        for setting in changed.gone.into_iter().filter(|_| head.starts) {
             let setup = &setups[setting.file].setup;
             let summary = "quality threshold is removed";
             drafts.extend(setup.on_line(THRESHOLD, Side::Base, Some(setting.span), summary, lookups));
@@ -194,7 +236,8 @@ fn is_lower(name: &str, old: &str, new: &str) -> bool {
 
 /// Reports product files that are left out of coverage, unless nothing of the base measured any.
 fn left_out(base: &Settings, head: &Settings, setups: &[RubySetup], lookups: &dyn Lookups) -> Vec<Draft> {
-    let new = beyond(&head.filters, &base.filters);
+    let [old, new] = [base, head].map(|side| side.filters.iter().collect::<Vec<_>>());
+    let new = beyond(&new, &old);
     let new: Vec<&Setting> = new.into_iter().filter(|filter| !BESIDE.is_match(&filter.value)).collect();
     // A project that begins to measure says what counts.
     if new.is_empty() || head.starts && !base.starts && !measures(lookups) {
@@ -241,6 +284,8 @@ mod tests {
     fn every_spelling_of_a_filter_names_its_paths() {
         for (text, expected) in [
             ("add_filter \"/lib/a\"", vec!["/lib/a"]),
+            ("add_filter %w", vec![]),
+            ("add_filter %w[]", vec![]),
             ("add_filter('/lib/a')", vec!["/lib/a"]),
             ("add_filter(\n  \"/lib/a\"\n)", vec!["/lib/a"]),
             ("add_filter [\"/lib/a\", '/lib/b']", vec!["/lib/a", "/lib/b"]),

@@ -1,6 +1,7 @@
 //! Cases that are gone from the table of a test that stays.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::compared::Compared;
 use super::statements::Statements;
@@ -119,7 +120,7 @@ fn is_assigned(text: &str) -> bool {
 static WALKS: Pattern = Pattern::new(r"(?i)\bfor(?:each)?\b|\beach\b|\bparametri[sz]e|\brange\b|\bvalues\b");
 /// A part of a list by the number of its members.
 static SLICE: Pattern = Pattern::new(
-    r"[\w})\]](\[:\d+\]|\[0:\d+\]|\[-?\d+:\]|\[\.\.\d+\]|\.slice\(\s*0\s*,\s*\d+\s*\)|(?:\.iter\(\))?\.(?:[tT]ake|limit|first)\(\s*\d+\s*\))",
+    r"[\w})\]](\[:\d+\]|\[0:\d+\]|\[-?\d+:\]|\[\.\.\d+\])|(?:[\w})\]]|^)\s*(\.slice\(\s*0\s*,\s*\d+\s*\)|(?:\.iter\(\))?\.(?:[tT]ake|limit|first)\(\s*\d+\s*\))",
 );
 
 /// Reports loops and tables that go through a part of what they went through at the base.
@@ -135,15 +136,18 @@ fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
     let base = Statements::at_base(compared.packet);
     for hunk in compared.packet.hunks() {
         let gone = base.iter().flat_map(|base| base.written_on(hunk.removed()));
-        let removed: BTreeSet<String> =
-            hunk.removed().map(|line| line.text.trim().to_owned()).chain(gone).collect();
+        let removed: BTreeSet<String> = hunk
+            .removed()
+            .map(|line| without_blanks(line.text))
+            .chain(gone.map(|text| without_blanks(&text)))
+            .collect();
         for line in hunk.added() {
-            let Some(slice) = SLICE.captures(line.text).and_then(|found| found.get(1)) else { continue };
+            let Some(slice) = slice_in(line.text) else { continue };
             let own = head.written_on(std::iter::once(line)).into_iter();
             let mut texts = own.chain([line.text.trim().to_owned()]);
             if texts.any(|text| WALKS.is_match(&text) && is_part_of(&text, &removed)) {
                 let summary = "test goes through a part of its cases";
-                let draft = Draft::on_line(CASES, compared.packet, &line, slice.range(), summary);
+                let draft = Draft::on_line(CASES, compared.packet, &line, slice, summary);
                 let text = line.text.trim().to_owned();
                 let seen = Seen::CaseGone { text, words: BTreeSet::new(), is_all: true };
                 facts.push(Fact::new(&seen, Some(draft)));
@@ -155,9 +159,18 @@ fn sliced(compared: &Compared<'_>) -> Vec<Fact> {
 
 /// Returns whether a statement is a removed one with a part of a list in the place of the list.
 fn is_part_of(text: &str, removed: &BTreeSet<String>) -> bool {
-    let Some(slice) = SLICE.captures(text).and_then(|found| found.get(1)) else { return false };
-    let whole = [&text[..slice.start()], &text[slice.end()..]].concat();
-    removed.contains(whole.trim())
+    let Some(slice) = slice_in(text) else { return false };
+    removed.contains(&without_blanks(&[&text[..slice.start], &text[slice.end..]].concat()))
+}
+
+fn slice_in(text: &str) -> Option<Range<usize>> {
+    let found = SLICE.captures(text)?;
+    found.get(1).or(found.get(2)).map(|slice| slice.range())
+}
+
+/// Returns a text as it is compared with one that a formatter may have broken elsewhere.
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// The later version of a file, in which a case may stand elsewhere.

@@ -138,7 +138,7 @@ fn is_comment(line: &str) -> bool {
 
 /// Returns what a statement does to assertions, whatever stood there before.
 fn of_statement(head: &Statements, position: usize, text: &str) -> Option<&'static str> {
-    if head.is_whole() && BARE.is_match(text) && !MATCHED.is_match(text) && !has_second_argument(text) {
+    if head.is_whole() && BARE.is_match(text) && !MATCHED.is_match(text) && !compares_arguments(text) {
         return Some("expectation has no matcher, so it holds whatever the code does");
     }
     if REPLACED.is_match(text) {
@@ -154,23 +154,48 @@ fn of_statement(head: &Statements, position: usize, text: &str) -> Option<&'stat
     compares_with_itself(head, position, text).then_some("the expected value is made from the actual one")
 }
 
-/// Returns whether the first call of a statement has several arguments, so that it may compare them by itself.
-fn has_second_argument(text: &str) -> bool {
-    let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
-    for sign in text.chars() {
+/// Returns whether the first call of a statement may compare its arguments by itself, as that of unexpected does:
+/// `expect(a, "to be", b)`. A second argument that is any other text is the message of a failure.
+fn compares_arguments(text: &str) -> bool {
+    const ASSERTIONS: &[&str] = &["not to ", "to ", "when "];
+    match arguments(text).as_slice() {
+        [] | [_] => false,
+        [_, second] => match second.strip_prefix(['"', '\'', '`']) {
+            Some(message) => ASSERTIONS.iter().any(|begin| message.starts_with(begin)),
+            None => !second.is_empty(),
+        },
+        [_, _, _, ..] => true,
+    }
+}
+
+/// Returns the arguments of the first call of a text.
+fn arguments(text: &str) -> Vec<&str> {
+    let (mut depth, mut quote, mut is_escaped, mut begin) = (0_usize, None, false, 0);
+    let mut arguments = Vec::new();
+    for (at, sign) in text.char_indices() {
         match (quote, sign) {
             (Some(_), _) if is_escaped => is_escaped = false,
             (Some(_), '\\') => is_escaped = true,
             (Some(open), _) if open == sign => quote = None,
             (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(sign),
-            (None, '(' | '[' | '{') => depth += 1,
+            (None, '(' | '[' | '{') => {
+                depth += 1;
+                begin = if depth == 1 { at + 1 } else { begin };
+            }
+            (None, ')' | ']' | '}') if depth == 1 => {
+                arguments.push(text[begin..at].trim());
+                return arguments;
+            }
             (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, ',') if depth == 1 => return true,
+            (None, ',') if depth == 1 => {
+                arguments.push(text[begin..at].trim());
+                begin = at + 1;
+            }
             (None, _) => {}
         }
     }
-    false
+    arguments
 }
 
 /// Returns whether a statement gives the expected value to the actual one, or the other way round, and the two are
@@ -286,6 +311,23 @@ impl<'s> Gone<'s> {
 mod tests {
     use super::*;
     use qa_reading::syntax::{Language, ParsedSource};
+
+    #[test]
+    fn only_a_call_that_compares_its_arguments_needs_no_matcher() {
+        for (text, expected) in [
+            ("expect(a, \"to be\", b)", true),
+            ("expect(run(), 'when fulfilled', 'to equal', [1, 2])", true),
+            ("expect(a(), b)", true),
+            ("expect(a(), 'items')", false),
+            ("expect(a(),)", false),
+            ("expect(a.items) == [1, 2]", false),
+            ("expect(a.items) == b.items(1, 2)", false),
+            ("expect([1, 2])", false),
+            ("expect(", false),
+        ] {
+            assert_eq!(compares_arguments(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn every_pattern_compiles() {

@@ -49,7 +49,7 @@ pub(super) struct Changed<'t> {
 impl Statements {
     /// Returns the statements at the base; `None` where its text is not there or cannot be parsed.
     pub(super) fn at_base(packet: &Packet<'_>) -> Option<Self> {
-        let language = Language::from_path(&packet.path().to_text())?;
+        let language = Language::from_path(&packet.path_by_language())?;
         let base = packet.text.full_base.as_deref()?;
         let newer = packet.text.full_head.as_deref();
         let hunks = &packet.file.hunks;
@@ -59,7 +59,7 @@ impl Statements {
 
     /// Returns the statements at head; the added lines by themselves where its text is not there or cannot be parsed.
     pub(super) fn at_head(packet: &Packet<'_>) -> Self {
-        let language = Language::from_path(&packet.path().to_text());
+        let language = Language::from_path(&packet.path_by_language());
         let whole = match &packet.text.full_head {
             Some(text) => Some(text.clone()),
             // The hunks of a new file are all of it.

@@ -95,7 +95,8 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
     if !names::knows(language) || !(is_test || language == Some("rust")) {
         return seen;
     }
-    let old_path = packet.file.old_path.as_ref().unwrap_or(packet.path()).to_text();
+    let read_as = packet.path_by_language();
+    let old_read_as = packet.file.old_path.as_ref().map(|old| old.to_text()).unwrap_or(read_as.clone());
     match (packet.file.kind, &packet.text.full_base, &packet.text.full_head) {
         (ChangeKind::Deleted, ..) => tests_by_hunk::deleted(packet, &mut seen),
         (ChangeKind::Added, ..) => {
@@ -104,7 +105,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
                 compare(
                     packet,
                     &Version::default(),
-                    &Version::parse(&path, language, &text, None),
+                    &Version::parse(&read_as, language, &text, None),
                     &mut seen,
                 );
             }
@@ -113,8 +114,8 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
             let hunks = &packet.file.hunks;
             let [older, newer] =
                 [(base, false), (head, true)].map(|(text, is_newer)| OtherVersion { text, hunks, is_newer });
-            let mut base = Version::parse(&old_path, language, base, Some(&newer));
-            let mut head = Version::parse(&path, language, head, Some(&older));
+            let mut base = Version::parse(&old_read_as, language, base, Some(&newer));
+            let mut head = Version::parse(&read_as, language, head, Some(&older));
             reveal(&mut base, &mut head);
             compare(packet, &base, &head, &mut seen);
         }

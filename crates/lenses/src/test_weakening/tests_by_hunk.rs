@@ -552,7 +552,7 @@ fn removed_test(packet: &Packet<'_>, line: &Line<'_>, name: &str) -> Draft {
 /// A file of tests that goes as a whole.
 pub(super) fn deleted<'a>(packet: &Packet<'a>, seen: &mut Inspection) {
     let (text, language) = (only_side(packet), packet.file.language.as_deref());
-    let mut version = Version::parse(&packet.path().to_text(), language, &text, None);
+    let mut version = Version::parse(&packet.path_by_language(), language, &text, None);
     reveal(&mut version, &mut Version::default());
     let side = Side::whole(language, &version);
     let lines: BTreeMap<u64, Line<'_>> = packet.removed().map(|line| (line.number, line)).collect();

@@ -66,7 +66,11 @@ fn code_length(line: &str) -> usize {
         return indent;
     }
     let marks = [" //", "\t//", " /*", "\t/*", " # ", "\t# "].iter();
-    marks.filter_map(|mark| code.find(mark)).min().map(|at| indent + at).unwrap_or(line.len())
+    // A comment without words ends the line with its sign.
+    let bare =
+        code.trim_end().strip_suffix('#').filter(|before| before.is_empty() || before.ends_with([' ', '\t']));
+    let found = marks.filter_map(|mark| code.find(mark)).chain(bare.map(str::len)).min();
+    found.map(|at| indent + at).unwrap_or(line.len())
 }
 
 #[cfg(test)]

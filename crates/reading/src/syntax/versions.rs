@@ -9,13 +9,17 @@ struct Runtime {
     names: &'static [&'static str],
     /// Version below which no project of today runs its tests.
     oldest: [u32; 2],
+    /// Version above which there is none.
+    newest: Option<[u32; 2]>,
 }
 
 const RUNTIMES: &[Runtime] = &[
-    Runtime { names: &["Gem::Version.new(RUBY_VERSION)", "RUBY_VERSION"], oldest: [2, 6] },
+    Runtime { names: &["Gem::Version.new(RUBY_VERSION)", "RUBY_VERSION"], oldest: [2, 6], newest: None },
+    Runtime { names: &["sys.version_info", "sys.version_info[:2]"], oldest: [3, 7], newest: None },
     Runtime {
-        names: &["sys.version_info", "sys.version_info[:2]", "sys.version_info.major", "sys.version_info[0]"],
-        oldest: [3, 7],
+        names: &["sys.version_info.major", "sys.version_info[0]"],
+        oldest: [3, 0],
+        newest: Some([3, 0]),
     },
     Runtime {
         names: &[
@@ -26,9 +30,10 @@ const RUNTIMES: &[Runtime] = &[
             "process.versions.node.split(\".\")[0]",
         ],
         oldest: [12, 0],
+        newest: None,
     },
-    Runtime { names: &["PHP_MAJOR_VERSION", "\\PHP_MAJOR_VERSION"], oldest: [7, 0] },
-    Runtime { names: &["PHP_VERSION_ID", "\\PHP_VERSION_ID"], oldest: [70_200, 0] },
+    Runtime { names: &["PHP_MAJOR_VERSION", "\\PHP_MAJOR_VERSION"], oldest: [7, 0], newest: None },
+    Runtime { names: &["PHP_VERSION_ID", "\\PHP_VERSION_ID"], oldest: [70_200, 0], newest: None },
 ];
 /// Conditions that every run meets.
 const MET: &[&str] = &[
@@ -66,8 +71,14 @@ pub(super) fn value_of_version(text: &str) -> Option<bool> {
         (Some(_), Some(_)) | (None, None) => return None,
     };
     // `>= 2.6` holds for all from 2.6 on, and `> 2.6` for all above it.
-    let is_old = if is_above == may_equal { wanted <= runtime.oldest } else { wanted < runtime.oldest };
-    is_old.then_some(is_above)
+    let is_exact = is_above == may_equal;
+    let is_old = wanted < runtime.oldest || is_exact && wanted == runtime.oldest;
+    let is_new = runtime.newest.is_some_and(|newest| wanted > newest || !is_exact && wanted == newest);
+    match (is_old, is_new) {
+        (true, _) => Some(is_above),
+        (false, true) => Some(!is_above),
+        (false, false) => None,
+    }
 }
 
 fn runtime_of(text: &str) -> Option<&'static Runtime> {
@@ -108,6 +119,10 @@ mod tests {
             ("sys.version_info[0] < 3", Some(false)),
             ("sys.version_info >= (3, 13)", None),
             ("sys.version_info.major >= 3", Some(true)),
+            ("sys.version_info[0] <= 3", Some(true)),
+            ("sys.version_info.major > 3", Some(false)),
+            ("sys.version_info.major < 4", Some(true)),
+            ("sys.version_info <= (3, 11)", None),
             ("process.version.startsWith('v')", Some(true)),
             ("process.version.startsWith('v18')", None),
             ("parseInt(process.versions.node, 10) >= 8", Some(true)),

@@ -46,7 +46,7 @@ impl ParsedSource<'_> {
     pub fn statements(&self) -> Vec<Statement> {
         let mut found: Vec<Statement> = Vec::new();
         let mut cursor = self.tree.root_node().walk();
-        // For each level above the node: true for a block, and the number of statements before the level.
+        // Ancestors of the node.
         let mut around: Vec<Level> = Vec::new();
         loop {
             work::count();
