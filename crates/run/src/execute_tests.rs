@@ -145,8 +145,10 @@ fn change_of(changed: &[(&str, &str, &str)]) -> (ChangeSet, Vec<FileText>) {
     for (ordinal, (name, old, new)) in changed.iter().enumerate() {
         let mut diff = diff_file(old.as_bytes(), new.as_bytes(), 1 << 20);
         diff.hunks.iter_mut().for_each(|hunk| hunk.ordinal = ordinal as u64);
+        let path = RepoPath::from_bytes(name.as_bytes()).unwrap();
         files.push(ChangedFile {
-            path: RepoPath::from_bytes(name.as_bytes()).unwrap(),
+            language: qa_core::classify::language(&path).map(str::to_owned),
+            path,
             old_path: None,
             kind: ChangeKind::Modified,
             old_mode: None,
@@ -156,7 +158,6 @@ fn change_of(changed: &[(&str, &str, &str)]) -> (ChangeSet, Vec<FileText>) {
             class: FileClass::Source,
             scope: Scope::Product,
             scope_reason: qa_contracts::v1::ScopeReason::Name,
-            language: Some("rust".to_owned()),
             text: true,
             hunks: diff.hunks,
             codes: vec![],

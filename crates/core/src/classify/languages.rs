@@ -116,8 +116,9 @@ pub fn language_of_start(path: &RepoPath, start: &[u8]) -> Option<&'static str> 
 /// Returns the language of the interpreter that the first lines of a file name, whatever starts it: `uv run`, `nix-shell`.
 fn interpreted(start: &[u8]) -> Option<&'static str> {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    let is_page = start.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b"<?php"));
-    if is_page || start.starts_with(b"<?=") {
+    let page = start.trim_ascii_start();
+    let is_page = page.get(..5).is_some_and(|begin| begin.eq_ignore_ascii_case(b"<?php"));
+    if is_page || page.starts_with(b"<?=") {
         return Some("php");
     }
     let lines = start.split(|byte| *byte == b'\n').map_while(|line| line.strip_prefix(b"#!"));

@@ -74,6 +74,8 @@ pub(super) enum Effect {
     Sometimes,
     /// A part of it is left out, as `-DskipTests` does for a build.
     Partial,
+    /// A program of the repository may answer for it.
+    Answered,
     /// Its failure passes for a success in a part of the runs.
     Excused,
     /// Its failure is what passes, which a new check may be for.

@@ -64,27 +64,38 @@ fn compares_with_bot(left: &Expression, right: &Expression) -> bool {
     path.is_within(&["github", "event", "pull_request", "user", "login"]) && BOTS.contains(&name.as_str())
 }
 
-/// Returns an expression for a change of anybody else: comparisons by which its author is not one of these accounts hold.
-fn without_bots(expression: Expression) -> Expression {
+/// Returns whether an expression says that the author of a change is not one of these accounts.
+fn excludes_bot(expression: &Expression) -> bool {
     match expression {
-        Expression::Binary { operator: Operator::Unequal, left, right }
-            if compares_with_bot(&left, &right) =>
-        {
-            Expression::Literal(Literal::Flag(true))
-        }
-        Expression::Not(inner) => match *inner {
-            Expression::Binary { operator: Operator::Equal, left, right }
-                if compares_with_bot(&left, &right) =>
-            {
-                Expression::Literal(Literal::Flag(true))
-            }
-            inner => Expression::Not(Box::new(inner)),
-        },
+        Expression::Binary { operator: Operator::Unequal, left, right } => compares_with_bot(left, right),
+        Expression::Not(inner) => matches!(
+            &**inner,
+            Expression::Binary { operator: Operator::Equal, left, right } if compares_with_bot(left, right)
+        ),
+        Expression::Literal(_)
+        | Expression::Path(_)
+        | Expression::Part { .. }
+        | Expression::Call { .. }
+        | Expression::Binary { .. } => false,
+    }
+}
+
+/// Returns an expression for a change of anybody else, with the exclusions of these accounts replaced by `true`.
+fn without_bots(expression: Expression) -> Expression {
+    if excludes_bot(&expression) {
+        return Expression::Literal(Literal::Flag(true));
+    }
+    match expression {
         Expression::Binary { operator: operator @ (Operator::And | Operator::Or), left, right } => {
             let [left, right] = [left, right].map(|side| Box::new(without_bots(*side)));
             Expression::Binary { operator, left, right }
         }
-        other => other,
+        Expression::Literal(_)
+        | Expression::Path(_)
+        | Expression::Part { .. }
+        | Expression::Call { .. }
+        | Expression::Not(_)
+        | Expression::Binary { .. } => expression,
     }
 }
 

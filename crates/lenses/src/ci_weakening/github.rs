@@ -320,20 +320,8 @@ fn constant_of(value: Value<'_>) -> Option<String> {
 /// Returns the variables by which checks look at less.
 fn settings(env: &[Member<'_>]) -> Vec<Setting> {
     let settings =
-        env.iter().filter_map(|own| Setting::new(own.name, &text_of_variable(own)?, own.value.span()));
+        env.iter().filter_map(|own| Setting::new(own.name, &constant_of(own.value)?, own.value.span()));
     settings.collect()
-}
-
-/// Returns the value of a variable, with the directory of the checkout as `.`; `None` where it has other expressions. Of a
-/// search path only the beginning counts, so that its rest may have them.
-fn text_of_variable(variable: &Member<'_>) -> Option<String> {
-    const WORKSPACE: [&str; 2] = ["${{ github.workspace }}", "${{github.workspace}}"];
-    if let Some(constant) = constant_of(variable.value) {
-        return Some(constant);
-    }
-    let text = variable.value.template()?.text().to_owned();
-    let text = WORKSPACE.iter().fold(text, |text, workspace| text.replace(workspace, "."));
-    (variable.name == "PATH" || !text.contains("${{")).then_some(text)
 }
 
 /// Returns the names that every leg of a matrix has a value for.

@@ -111,9 +111,9 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
         "MAKEFLAGS" | "GNUMAKEFLAGS" => effect_of_makeflags(&words),
         // A shell runs this file before each script.
         "BASH_ENV" => is_local_file(value).then_some(Effect::Never),
-        "DYLD_INSERT_LIBRARIES" | "LD_PRELOAD" => is_in_directory(value).then_some(Effect::Partial),
+        "DYLD_INSERT_LIBRARIES" | "LD_PRELOAD" => is_in_directory(value).then_some(Effect::Answered),
         // Programs of the first directory take the place of all others of their names.
-        "PATH" => is_own_programs(value).then_some(Effect::Partial),
+        "PATH" => is_own_programs(value).then_some(Effect::Answered),
         "NODE_OPTIONS" => preloads(&words, &["-r", "--require", "--import", "--loader"]),
         "RUBYOPT" => preloads(&words, &["-r"]),
         "PYTHONOPTIMIZE" if !matches!(value, "" | "0") => Some(Effect::Partial),
@@ -154,7 +154,7 @@ fn preloads(words: &[&str], options: &[&str]) -> Option<Effect> {
         let value = options.iter().find_map(|option| word.strip_prefix(option));
         let value = value.map(|value| value.trim_start_matches('='));
         if value.is_some_and(is_in_directory) || options.contains(&before) && is_in_directory(word) {
-            return Some(Effect::Partial);
+            return Some(Effect::Answered);
         }
         before = word;
     }

@@ -203,6 +203,9 @@ impl ChangeSet<'_> {
                             commands::Effect::Inverted => "CI failure now counts as a success",
                             commands::Effect::Sometimes => "CI check now runs under a condition only",
                             commands::Effect::Partial => "CI check now leaves out a part of its work",
+                            commands::Effect::Answered => {
+                                "a program of the repository may answer for the CI check"
+                            }
                             commands::Effect::Excused => "CI failure is now ignored in a part of the runs",
                             commands::Effect::Ignored => "CI failure is now ignored",
                         };

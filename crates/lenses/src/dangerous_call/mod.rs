@@ -214,11 +214,11 @@ impl Lens for DangerousCall {
         if !is_read {
             return Need::Nothing;
         }
-        if shell::is_read(&file.path) { Need::WholeFile } else { CALLS.need(file) }
+        if shell::is_read(file) { Need::WholeFile } else { CALLS.need(file) }
     }
 
     fn wants_whole_file(&self, file: &ChangedFile, hunks: &FileText) -> bool {
-        CALLS.wants_whole_file(file, hunks) || shell::is_read(&file.path) && shell::may_match(&hunks.text)
+        CALLS.wants_whole_file(file, hunks) || shell::is_read(file) && shell::may_match(&hunks.text)
     }
 
     fn inspect(&self, packet: &Packet<'_>) -> Inspection {

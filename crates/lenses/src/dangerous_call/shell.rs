@@ -5,6 +5,7 @@ use crate::calls::AddedLines;
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::ids::RepoPath;
+use qa_contracts::v1::ChangedFile;
 use qa_core::classify;
 use qa_core::packet::Packet;
 use qa_reading::dockerfile::{self, Variable};
@@ -58,9 +59,15 @@ fn notation(path: &RepoPath) -> Option<Notation> {
     }
 }
 
+/// Returns the notation of a changed file, whose language may come from more than its ending.
+fn notation_of(file: &ChangedFile) -> Option<Notation> {
+    let by_language = || RepoPath::from_bytes(classify::path_by_language(file).as_bytes()).ok();
+    notation(&file.path).or_else(|| notation(&by_language()?))
+}
+
 /// Returns whether a file is, or has, scripts.
-pub(super) fn is_read(path: &RepoPath) -> bool {
-    notation(path).is_some()
+pub(super) fn is_read(file: &ChangedFile) -> bool {
+    notation_of(file).is_some()
 }
 
 /// Returns whether a text has a word of a match.
@@ -70,7 +77,7 @@ pub(super) fn may_match(text: &str) -> bool {
 
 /// Adds what the scripts of a file say on added lines.
 pub(super) fn inspect(packet: &Packet<'_>, inspection: &mut Inspection) {
-    let (Some(notation), Some(text)) = (notation(packet.path()), packet.text.full_head.as_deref()) else {
+    let (Some(notation), Some(text)) = (notation_of(packet.file), packet.text.full_head.as_deref()) else {
         return;
     };
     if !packet.added().any(|line| may_match(line.text)) && !may_match(text) {

@@ -28,7 +28,7 @@ use qa_core::packet::{HunkView, Packet};
 
 pub(super) use resolve::{has, may_be_made, may_be_provided, may_be_written, reached, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
-pub(super) use target::{Has, Target, has_stem, join, split};
+pub(super) use target::{Has, Target, has_stem, join, split, walked};
 
 /// A part of a file that a change touches and that imports may depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

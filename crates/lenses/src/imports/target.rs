@@ -39,7 +39,7 @@ pub(in super::super) fn has_stem(files: &[String], stem: &str) -> bool {
 }
 
 /// Returns the path that a relative one leads to from a directory; `None` above the root.
-pub(super) fn walked(directory: &str, relative: &str) -> Option<String> {
+pub(crate) fn walked(directory: &str, relative: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in relative.split('/') {
         match part {

@@ -104,8 +104,6 @@ impl Settings {
     }
 
     fn add(&mut self, file: usize, text: &str) {
-        // What stands behind this line is data.
-        let text = text.split("\n__END__").next().unwrap_or(text);
         self.starts |= STARTS.is_match(text);
         for groups in NUMBERS.captures_all(text) {
             let Some(list) = groups.get(2) else { continue };
@@ -175,21 +173,21 @@ struct Changed<'s> {
 
 impl<'s> Changed<'s> {
     /// Compares each file with itself first: an equal value in another file, which may never be loaded, does not stand for
-    /// one that is replaced in its own.
-    fn new(base: &'s [Setting], head: &'s [Setting], files: usize) -> Self {
+    /// one that is replaced in its own. The weakest value of a file counts, whatever else stands in it: a later call
+    /// overrides an earlier one, and a text may only look like a call.
+    fn new(name: &str, base: &'s [Setting], head: &'s [Setting], files: usize) -> Self {
         let (mut replaced, mut gone, mut added) = (Vec::new(), Vec::new(), Vec::new());
         for file in 0..files {
             let [old, new] = [base, head].map(|side| side.iter().filter(move |one| one.file == file));
             let (old, new): (Vec<&Setting>, Vec<&Setting>) = (old.collect(), new.collect());
-            let (mut lost, mut won) = (beyond(&old, &new).into_iter(), beyond(&new, &old).into_iter());
-            loop {
-                match (lost.next(), won.next()) {
-                    (Some(before), Some(after)) => replaced.push(Replaced { before, after }),
-                    (Some(before), None) => gone.push(before),
-                    (None, Some(after)) => added.push(after),
-                    (None, None) => break,
-                }
+            if let (Some(before), Some(after)) = (weakest(name, &old), weakest(name, &new)) {
+                replaced.push(Replaced { before, after });
+                let lost = beyond(&old, &new).into_iter().skip(beyond(&new, &old).len());
+                gone.extend(lost);
+                continue;
             }
+            gone.extend(old);
+            added.extend(new);
         }
         // An equal value in another file is one that moved.
         let lost = beyond(&gone, &added);
@@ -210,7 +208,7 @@ fn lowered(base: &Settings, head: &Settings, setups: &[RubySetup], lookups: &dyn
     let mut drafts = Vec::new();
     for (name, old) in &base.numbers {
         let new = head.numbers.get(name).map(Vec::as_slice).unwrap_or_default();
-        let changed = Changed::new(old, new, setups.len());
+        let changed = Changed::new(name, old, new, setups.len());
         for Replaced { before, after } in changed.replaced {
             if is_lower(name, &before.value, &after.value) {
                 let setup = &setups[after.file].setup;
@@ -226,6 +224,14 @@ fn lowered(base: &Settings, head: &Settings, setups: &[RubySetup], lookups: &dyn
         }
     }
     drafts
+}
+
+/// Returns the number that asks for least.
+fn weakest<'s>(name: &str, settings: &[&'s Setting]) -> Option<&'s Setting> {
+    settings.iter().copied().reduce(|least, next| match is_lower(name, &least.value, &next.value) {
+        true => next,
+        false => least,
+    })
 }
 
 /// Returns whether a number asks for less than another one of its name; one that cannot be read does not.

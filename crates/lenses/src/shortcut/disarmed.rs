@@ -157,7 +157,7 @@ fn of_statement(head: &Statements, position: usize, text: &str) -> Option<&'stat
 /// Returns whether the first call of a statement may compare its arguments by itself, as that of unexpected does:
 /// `expect(a, "to be", b)`. A second argument that is any other text is the message of a failure.
 fn compares_arguments(text: &str) -> bool {
-    const ASSERTIONS: &[&str] = &["not to ", "to ", "when "];
+    const ASSERTIONS: &[&str] = &["not to ", "to ", "was ", "when "];
     match arguments(text).as_slice() {
         [] | [_] => false,
         [_, second] => match second.strip_prefix(['"', '\'', '`']) {
@@ -318,6 +318,7 @@ mod tests {
             ("expect(a, \"to be\", b)", true),
             ("expect(run(), 'when fulfilled', 'to equal', [1, 2])", true),
             ("expect(a(), b)", true),
+            ("expect(spy, 'was called once')", true),
             ("expect(a(), 'items')", false),
             ("expect(a(),)", false),
             ("expect(a.items) == [1, 2]", false),
@@ -402,17 +403,19 @@ mod tests {
             (Go, "mockT := new(testing.T)", false),
             (JavaScript, "assert.ok = assertOk", true),
         ] {
-            let text = match language {
-                Go => format!("package a\n\nfunc f() {{\n{text}\n}}\n"),
-                _ => text.to_owned(),
-            };
+            let inside = format!("package a\n\nfunc f() {{\n{text}\n}}\n");
+            let text = if language == Go { inside } else { text.to_owned() };
             assert_eq!(disarms(language, &text), expected, "{text}");
         }
     }
 
+    /// Returns the statement of a number.
+    #[cfg(debug_assertions)]
+    type Written = fn(usize) -> String;
+
     /// Returns the number of looks that a hunk takes whose statements are all rewritten.
     #[cfg(debug_assertions)]
-    fn work_of(size: usize, old: fn(usize) -> String, new: fn(usize) -> String) -> usize {
+    fn work_of(size: usize, old: Written, new: Written) -> usize {
         let [removed, added] = [old, new].map(|text| (0..size).map(text).collect::<Vec<String>>());
         let begin = work::counted();
         let mut gone = Gone::new(&removed, &added);
@@ -425,7 +428,7 @@ mod tests {
     #[test]
     #[cfg(debug_assertions)]
     fn work_grows_with_a_rewritten_hunk_and_not_with_its_square() {
-        let hunks: [(fn(usize) -> String, fn(usize) -> String); 2] = [
+        let hunks: [(Written, Written); 2] = [
             (
                 |at| format!("expect(f({at})).to eq(1)"),
                 |at| match at % 2 {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WEAKENED;
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
+use crate::imports::walked;
 use crate::pattern::Pattern;
 use qa_contracts::v1::{Scope, Side};
 use qa_core::packet::Packet;
@@ -69,17 +70,7 @@ impl OwnLibrary {
         if !self.library.starts_with('.') {
             return package_of_go(&self.library, lookups);
         }
-        let mut parts: Vec<&str> = self.beside.split('/').filter(|part| !part.is_empty()).collect();
-        for part in self.library.split('/') {
-            match part {
-                "." | "" => {}
-                ".." => {
-                    parts.pop()?;
-                }
-                _ => parts.push(part),
-            }
-        }
-        let path = parts.join("/");
+        let path = walked(&self.beside, &self.library)?;
         let stem = path.strip_suffix(".js").unwrap_or(&path);
         let mut paths = [path.as_str(), stem]
             .into_iter()
@@ -97,15 +88,33 @@ fn package_of_go(import: &str, lookups: &dyn Lookups) -> Option<String> {
     let paths = names.iter().filter(|name| name.ends_with(".go")).map(|name| format!("{directory}/{name}"));
     let texts: Vec<String> =
         paths.filter_map(|path| Some(lookups.text(Side::Head, &path)?.to_string())).collect();
-    // Imports of a package say nothing of what its functions do.
-    let code =
-        texts.iter().flat_map(|text| text.lines()).filter(|line| !line.trim_start().starts_with("import"));
-    let code: Vec<&str> = code.collect();
+    let code: Vec<String> = texts.iter().map(|text| without_imports(text)).collect();
     (!texts.is_empty()).then(|| code.join("\n"))
+}
+
+/// Returns a text of Go without its imports, which say nothing of what its functions do.
+fn without_imports(text: &str) -> String {
+    let mut code = String::new();
+    let mut is_inside = false;
+    for line in text.lines() {
+        let begins = line.trim_start().starts_with("import");
+        if !begins && !is_inside {
+            code.push_str(line);
+            code.push('\n');
+        }
+        is_inside = !line.contains(')') && (is_inside || begins && line.contains('('));
+    }
+    code
 }
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn imports_are_no_code() {
+        let text = "package a\n\nimport \"fmt\"\n\nimport (\n\t\"x/require\"\n)\n\nfunc Equal() {}\n";
+        assert_eq!(super::without_imports(text), "package a\n\n\n\nfunc Equal() {}\n");
+    }
+
     #[test]
     fn every_pattern_compiles() {
         for pattern in [&super::LIBRARY, &super::OWN, &super::FAILS] {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MOCKED;
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
+use crate::imports::walked;
 use crate::mentions::has_word;
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, MentionKind, Side};
@@ -82,17 +83,7 @@ fn own_module(directory: &str, target: &str) -> Option<String> {
     if !target.starts_with('.') {
         return None;
     }
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-    for part in target.split('/') {
-        match part {
-            "." | "" => {}
-            ".." => {
-                parts.pop()?;
-            }
-            _ => parts.push(part),
-        }
-    }
-    let path = parts.join("/");
+    let path = walked(directory, target)?;
     Some(
         path.rsplit_once('.')
             .filter(|(_, end)| !end.contains('/'))

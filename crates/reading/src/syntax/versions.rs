@@ -10,17 +10,13 @@ struct Runtime {
     /// Version below which no project of today runs its tests.
     oldest: [u32; 2],
     /// Version above which there is none.
-    newest: Option<[u32; 2]>,
+    newest: [u32; 2],
 }
 
 const RUNTIMES: &[Runtime] = &[
-    Runtime { names: &["Gem::Version.new(RUBY_VERSION)", "RUBY_VERSION"], oldest: [2, 6], newest: None },
-    Runtime { names: &["sys.version_info", "sys.version_info[:2]"], oldest: [3, 7], newest: None },
-    Runtime {
-        names: &["sys.version_info.major", "sys.version_info[0]"],
-        oldest: [3, 0],
-        newest: Some([3, 0]),
-    },
+    Runtime { names: &["Gem::Version.new(RUBY_VERSION)", "RUBY_VERSION"], oldest: [2, 6], newest: [9, 0] },
+    Runtime { names: &["sys.version_info", "sys.version_info[:2]"], oldest: [3, 7], newest: [3, 99] },
+    Runtime { names: &["sys.version_info.major", "sys.version_info[0]"], oldest: [3, 0], newest: [3, 0] },
     Runtime {
         names: &[
             "Number(process.versions.node.split(\".\")[0])",
@@ -30,10 +26,10 @@ const RUNTIMES: &[Runtime] = &[
             "process.versions.node.split(\".\")[0]",
         ],
         oldest: [12, 0],
-        newest: None,
+        newest: [99, 0],
     },
-    Runtime { names: &["PHP_MAJOR_VERSION", "\\PHP_MAJOR_VERSION"], oldest: [7, 0], newest: None },
-    Runtime { names: &["PHP_VERSION_ID", "\\PHP_VERSION_ID"], oldest: [70_200, 0], newest: None },
+    Runtime { names: &["PHP_MAJOR_VERSION", "\\PHP_MAJOR_VERSION"], oldest: [7, 0], newest: [9, 0] },
+    Runtime { names: &["PHP_VERSION_ID", "\\PHP_VERSION_ID"], oldest: [70_200, 0], newest: [99_999, 0] },
 ];
 /// Conditions that every run meets.
 const MET: &[&str] = &[
@@ -62,6 +58,9 @@ pub(super) fn value_of_version(text: &str) -> Option<bool> {
     if MET.contains(&text.as_str()) {
         return Some(true);
     }
+    if let Some(value) = value_of_equality(&text) {
+        return Some(value);
+    }
     let (at, (sign, is_above, may_equal)) =
         COMPARISONS.iter().find_map(|row| Some((text.find(row.0)?, *row)))?;
     let (left, right) = (&text[..at], &text[at + sign.len()..]);
@@ -73,12 +72,24 @@ pub(super) fn value_of_version(text: &str) -> Option<bool> {
     // `>= 2.6` holds for all from 2.6 on, and `> 2.6` for all above it.
     let is_exact = is_above == may_equal;
     let is_old = wanted < runtime.oldest || is_exact && wanted == runtime.oldest;
-    let is_new = runtime.newest.is_some_and(|newest| wanted > newest || !is_exact && wanted == newest);
+    let is_new = wanted > runtime.newest || !is_exact && wanted == runtime.newest;
     match (is_old, is_new) {
         (true, _) => Some(is_above),
         (false, true) => Some(!is_above),
         (false, false) => None,
     }
+}
+
+/// Returns the value of a comparison with a number of which there is one alone, such as the major version of Python.
+fn value_of_equality(text: &str) -> Option<bool> {
+    let is_unequal = text.contains("!=");
+    let (left, right) = text.split_once(if is_unequal { "!=" } else { "==" })?;
+    let (runtime, wanted) = match (runtime_of(left), runtime_of(right)) {
+        (Some(runtime), None) => (runtime, version_of(right)?),
+        (None, Some(runtime)) => (runtime, version_of(left)?),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    (runtime.oldest == runtime.newest).then_some((wanted == runtime.oldest) != is_unequal)
 }
 
 fn runtime_of(text: &str) -> Option<&'static Runtime> {
@@ -123,6 +134,10 @@ mod tests {
             ("sys.version_info.major > 3", Some(false)),
             ("sys.version_info.major < 4", Some(true)),
             ("sys.version_info <= (3, 11)", None),
+            ("sys.version_info < (99, 0)", Some(true)),
+            ("sys.version_info[0] == 3", Some(true)),
+            ("3 != sys.version_info.major", Some(false)),
+            ("sys.version_info[:2] == (3, 7)", None),
             ("process.version.startsWith('v')", Some(true)),
             ("process.version.startsWith('v18')", None),
             ("parseInt(process.versions.node, 10) >= 8", Some(true)),
