@@ -137,8 +137,8 @@ fn language_of_program(word: &str) -> Option<&'static str> {
 }
 
 /// Returns the path by which a changed file is read: its own where the ending is a usual one of its language as it is
-/// spelled, else its own with the usual ending of that language behind it. `bin/deploy` with a first line that names Python is read as
-/// `bin/deploy.py`.
+/// spelled, else its own with the usual ending of that language behind it. `bin/deploy` with a first line that names Python
+/// is read as `bin/deploy.py`.
 pub fn path_by_language(file: &ChangedFile) -> Cow<'_, str> {
     let path = file.path.to_text();
     let language = file.language.as_deref();
