@@ -67,7 +67,7 @@ enum Command {
     Upload(UploadArgs),
     /// Draft a rubric of a repository's conventions
     #[command(
-        after_help = "The conventions are mined from a commit and its history, and apply once they are approved."
+        after_help = "The conventions are mined from a commit and its history, and apply once they\nare approved."
     )]
     ConsistencyInit(super::consistency_init::InitArgs),
     /// Accept or reject conventions of a draft and freeze them
@@ -106,7 +106,7 @@ enum Command {
     PolicyCheck(policy_check::PolicyCheckArgs),
     /// Check that models answer, or the setup (--repository)
     #[command(
-        after_help = "Sends one small request to each model of the policy; with --repository no model is asked."
+        after_help = "Sends one small request to each model of the policy; with --repository no model\nis asked."
     )]
     Doctor(super::doctor::DoctorArgs),
     /// Show the ledger of a pull request: each judged head

@@ -24,6 +24,18 @@ fn options() -> Vec<String> {
     options
 }
 
+#[test]
+fn examples_and_notes_of_the_help_fit_80_columns() {
+    let command = <Cli as clap::CommandFactory>::command();
+    let commands = std::iter::once(&command).chain(command.get_subcommands());
+    let notes = commands.filter_map(clap::Command::get_after_help).map(ToString::to_string);
+    let wide: Vec<String> = notes
+        .flat_map(|notes| notes.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| line.chars().count() > 80)
+        .collect();
+    assert_eq!(wide, Vec::<String>::new());
+}
+
 /// The tests of the table are looked for in `tests/it/proofs.rs`.
 #[test]
 #[cfg(target_os = "linux")]

@@ -18,16 +18,17 @@ use qa_formats::contract::{BaseChoice, Format, Report, TerminalStyle};
 /// Examples and exit codes in the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  qa-skill init                                   write the workflow and a policy for a repository
-  qa-skill run                                    judge the checked-out branch against origin's
-  qa-skill run --base main --head my-branch       name both sides
-  qa-skill run --staged                           judge what is staged, before it is a commit
-  qa-skill run --format json > result.json        the result as one JSON document
-  qa-skill run --format terminal --format sarif=results.sarif --format html=report.html
-  qa-skill verify .qa-skill/runs/<key>            reproduce a stored verdict
-  qa-skill explain secret-token/provider-token    explain a rule and its fix
+  qa-skill init                          write a workflow and a policy
+  qa-skill run                           judge the branch against origin's
+  qa-skill run --base main --head topic  name both sides
+  qa-skill run --staged                  judge what is staged, before a commit
+  qa-skill run --format json             print the result as one JSON document
+  qa-skill run --format html=page.html   write the result as a page
+  qa-skill verify .qa-skill/runs/KEY     reproduce a stored verdict
+  qa-skill explain RULE                  explain a rule and its fix
 
-Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete, 4 drift, 70 internal error";
+Exit codes: 0 pass, 1 fail, 2 usage or policy error, 3 could not complete,
+4 drift, 70 internal error";
 
 /// Use of colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -200,13 +201,13 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Writes a text for people to standard output. On a terminal its lines are as wide as that is.
+/// Writes a text for people to standard output. On a terminal, and where `COLUMNS` is set, its lines are as wide as that is.
 pub(crate) fn write_page(text: &str) -> Result<(), Failure> {
-    if !std::io::stdout().is_terminal() {
+    let environment = Environment::from_process();
+    if !environment.has_width(std::io::stdout().is_terminal()) {
         return write_stdout(text.as_bytes());
     }
-    let width = Environment::from_process().width();
-    write_stdout(qa_formats::page::wrap_to_width(text, width).as_bytes())
+    write_stdout(qa_formats::page::wrap_to_width(text, environment.width()).as_bytes())
 }
 
 /// Returns the failure to write a file or a stream.

@@ -220,13 +220,18 @@ fn is_at_another_place(one: &Finding, other: &Finding) -> bool {
     (&one.file, one.start_line, &one.evidence_hash) != (&other.file, other.start_line, &other.evidence_hash)
 }
 
+/// Returns a labelled value. A digest beside its label is 80 columns wide.
+fn row(label: &str, value: &str) -> String {
+    format!(" {label:<13}  {value}\n")
+}
+
 /// Number of other places that are listed.
 const MOST_ELSEWHERE: usize = 5;
 
 fn describe(finding: &Finding, directory: &Path, elsewhere: &[String]) -> String {
     let quote = finding.evidence.get("quote").and_then(serde_json::Value::as_str).unwrap_or("");
     let mut text = format!(
-        "{}\n{}:{}\n\n{}\n",
+        "{}\n{}:{}\n\n{}\n\n",
         finding.rule_id,
         finding.file,
         finding.start_line,
@@ -244,13 +249,13 @@ fn describe(finding: &Finding, directory: &Path, elsewhere: &[String]) -> String
         ("run", sanitize(&directory.display().to_string())),
     ];
     for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
-        text.push_str(&format!("  {name:<14} {value}\n"));
+        text.push_str(&row(name, &value));
     }
     for place in elsewhere.iter().take(MOST_ELSEWHERE) {
-        text.push_str(&format!("  {:<14} {place}\n", "also"));
+        text.push_str(&row("also", place));
     }
     if elsewhere.len() > MOST_ELSEWHERE {
-        text.push_str(&format!("  {:<14} {} more in other runs\n", "also", elsewhere.len() - MOST_ELSEWHERE));
+        text.push_str(&row("also", &format!("{} more in other runs", elsewhere.len() - MOST_ELSEWHERE)));
     }
     if finding.blocking {
         let entry = waiver_entry(finding, &OPEN_TERMS);

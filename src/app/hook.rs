@@ -29,10 +29,12 @@ use qa_run::ports::{Cancellation, CloseStep};
 
 /// Notes in the help.
 pub(super) const NOTES: &str = "\
-Reads one event as JSON from standard input and writes one JSON document. When the agent is about to stop, the working tree is
-judged as by `run --worktree`, with the commits of the branch; what blocks keeps the agent at work, once. After an edit, what
-blocks in the edited file is shown to the agent. Exit code 0 is an answer, whatever the verdict; 3 is an event that cannot be
-read. docs/recipes/agents.md says how to set hooks up.";
+Reads one event as JSON from standard input and writes one JSON document. When
+the agent is about to stop, the working tree is judged as by `run --worktree`,
+with the commits of the branch; what blocks keeps the agent at work, once. After
+an edit, what blocks in the edited file is shown to the agent. Exit code 0 is an
+answer, whatever the verdict; 3 is an event that cannot be read.
+docs/recipes/agents.md says how to set hooks up.";
 
 #[derive(Args)]
 pub(super) struct HookArgs {

@@ -22,11 +22,12 @@ use qa_run::ports::Cancellation;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  qa-skill sandbox                               test the sandbox of this machine
-  qa-skill sandbox -- python3 -m unittest        run the tests of HEAD's tree
-  qa-skill sandbox --readable ~/.cargo --readable ~/.rustup --env PATH=/usr/bin:$HOME/.cargo/bin -- cargo test
+  qa-skill sandbox                         test the sandbox of this machine
+  qa-skill sandbox -- python3 -m unittest  run the tests of HEAD's tree
+  qa-skill sandbox --readable /opt/go --env PATH=/opt/go/bin -- go test ./...
 
-Exit codes: 0 the command succeeded, 1 it failed, 2 usage error, 3 it was not run or its exit status is unknown";
+Exit codes: 0 the command succeeded, 1 it failed, 2 usage error,
+3 it was not run or its exit status is unknown";
 
 #[derive(Args)]
 pub(crate) struct SandboxArgs {

@@ -21,10 +21,10 @@ use qa_run::setup::{WantedHook, WantedHooks, with_hooks};
 /// Examples in the help.
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  qa-skill skill                                        print the skill
-  qa-skill skill --agent claude-code --hooks            show the files of the repository, and ask
-  qa-skill skill --agent codex --agent gemini --yes     write the skill for two agents without asking
-  qa-skill skill --agent cursor --hooks --user          for all repositories of the account";
+  qa-skill skill                                     print the skill
+  qa-skill skill --agent claude-code --hooks         show the files, and ask
+  qa-skill skill --agent codex --agent gemini --yes  write without asking
+  qa-skill skill --agent cursor --hooks --user       for all repositories";
 
 const SKILL: &str = include_str!("../../SKILL.md");
 /// Beginning of the last line of an installed skill; the digest of the text above follows.

@@ -47,6 +47,11 @@ impl Environment {
         columns.clamp(*WIDTHS.start(), *WIDTHS.end())
     }
 
+    /// Returns whether lines for people are broken: on a terminal, and where `COLUMNS` names the width.
+    pub(crate) fn has_width(&self, terminal: bool) -> bool {
+        terminal || self.columns.is_some()
+    }
+
     /// Returns whether color is wanted, by <https://no-color.org> and <https://bixense.com/clicolors>.
     pub(crate) fn color(&self, terminal: bool) -> bool {
         if !matches!(self.no_color.as_deref(), None | Some("")) {

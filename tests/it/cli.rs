@@ -365,6 +365,11 @@ fn a_finding_is_explained_by_the_beginning_of_its_id() {
         let text = qa_skill(["explain", &id[..length], "--out"]).arg(&out).run().expect(0).text();
         assert!(text.contains(id) && text.contains("a.py:1") && text.contains("evidence hash"), "{text}");
     }
+    let text = qa_skill(["explain", id, "--out"]).arg(&out).env("COLUMNS", "80").run().expect(0).text();
+    let begins = |label: &str| text.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
+    assert_eq!(begins("finding "), format!(" finding        {id}"));
+    assert_eq!(begins("evidence hash ").len(), 80);
+    assert!(begins("run ").contains("runs/"), "{text}");
     qa_skill(["explain", &"0".repeat(12), "--out"]).arg(&out).run().expect(2);
     // A run that was tampered with explains nothing.
     std::fs::write(repo.run_dir().path("summary.md"), "forged").unwrap();

@@ -219,6 +219,29 @@ fn nothing_is_written_where_nobody_agreed() {
     assert!(!exists(&repo, ".github") && !exists(&repo, ".qa-skill"));
 }
 
+#[test]
+fn lines_for_people_fit_80_columns_and_commands_are_whole() {
+    let repo = kind("documentation").repository();
+    let narrow = |arguments: &[&str]| program(&repo.path(), arguments).env("COLUMNS", "80").run();
+    let shown = narrow(&["--dry-run"]).expect(2).text();
+    let written = narrow(&["--yes", "--uses", &uses(SHA)]).expect(0).text();
+    let is_of_a_file = |line: &&str| line.starts_with("      +") || line.starts_with("      -");
+    for line in shown.lines().chain(written.lines()).filter(|line| !is_of_a_file(line)) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    for command in [
+        "\n  2. git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z  prints COMMIT\n",
+        "\n  3. qa-skill init --uses OWNER/qa-skill@COMMIT  shows the plan and asks\n",
+    ] {
+        assert!(shown.contains(command), "{shown}");
+    }
+    for step in ["\n  3. make the job `qa-skill` a required", "\n  4. `qa-skill doctor --repository` names "]
+    {
+        let line = written.split_once(step).unwrap_or_else(|| panic!("{written}")).1;
+        assert!(line.lines().next().is_some_and(|line| line.ends_with(['`', 'n'])), "{written}");
+    }
+}
+
 /// Runs `init` on a terminal that answers.
 fn on_a_terminal(repo: &Repo, answer: &str) -> Option<String> {
     let line = format!("{} init --quiet --uses {}", env!("CARGO_BIN_EXE_qa-skill"), uses(SHA));

@@ -6,7 +6,8 @@ use crate::wrap::wrap;
 const BOLD: &str = "\x1b[1m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Renders a page: headings without their signs, paragraphs and items wrapped at the width. Code and tables stay as they are.
+/// Renders a page: headings without their signs, paragraphs, items and labelled values wrapped at the width. Code and tables
+/// stay as they are.
 pub fn terminal_page(markdown: &str, style: TerminalStyle) -> String {
     let width = style.width.clamp(40, 100);
     let mut page = String::new();
@@ -26,10 +27,11 @@ pub fn terminal_page(markdown: &str, style: TerminalStyle) -> String {
         } else if line.starts_with('|') {
             page.push_str(line);
         } else {
-            let indent = indent_of_item(line);
-            let lines = wrap(&line[indent..], width - indent);
-            page.push_str(&line[..indent]);
-            page.push_str(&lines.join(&format!("\n{}", " ".repeat(indent))));
+            let begin = begin_of_value(line).filter(|_| line.starts_with(' '));
+            let begin = begin.unwrap_or_else(|| indent_of_item(line));
+            let lines = wrap(&line[begin..], width.saturating_sub(begin).max(MIN_COLUMN));
+            page.push_str(&line[..begin]);
+            page.push_str(&lines.join(&format!("\n{}", " ".repeat(begin))));
         }
         page.push('\n');
     }
@@ -62,17 +64,21 @@ const MAX_LABEL: usize = 40;
 /// Least width of a column of text.
 const MIN_COLUMN: usize = 20;
 
+/// Returns the byte where the value of a line with a label begins.
+fn begin_of_value(line: &str) -> Option<usize> {
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    let end = line[indent..].find("  ").filter(|end| *end < MAX_LABEL)?;
+    let value = line[indent + end..].trim_start_matches(' ');
+    (!value.is_empty()).then_some(line.len() - value.len())
+}
+
 fn wrap_line(line: &str, width: usize) -> String {
     if line.chars().count() <= width || is_to_copy(line) {
         return line.to_owned();
     }
     let indent = line.len() - line.trim_start_matches(' ').len();
     let item = indent_of_item(line);
-    let value = line[indent..].find("  ").filter(|end| *end < MAX_LABEL).map(|end| {
-        let rest = &line[indent + end..];
-        line.len() - rest.trim_start_matches(' ').len()
-    });
-    let (begin, hanging) = match value {
+    let (begin, hanging) = match begin_of_value(line) {
         Some(begin) => (begin, line[..begin].chars().count()),
         None if item > indent => (item, item),
         None => (indent, indent + 2),
@@ -131,6 +137,9 @@ mod tests {
             - first item of a list whose text is\n  longer than the width\n1. one\n\n    \
             qa-skill run --base main --head topic --format json=out.json\n\n| a | b |\n|---|---|\n";
         assert_eq!(terminal_page(page, style), expected);
+        let labelled = " run   /a/path/that/is/as/wide/as/the/whole/terminal\n fix   one two three four five six seven eight\n";
+        let expected = " run   /a/path/that/is/as/wide/as/the/whole/terminal\n fix   one two three four five six seven\n       eight\n";
+        assert_eq!(terminal_page(labelled, style), expected);
         let colored = terminal_page("# title\n", TerminalStyle { color: true, width: 40 });
         assert_eq!(colored, "\x1b[1mtitle\x1b[0m\n");
     }

@@ -23,15 +23,15 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the parts of a text between spaces outside of backticks, since a command to be copied is one line. A last
-/// backtick without another one is a character like any other.
+/// Returns the parts of a text between spaces outside of backticks, since a command to be copied is one line. A number and
+/// its percent sign are one part. A last backtick without another one is a character like any other.
 fn words(text: &str) -> Vec<&str> {
     let paired = text.matches('`').count() / 2 * 2;
     let (mut words, mut begin, mut ticks) = (Vec::new(), 0, 0);
     for (at, character) in text.char_indices() {
         if character == '`' {
             ticks += 1;
-        } else if character == ' ' && (ticks % 2 == 0 || ticks > paired) {
+        } else if character == ' ' && (ticks % 2 == 0 || ticks > paired) && !text[at..].starts_with(" %") {
             words.push(&text[begin..at]);
             begin = at + 1;
         }
@@ -49,6 +49,7 @@ mod tests {
         assert_eq!(wrap("a bb ccc dddddd e", 6), ["a bb", "ccc", "dddddd", "e"]);
         assert_eq!(wrap("", 6), [""]);
         assert_eq!(wrap("a bb ::error::x cc", 6), ["a bb ::error::x", "cc"]);
+        assert_eq!(wrap("at most 4 % of", 9), ["at most", "4 % of"]);
     }
 
     #[test]

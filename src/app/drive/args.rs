@@ -18,14 +18,15 @@ use qa_run::keys::BUILD;
 
 pub(in crate::app) const EXAMPLES: &str = "\
 Examples:
-  qa-skill drive --fix --agent builtin:fix            apply the safe edits of what blocks between the base and HEAD
-  qa-skill drive --fix --agent ./agent.sh             let a script mend what blocks
+  qa-skill drive --fix --agent builtin:fix     apply the safe edits
+  qa-skill drive --fix --agent ./agent.sh      let a script mend what blocks
   qa-skill drive --goal \"Add a --json flag\" --agent ./agent.sh
-  qa-skill drive --status                             show how far the newest drive is
-  qa-skill drive --status --format html > drive.html  the same, as a page with each turn and its diff
-  qa-skill verify .qa-skill/drive/SESSION             derive every decision of a drive again
+  qa-skill drive --status                      show how far the newest drive is
+  qa-skill drive --status --format html        the same, as a page
+  qa-skill verify .qa-skill/drive/SESSION      derive a drive's decisions again
 
-Exit codes: 0 the tree passes, 1 the drive ended without a pass, 2 usage error, 3 a person has to do something first";
+Exit codes: 0 the tree passes, 1 the drive ended without a pass, 2 usage error,
+3 a person has to do something first";
 
 /// Form of a drive's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -11,11 +11,12 @@ use qa_core::nearest::nearest;
 /// Examples and exit codes in the help.
 pub(in crate::app) const EXAMPLES: &str = "\
 Examples:
-  qa-skill fix                        show the edits for the commits of the branch
-  qa-skill fix --worktree --apply     write the safe edits for what is not committed yet
-  qa-skill fix --diff | git apply     the same, through git
+  qa-skill fix                     show the edits for the commits of the branch
+  qa-skill fix --worktree --apply  write the safe edits for uncommitted changes
+  qa-skill fix --diff | git apply  the same, through git
 
-Exit codes are those of `run`: of the change as it is, and with --apply of the change with its edits";
+Exit codes are those of `run`: of the change as it is, and with --apply of the
+change with its edits";
 
 #[derive(Args)]
 pub(in crate::app) struct FixArgs {

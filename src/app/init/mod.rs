@@ -31,13 +31,16 @@ use qa_run::setup::{ActionPin, is_owner, take_inventory};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  qa-skill init --uses OWNER/qa-skill@COMMIT               show the plan and ask
-  qa-skill init --uses OWNER/qa-skill@COMMIT --dry-run     show the plan
-  qa-skill init --yes --preset default                     write without asking; the action is that of the workflow here
+  qa-skill init --uses OWNER/qa-skill@COMMIT            show the plan and ask
+  qa-skill init --uses OWNER/qa-skill@COMMIT --dry-run  show the plan
+  qa-skill init --yes --preset default                  write without asking
 
-Proposes guarded if, by the 95 % interval, it stops at most 4 % of the measured changes, else default if it would have
-stopped at most 5 %, else advisory; default where fewer than 20 changes were judged. A policy that is there keeps its
-settings, and is never weakened. Nothing is measured with --preset, and where init wrote the policy before.";
+Without --uses the action is that of the workflow here. Proposes guarded if, by
+the 95 % interval, it stops at most 4 % of the measured changes, else default if
+it would have stopped at most 5 %, else advisory; default where fewer than 20
+changes were judged. A policy that is there keeps its settings, and is never
+weakened. Nothing is measured with --preset, and where init wrote the policy
+before.";
 
 /// Consent to write files.
 #[derive(Args)]

@@ -295,10 +295,11 @@ pub(super) fn without_measuring(preset: Preset) -> String {
 
 /// Renders the way to the commit of the action, without which no workflow is written.
 pub(super) fn missing_action() -> &'static str {
-    "\nNothing is written without the commit of the action. To get it, where OWNER is the account that this program is from:\n  \
+    "\nNothing is written without the commit of the action. To get it, where OWNER is\n\
+     the account that this program is from:\n  \
      1. choose a release vX.Y.Z of https://github.com/OWNER/qa-skill/releases\n  \
-     2. git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z    prints COMMIT, 40 digits\n  \
-     3. qa-skill init --uses OWNER/qa-skill@COMMIT                shows the plan and asks\n"
+     2. git ls-remote https://github.com/OWNER/qa-skill vX.Y.Z  prints COMMIT\n  \
+     3. qa-skill init --uses OWNER/qa-skill@COMMIT  shows the plan and asks\n"
 }
 
 /// Renders the reason for a plan without workflows.
@@ -398,14 +399,15 @@ fn steps(forge: Forge) -> &'static [&'static str] {
         Forge::GitHub => &[
             "commit the files on a branch, push it and open a pull request",
             "merge it: the policy of the base branch is the one in force",
-            "make the job `qa-skill` a required status check, in a ruleset or the protection of the base branch; not the check run `qa-skill verdict`",
-            "`qa-skill doctor --repository` names the ways around the gate that are still open",
+            "make the job `qa-skill` a required status check, not `qa-skill verdict`",
+            "`qa-skill doctor --repository` names the ways around the gate still open",
         ],
         Forge::GitLab => &[
-            "add the job of docs/other-ci.md, \"GitLab\", to .gitlab-ci.yml; nothing judges merge requests without it",
+            "add the job of docs/other-ci.md, \"GitLab\", to .gitlab-ci.yml",
             "commit the files on a branch, push it and open a merge request",
             "merge it: the policy of the target branch is the one in force",
-            "let merge requests be merged only where their pipeline succeeded, and let a pipeline execution policy keep the job",
+            "let merge requests be merged only where their pipeline succeeded",
+            "let a pipeline execution policy keep the job",
         ],
     }
 }
