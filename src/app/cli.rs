@@ -1,40 +1,33 @@
 //! The command line: its commands and options, and the dispatch to them.
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use super::artifact_commands::{self, DriftCheckArgs, UploadArgs};
 use super::calibrate::CalibrateArgs;
-use super::console::{self, Color, Output};
+use super::console;
 use super::exit::{Exit, Failure};
-use super::input_document::read_document;
-use super::inputs::{HeadTrust, ModelUse, Request, open, open_run};
-use super::observer::ObserverRequest;
-use super::option_values::{parse_replies, parse_shard, word_parser};
+use super::inputs::{Request, open, open_run};
 use super::plan_command::Shown;
 use super::progress::TerminalProgress;
-use super::uncommitted_args::{JudgedContentArgs, PlannedContentArgs};
+use super::run_args::{AggregateArgs, PlanArgs, RunArgs, VerdictArgs};
 use super::verify_command::{self, VerifyArgs};
 use super::verify_drift::verify_drift;
 use super::watchdog::{DEFAULT_DEADLINE, LONG_DEADLINE};
 use super::workflow_command::WorkflowArgs;
-use super::{baseline, calibrate, check, explain, plan_command, policy_check, schema_command};
+use super::{calibrate, check, explain, plan_command, policy_check, schema_command};
 use crate::config::Environment;
 use crate::git::Uncommitted;
 use qa_contracts::codes::Code;
-use qa_contracts::v1::{ObserverMode, Preset, RunMode, RunStage};
 use qa_core::escape::visible;
 use qa_core::phases::RunEvent;
-use qa_core::policy::Overrides;
 use qa_core::shard::Shard;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
-use qa_run::reviews::RepliesMode;
 
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
 #[derive(Parser)]
@@ -139,195 +132,6 @@ enum Command {
         /// Name of the shell
         shell: clap_complete::Shell,
     },
-}
-
-/// Options of commands that read the policy of a base.
-#[derive(Args, Clone)]
-pub(super) struct BaseArgs {
-    /// The repository, or any directory inside its checkout
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or without a remote another
-    /// branch called main or master. For an ambiguous name write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
-    #[arg(long, value_name = "REV")]
-    base: Option<String>,
-    /// Treatment of incomplete plans; overrides the policy
-    #[arg(long, value_parser = word_parser::<RunMode>())]
-    mode: Option<RunMode>,
-    /// The rule strengths to start from; overrides the policy
-    #[arg(long, value_parser = word_parser::<Preset>())]
-    preset: Option<Preset>,
-}
-
-/// Options of commands that plan a run.
-#[derive(Args)]
-struct PlanningArgs {
-    #[command(flatten)]
-    base: BaseArgs,
-    /// The head: a branch, tag or commit
-    #[arg(long, default_value = "HEAD", value_name = "REV")]
-    head: String,
-    /// Only this lens; repeatable. A run without a required lens cannot pass
-    #[arg(long = "lens", value_name = "LENS")]
-    lenses: Vec<String>,
-    /// Number of worker threads; the result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
-    jobs: Option<u64>,
-    /// Run directory of the base commit, whose reports stand for those of the base where the policy names none, and whose
-    /// commands need not run on the base again
-    #[arg(long, value_name = "RUN")]
-    baseline: Option<PathBuf>,
-    /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for
-    /// drafts is not done, and the run does not pass; cross-check by default
-    #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
-    observer_mode: Option<ObserverMode>,
-    /// Stage to judge. With reviews, rules and reviews are judged without gates, and every enabled review is required; the
-    /// action judges this stage on workflow_run
-    #[arg(long, value_name = "STAGE", value_parser = word_parser::<RunStage>(), conflicts_with = "baseline")]
-    stage: Option<RunStage>,
-}
-
-#[derive(Args)]
-struct RunArgs {
-    #[command(flatten)]
-    verdict: VerdictArgs,
-    #[command(flatten)]
-    content: JudgedContentArgs,
-    /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
-    #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with_all = [
-        "formats", "refresh", "since", "replies", "pull_request", "no_model", "color", "verify_drift",
-    ])]
-    shard: Option<Shard>,
-}
-
-/// Options of commands that give a verdict.
-#[derive(Args)]
-struct VerdictArgs {
-    #[command(flatten)]
-    planning: PlanningArgs,
-    /// Judge the run that a skill-input document describes, and no other: `plan --format input` prints one, and every run
-    /// stores its own as input.normalized.json. `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head", "mode", "preset", "lenses", "stage"])]
-    input: Option<PathBuf>,
-    /// The artifact root; by default .qa-skill in the checkout
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// An output format, optionally with a path; repeatable
-    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
-    formats: Vec<Output>,
-    /// Derive the stored run again, from its recording and from the repository, before the verdict is printed, and write
-    /// drift-report.json among the runs; a difference is exit code 4
-    #[arg(long)]
-    verify_drift: bool,
-    /// Store another attempt even if a run of this execution key exists
-    #[arg(long)]
-    refresh: bool,
-    /// Report which findings are new, still open and resolved since the nearest earlier run below this directory, and write
-    /// them to delta.json among the runs
-    #[arg(long, value_name = "DIR")]
-    since: Option<PathBuf>,
-    /// Source of models' replies: new requests, stored replies, or stored replies first
-    #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
-    replies: RepliesMode,
-    /// The pull request whose model budget this run uses
-    #[arg(long, value_name = "NUMBER")]
-    pull_request: Option<u64>,
-    /// Send no request to a model; required reviews are then incomplete
-    #[arg(long)]
-    no_model: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
-    /// Hide the progress
-    #[arg(long, short)]
-    quiet: bool,
-    /// Log each step and its time to standard error
-    #[arg(long, short)]
-    verbose: bool,
-}
-
-#[derive(Args)]
-struct PlanArgs {
-    #[command(flatten)]
-    planning: PlanningArgs,
-    #[command(flatten)]
-    content: PlannedContentArgs,
-    /// Output format: a table, the plans of the run, or its input, which `run --input` judges
-    #[arg(long, value_parser = ["table", "json", "input"], default_value = "table")]
-    format: String,
-    /// Print the maximum cost of the reviews instead; no request is sent
-    #[arg(long, conflicts_with_all = ["format", "shards"])]
-    cost: bool,
-    /// Print the job matrix for N shards, 1 to 256, instead
-    #[arg(long, value_name = "N", conflicts_with = "format")]
-    shards: Option<u64>,
-}
-
-#[derive(Args)]
-struct AggregateArgs {
-    #[command(flatten)]
-    verdict: VerdictArgs,
-    /// A directory that is searched for parts; repeatable
-    #[arg(long = "parts", value_name = "DIR", required = true)]
-    parts: Vec<PathBuf>,
-}
-
-impl BaseArgs {
-    pub(super) fn into_request(self, head: String) -> Request {
-        Request {
-            repository: self.repo,
-            base: self.base,
-            head,
-            uncommitted: None,
-            stores_commits: true,
-            test_merge: None,
-            overrides: Overrides { mode: self.mode, preset: self.preset, ..Overrides::default() },
-            artifact_root: None,
-            refresh: false,
-            head_trust: HeadTrust::Own,
-            models: ModelUse::default(),
-            label_features: BTreeSet::new(),
-            baseline: None,
-            observer: ObserverRequest::of_command(None),
-            settings: Vec::new(),
-            document: None,
-        }
-    }
-}
-
-impl PlanningArgs {
-    /// Returns the request. Lenses are sorted, so that their order does not change the execution key.
-    fn into_request(mut self) -> Result<Request, Failure> {
-        self.lenses.sort();
-        let mut request = self.base.into_request(self.head);
-        request.baseline = self.baseline.as_deref().map(baseline::open_named).transpose()?.map(Arc::new);
-        request.observer = ObserverRequest::of_command(self.observer_mode);
-        request.overrides.stage = self.stage;
-        request.overrides.max_concurrency = self.jobs;
-        request.overrides.lens_ids = (!self.lenses.is_empty()).then_some(self.lenses);
-        Ok(request)
-    }
-}
-
-impl VerdictArgs {
-    fn into_request(self) -> Result<Request, Failure> {
-        let document = self.input.as_deref().map(read_document).transpose()?;
-        let request = Request {
-            artifact_root: self.out,
-            refresh: self.refresh,
-            models: ModelUse {
-                replies: self.replies,
-                no_model: self.no_model,
-                pull_request: self.pull_request,
-                ..ModelUse::default()
-            },
-            ..self.planning.into_request()?
-        };
-        Ok(match document {
-            Some(document) => request.of_document(document),
-            None => request,
-        })
-    }
 }
 
 /// Runs a command line and returns its exit code. `cancel` gets a function that ends the run, for a signal handler.

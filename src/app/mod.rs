@@ -50,6 +50,7 @@ mod record_command;
 #[cfg(feature = "dev-faults")]
 mod rehearse;
 mod route_command;
+mod run_args;
 mod safe_edits;
 #[cfg(target_os = "linux")]
 mod sandbox_command;

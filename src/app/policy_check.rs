@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::cli::BaseArgs;
 use super::console::write_page;
 use super::exit::{Exit, Failure};
 use super::inputs::{Request, open, policy_in_file, read_policy, waivers_in_file};
 use super::policy_difference::InForce;
+use super::run_args::BaseArgs;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Registry, Rubric, Scope, SettingOrigin, Strength};
 use qa_core::canonical;

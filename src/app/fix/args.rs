@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use crate::app::cli::BaseArgs;
 use crate::app::exit::Failure;
 use crate::app::inputs::{ModelUse, Request};
+use crate::app::run_args::BaseArgs;
 use crate::git::Uncommitted;
 use qa_core::nearest::nearest;
 
