@@ -40,7 +40,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Judge a change and store the proof in a run directory
-    #[command(after_help = console::formats_help())]
+    #[command(after_help = console::run_help(), after_long_help = console::run_long_help())]
     Run(RunArgs),
     /// List the plans of a run without executing them
     Plan(PlanArgs),

@@ -28,12 +28,25 @@ fn options() -> Vec<String> {
 fn examples_and_notes_of_the_help_fit_80_columns() {
     let command = <Cli as clap::CommandFactory>::command();
     let commands = std::iter::once(&command).chain(command.get_subcommands());
-    let notes = commands.filter_map(clap::Command::get_after_help).map(ToString::to_string);
+    let notes = commands.flat_map(|command| [command.get_after_help(), command.get_after_long_help()]);
+    let notes = notes.flatten().map(ToString::to_string);
     let wide: Vec<String> = notes
         .flat_map(|notes| notes.lines().map(str::to_owned).collect::<Vec<_>>())
         .filter(|line| line.chars().count() > 80)
         .collect();
     assert_eq!(wide, Vec::<String>::new());
+}
+
+#[test]
+fn the_short_help_of_run_fits_a_screen() {
+    let mut command = <Cli as clap::CommandFactory>::command().term_width(80);
+    command.build();
+    let help = command.find_subcommand_mut("run").unwrap().render_help().to_string();
+    let lines: Vec<&str> = help.lines().collect();
+    assert!(lines.len() <= 50 && lines.iter().all(|line| line.chars().count() <= 80), "{help}");
+    let headings: Vec<&&str> = lines.iter().filter(|line| line.ends_with(':')).collect();
+    assert_eq!(headings, [&"Options:", &"Policy:", &"Execution:", &"Output:", &"Models:", &"Examples:"]);
+    assert!(lines.last().is_some_and(|line| line.starts_with("  qa-skill run ")), "{help}");
 }
 
 /// The tests of the table are looked for in `tests/it/proofs.rs`.

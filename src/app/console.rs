@@ -64,13 +64,27 @@ pub(crate) fn parse_output(text: &str) -> Result<Output, String> {
         .ok_or_else(|| format!("there is no format `{name}`; known formats: {}", known.join(", ")))
 }
 
-/// Lists the formats for the help text.
-pub(crate) fn formats_help() -> String {
+/// Examples of `run` in its help.
+const RUN_EXAMPLES: &str = "\
+Examples:
+  qa-skill run                           judge the branch against origin's
+  qa-skill run --base main --head topic  name both sides
+  qa-skill run --staged                  judge what is staged, before a commit
+  qa-skill run --format json             print the result as one JSON document";
+
+/// Names the formats and gives examples, below the short help of `run`.
+pub(crate) fn run_help() -> String {
+    let names: Vec<&str> = qa_formats::ALL.iter().map(|format| format.spec().id).collect();
+    format!("Formats: {}\n\n{RUN_EXAMPLES}", names.join(", "))
+}
+
+/// Lists the formats and gives examples, below the long help of `run`.
+pub(crate) fn run_long_help() -> String {
     let lines: Vec<String> = qa_formats::ALL
         .iter()
         .map(|format| format!("  {:<9} {}", format.spec().id, format.spec().title))
         .collect();
-    format!("Formats:\n{}", lines.join("\n"))
+    format!("Formats:\n{}\n\n{RUN_EXAMPLES}", lines.join("\n"))
 }
 
 /// Fails if more than one format goes to standard output, which holds one document, or if the directory of a

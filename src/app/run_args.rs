@@ -19,21 +19,32 @@ use qa_core::policy::Overrides;
 use qa_core::shard::Shard;
 use qa_run::reviews::RepliesMode;
 
+/// Heading of the options that replace a setting, or name what a setting is about.
+const POLICY: &str = "Policy";
+/// Heading of the options about how a run is executed.
+const EXECUTION: &str = "Execution";
+/// Heading of the options about what a run prints and stores.
+const OUTPUT: &str = "Output";
+/// Heading of the options about requests to models.
+const MODELS: &str = "Models";
+
 /// Options of commands that read the policy of a base.
 #[derive(Args, Clone)]
 pub(super) struct BaseArgs {
-    /// The repository, or any directory inside its checkout
+    /// The repository, or a directory inside it
     #[arg(long, default_value = ".", value_name = "DIR")]
     repo: PathBuf,
-    /// The base: a branch, tag or commit; by default origin/HEAD, origin/main, origin/master, or without a remote another
-    /// branch called main or master. For an ambiguous name write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME
+    /// The base; by default the main branch of origin
+    ///
+    /// A branch, tag or commit. Without this option the base is the first of origin/HEAD, origin/main and origin/master, or without a remote another
+    /// branch called main or master. For an ambiguous name write refs/heads/NAME, refs/tags/NAME or refs/remotes/origin/NAME.
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Treatment of incomplete plans; overrides the policy
-    #[arg(long, value_parser = word_parser::<RunMode>())]
+    /// Treatment of incomplete plans: strict or best_effort
+    #[arg(long, value_parser = word_parser::<RunMode>(), hide_possible_values = true, help_heading = POLICY)]
     mode: Option<RunMode>,
-    /// The rule strengths to start from; overrides the policy
-    #[arg(long, value_parser = word_parser::<Preset>())]
+    /// Rule strengths: default, guarded or advisory
+    #[arg(long, value_parser = word_parser::<Preset>(), hide_possible_values = true, help_heading = POLICY)]
     preset: Option<Preset>,
 }
 
@@ -45,23 +56,43 @@ pub(super) struct PlanningArgs {
     /// The head: a branch, tag or commit
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     head: String,
-    /// Only this lens; repeatable. A run without a required lens cannot pass
-    #[arg(long = "lens", value_name = "LENS")]
+    /// Only this lens; repeatable
+    ///
+    /// A run without a required lens cannot pass.
+    #[arg(long = "lens", value_name = "LENS", help_heading = POLICY)]
     lenses: Vec<String>,
     /// Number of worker threads; the result does not depend on it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64), help_heading = EXECUTION)]
     jobs: Option<u64>,
-    /// Run directory of the base commit, whose reports stand for those of the base where the policy names none, and whose
-    /// commands need not run on the base again
-    #[arg(long, value_name = "RUN")]
+    /// Run directory of the base commit, for the gates
+    ///
+    /// Its reports stand for those of the base where the policy names none, and its commands need not run on the base again.
+    #[arg(long, value_name = "RUN", help_heading = POLICY)]
     baseline: Option<PathBuf>,
-    /// Mode of the observer, which the policy of the base has to enable: with bootstrap or cadence, what it defers for
-    /// drafts is not done, and the run does not pass; cross-check by default
-    #[arg(long, value_name = "MODE", value_parser = word_parser::<ObserverMode>())]
+    /// Observer: bootstrap, cadence or cross-check
+    ///
+    /// The policy of the base has to enable the observer. With bootstrap or cadence, what it defers for drafts is not done,
+    /// and the run does not pass. The default is cross-check.
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = word_parser::<ObserverMode>(),
+        hide_possible_values = true,
+        help_heading = POLICY,
+    )]
     observer_mode: Option<ObserverMode>,
-    /// Stage to judge. With reviews, rules and reviews are judged without gates, and every enabled review is required; the
-    /// action judges this stage on workflow_run
-    #[arg(long, value_name = "STAGE", value_parser = word_parser::<RunStage>(), conflicts_with = "baseline")]
+    /// Stage to judge instead of the whole run: reviews
+    ///
+    /// Rules and reviews are judged without gates, and every enabled review is required. The action judges
+    /// this stage on workflow_run.
+    #[arg(
+        long,
+        value_name = "STAGE",
+        value_parser = word_parser::<RunStage>(),
+        hide_possible_values = true,
+        conflicts_with = "baseline",
+        help_heading = POLICY,
+    )]
     stage: Option<RunStage>,
 }
 
@@ -71,8 +102,10 @@ pub(super) struct RunArgs {
     pub(super) verdict: VerdictArgs,
     #[command(flatten)]
     pub(super) content: JudgedContentArgs,
-    /// Execute one shard of the run and store its part; `aggregate` joins all parts and gives the verdict
-    #[arg(long, value_name = "K/N", value_parser = parse_shard, conflicts_with_all = [
+    /// Execute one shard of the run; `aggregate` joins them
+    ///
+    /// The shard's part is stored without a verdict; `aggregate` joins all parts and gives it.
+    #[arg(long, value_name = "K/N", value_parser = parse_shard, help_heading = EXECUTION, conflicts_with_all = [
         "formats", "refresh", "since", "replies", "pull_request", "no_model", "color", "verify_drift",
     ])]
     pub(super) shard: Option<Shard>,
@@ -83,44 +116,73 @@ pub(super) struct RunArgs {
 pub(super) struct VerdictArgs {
     #[command(flatten)]
     pub(super) planning: PlanningArgs,
-    /// Judge the run that a skill-input document describes, and no other: `plan --format input` prints one, and every run
-    /// stores its own as input.normalized.json. `-` is standard input
+    /// Judge the run that a skill-input document describes
+    ///
+    /// `plan --format input` prints such a document, and every run stores its own as input.normalized.json. `-` is standard
+    /// input. A run that differs from the document is an error.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["base", "head", "mode", "preset", "lenses", "stage"])]
     input: Option<PathBuf>,
-    /// The artifact root; by default .qa-skill in the checkout
-    #[arg(long, value_name = "DIR")]
+    /// The artifact root; .qa-skill by default
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out: Option<PathBuf>,
-    /// An output format, optionally with a path; repeatable
-    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output)]
+    /// An output format; repeatable
+    ///
+    /// With a path the output is written there. One format can go to standard output.
+    #[arg(long = "format", value_name = "FORMAT[=PATH]", value_parser = console::parse_output, help_heading = OUTPUT)]
     pub(super) formats: Vec<Output>,
-    /// Derive the stored run again, from its recording and from the repository, before the verdict is printed, and write
-    /// drift-report.json among the runs; a difference is exit code 4
-    #[arg(long)]
+    /// Derive the stored run again before the verdict is printed
+    ///
+    /// It is derived from its recording and from the repository, and drift-report.json is written among the runs. A
+    /// difference is exit code 4.
+    #[arg(long, help_heading = EXECUTION)]
     pub(super) verify_drift: bool,
-    /// Store another attempt even if a run of this execution key exists
-    #[arg(long)]
+    /// Store another attempt even if the same run is stored
+    #[arg(long, help_heading = EXECUTION)]
     refresh: bool,
-    /// Report which findings are new, still open and resolved since the nearest earlier run below this directory, and write
-    /// them to delta.json among the runs
-    #[arg(long, value_name = "DIR")]
+    /// Compare with the nearest earlier run in DIR
+    ///
+    /// Reports which findings are new, still open and resolved since, and writes them to delta.json among the runs.
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(super) since: Option<PathBuf>,
-    /// Source of models' replies: new requests, stored replies, or stored replies first
-    #[arg(long, value_name = "MODE", value_parser = parse_replies(), default_value = "replay_or_record")]
+    /// Replies: off, record, replay, replay_or_record
+    ///
+    /// Replies of models are those of new requests (record), stored ones (replay), or stored ones where there are any
+    /// (replay_or_record, the default).
+    #[arg(
+        long,
+        value_name = "MODE",
+        value_parser = parse_replies(),
+        default_value = "replay_or_record",
+        hide_possible_values = true,
+        hide_default_value = true,
+        help_heading = MODELS,
+    )]
     replies: RepliesMode,
     /// The pull request whose model budget this run uses
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = MODELS)]
     pull_request: Option<u64>,
-    /// Send no request to a model; required reviews are then incomplete
-    #[arg(long)]
+    /// Send no request to a model
+    ///
+    /// Required reviews are then incomplete.
+    #[arg(long, help_heading = MODELS)]
     no_model: bool,
-    /// When to use colour
-    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    /// Use of colour: auto, always or never
+    ///
+    /// By default on a terminal, unless NO_COLOR is set.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Color::Auto,
+        hide_possible_values = true,
+        hide_default_value = true,
+        help_heading = OUTPUT,
+    )]
     pub(super) color: Color,
     /// Hide the progress
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = OUTPUT)]
     pub(super) quiet: bool,
     /// Log each step and its time to standard error
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = OUTPUT)]
     pub(super) verbose: bool,
 }
 

@@ -21,12 +21,15 @@ const CONFLICTS: [&str; 10] = [
 /// Options of a run.
 #[derive(Args)]
 pub(super) struct JudgedContentArgs {
-    /// Judge what is staged, as if it were committed; the base is HEAD unless --base names another. Nothing is stored, and no
-    /// model is asked
+    /// Judge what is staged, as if it were committed
+    ///
+    /// The base is HEAD unless --base names another. Nothing is stored, and no model is asked.
     #[arg(long, conflicts_with_all = CONFLICTS)]
     staged: bool,
-    /// Judge the files of the working tree, untracked ones too, as if they were committed; the base is HEAD unless --base
-    /// names another. Nothing is stored, no model is asked, and no filter of git that is a program is run
+    /// Judge the files of the working tree, untracked ones too
+    ///
+    /// They are judged as if they were committed; the base is HEAD unless --base names another. Nothing is stored, no model
+    /// is asked, and no filter of git that is a program is run.
     #[arg(long, conflicts_with_all = CONFLICTS, conflicts_with = "staged")]
     worktree: bool,
 }
