@@ -389,7 +389,13 @@ fn the_hook_of_pre_commit_is_added_and_other_entries_stay() {
     );
     let written = read(&repo, ".pre-commit-config.yaml");
     assert!(written.starts_with(theirs) && written.contains(&format!("\n  rev: {SHA}\n")), "{written}");
+    assert!(text.contains("\n  5. in each clone with qa-skill installed: `pre-commit install`\n"), "{text}");
     assert!(init(&repo, &["--yes", "--pre-commit"]).expect(0).text().ends_with("\nNothing to write.\n"));
+    // A later run moves the entry together with the workflows, without the option.
+    let text = init(&repo, &["--yes", "--uses", &uses(OTHER)]).expect(0).text();
+    assert_eq!(read(&repo, ".pre-commit-config.yaml"), written.replace(SHA, OTHER));
+    assert!(text.contains("`pre-commit install`\n"), "{text}");
+    init_with(&repo, &["--yes"]).expect(0);
     let text = init(&kind("ruby").repository(), &["--dry-run", "--pre-commit"])
         .expect_code(2, "INIT_ACTION_UNKNOWN")
         .text();

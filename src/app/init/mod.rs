@@ -167,7 +167,8 @@ pub(crate) fn init(arguments: &InitArgs, cancellation: &Cancellation) -> Result<
         cancellation.check()?;
         files::write_file(&root, path, text)?;
     }
-    console::write_page(&report::next_steps(texts.len(), &inventory, forge)).map(|()| Exit::Pass)
+    let steps = report::NextSteps { forge, has_hook: plan.has_hook() };
+    console::write_page(&report::next_steps(texts.len(), &inventory, &steps)).map(|()| Exit::Pass)
 }
 
 /// Returns the commit of the action in the workflow that `init` wrote; `None` without such a workflow.

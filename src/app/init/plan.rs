@@ -128,6 +128,11 @@ impl Plan {
     pub(super) fn lacks_action(&self) -> bool {
         self.files.iter().any(|file| matches!(file.step, Step::Withhold { .. }))
     }
+
+    /// Returns whether pre-commit has the hook's entry once the plan is carried out.
+    pub(super) fn has_hook(&self) -> bool {
+        self.files.iter().any(|file| file.path == PRE_COMMIT && !matches!(file.step, Step::Leave { .. }))
+    }
 }
 
 /// A commit of the action with the workflow that names it.
@@ -197,6 +202,12 @@ impl Checkout {
         workflow_use(text).action.filter(|_| texts::is_our_workflow(text))
     }
 
+    /// Returns whether pre-commit runs the hook of the action's repository.
+    fn has_hook(&self, action: Option<&ActionPin>) -> bool {
+        let text = self.pre_commit.as_ref().and_then(|file| file.text.as_deref());
+        text.is_some_and(|text| Hook::new(action).is_in(text))
+    }
+
     fn workflow(&self, path: &str) -> Option<&WorkingFile> {
         self.workflows.iter().find(|file| file.path == path)
     }
@@ -224,7 +235,7 @@ pub(super) fn plan(checkout: &Checkout, wishes: &Wishes<'_>, registry: &Registry
     let (policy, preset) = plan_policy(checkout.policy.as_ref(), action, wishes, registry)?;
     files.push(policy);
     files.extend(plan_attributes(checkout));
-    if wishes.pre_commit {
+    if wishes.pre_commit || checkout.has_hook(action) {
         files.push(plan_pre_commit(checkout, action)?);
     }
     if !wishes.owners.is_empty() {

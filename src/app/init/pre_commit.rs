@@ -37,30 +37,33 @@ impl Hook {
             return Some(format!("repos:\n{}", self.entry("  ")));
         }
         let lines: Vec<&str> = now.lines().collect();
-        let begin = lines.iter().position(|line| without_comment(line) == "repos:")? + 1;
-        let end = lines[begin..]
-            .iter()
-            .position(|line| ends_block(line))
-            .map_or(lines.len(), |length| begin + length);
-        let first = lines[begin..end].iter().find(|line| line.trim_start().starts_with("- "))?;
-        let indent = &first[..first.len() - first.trim_start().len()];
-        let starts: Vec<usize> = (begin..end)
-            .filter(|&at| lines[at].strip_prefix(indent).is_some_and(|rest| rest.starts_with("- ")))
-            .collect();
-        for (index, &start) in starts.iter().enumerate() {
-            let item = start..starts.get(index + 1).copied().unwrap_or(end);
-            if item.clone().any(|at| value_of(lines[at], "repo") == Some(self.url.as_str())) {
-                return self.moved(&lines, item);
-            }
+        let list = EntryList::find(&lines)?;
+        if let Some(entry) = self.own_entry(&lines, &list) {
+            return self.with_revision(&lines, entry);
         }
-        let last = begin + lines[begin..end].iter().rposition(|line| !line.trim().is_empty())?;
+        let last =
+            list.begin + lines[list.begin..list.end].iter().rposition(|line| !line.trim().is_empty())?;
         let (before, after) = lines.split_at(last + 1);
-        let mut text = before.join("\n") + "\n" + &self.entry(indent);
+        let mut text = before.join("\n") + "\n" + &self.entry(list.indent);
         for line in after {
             text.push_str(line);
             text.push('\n');
         }
         Some(text)
+    }
+
+    /// Returns whether a configuration has the hook's repository.
+    pub(super) fn is_in(&self, now: &str) -> bool {
+        let lines: Vec<&str> = now.lines().collect();
+        EntryList::find(&lines).is_some_and(|list| self.own_entry(&lines, &list).is_some())
+    }
+
+    /// Returns the lines of the entry with the hook's repository.
+    fn own_entry(&self, lines: &[&str], list: &EntryList<'_>) -> Option<Range<usize>> {
+        list.entries(lines).into_iter().find(|entry| {
+            let mut urls = lines[entry.clone()].iter().filter_map(|line| value_of(line, "repo"));
+            urls.any(|url| url.strip_suffix(".git").unwrap_or(url) == self.url)
+        })
     }
 
     fn entry(&self, indent: &str) -> String {
@@ -71,14 +74,44 @@ impl Hook {
         )
     }
 
-    /// Replaces the revision of an entry.
-    fn moved(&self, lines: &[&str], mut item: Range<usize>) -> Option<String> {
-        let place = item.find(|&at| value_of(lines[at], "rev").is_some())?;
+    /// Replaces the revision of an entry. The comment behind an unchanged one stays where the action has no version.
+    fn with_revision(&self, lines: &[&str], mut entry: Range<usize>) -> Option<String> {
+        let place = entry.find(|&at| value_of(lines[at], "rev").is_some())?;
         let (before, _) = lines[place].split_once("rev:")?;
         let changed = format!("{before}rev: {}", self.revision);
         let mut lines = lines.to_vec();
-        lines[place] = &changed;
+        if value_of(lines[place], "rev") != Some(self.revision.as_str()) {
+            lines[place] = &changed;
+        }
         Some(lines.join("\n") + "\n")
+    }
+}
+
+/// The list below `repos`: its lines, and the indentation of its entries.
+struct EntryList<'a> {
+    begin: usize,
+    end: usize,
+    indent: &'a str,
+}
+
+impl<'a> EntryList<'a> {
+    /// Returns `None` where `repos` is no list in block form with an entry.
+    fn find(lines: &[&'a str]) -> Option<Self> {
+        let begin = lines.iter().position(|line| without_comment(line) == "repos:")? + 1;
+        let length = lines[begin..].iter().position(|line| ends_block(line));
+        let end = length.map_or(lines.len(), |length| begin + length);
+        let first = lines[begin..end].iter().find(|line| line.trim_start().starts_with("- "))?;
+        let indent = &first[..first.len() - first.trim_start().len()];
+        Some(Self { begin, end, indent })
+    }
+
+    /// Returns the lines of each entry.
+    fn entries(&self, lines: &[&str]) -> Vec<Range<usize>> {
+        let begins = (self.begin..self.end)
+            .filter(|&at| lines[at].strip_prefix(self.indent).is_some_and(|rest| rest.starts_with("- ")));
+        let begins: Vec<usize> = begins.collect();
+        let ends = begins.iter().skip(1).copied().chain([self.end]);
+        begins.iter().zip(ends).map(|(begin, end)| *begin..end).collect()
     }
 }
 
@@ -134,6 +167,8 @@ mod tests {
             let text = first.added_to(&now).unwrap();
             assert_eq!(text, expected);
             assert_eq!(first.added_to(&text), Some(text.clone()));
+            assert_eq!(Hook::new(Some(&pin("1", ""))).added_to(&text), Some(text.clone()), "the version stays");
+            assert!(first.is_in(&text) && !first.is_in(&now));
             let moved = Hook::new(Some(&pin("2", ""))).added_to(&text).unwrap();
             assert_eq!(moved, expected.replace(&format!("{one}  # frozen: v1.0.0"), &"2".repeat(40)));
         }
@@ -141,8 +176,10 @@ mod tests {
             "repos:\n- rev: v0\n  repo: https://github.com/acme/qa-skill\n- repo: https://a/b\n  rev: v4\n";
         let moved = first.added_to(ours_after_its_revision).unwrap();
         assert_eq!(moved, ours_after_its_revision.replace("v0", &format!("{one}  # frozen: v1.0.0")));
+        assert!(first.is_in(&ours_after_its_revision.replace("qa-skill\n", "qa-skill.git\n")));
         for now in ["repos: []\n", "exclude: x\n", "repos:\n"] {
             assert_eq!(first.added_to(now), None, "{now}");
+            assert!(!first.is_in(now), "{now}");
         }
     }
 }

@@ -376,10 +376,18 @@ pub(super) fn question(count: usize) -> String {
     }
 }
 
+/// Facts that the steps left to the person depend on.
+pub(super) struct NextSteps {
+    pub(super) forge: Forge,
+    /// True if the configuration of pre-commit has the hook.
+    pub(super) has_hook: bool,
+}
+
 /// Renders the steps that are left to the person.
-pub(super) fn next_steps(written: usize, inventory: &Inventory, forge: Forge) -> String {
+pub(super) fn next_steps(written: usize, inventory: &Inventory, steps: &NextSteps) -> String {
     let mut text = format!("\nWrote {}. Next:\n", counted(written, "file"));
-    for (number, words) in (1..).zip(steps(forge)) {
+    let hook = steps.has_hook.then_some(&"in each clone with qa-skill installed: `pre-commit install`");
+    for (number, words) in (1..).zip(steps_of(steps.forge).iter().chain(hook)) {
         let _ = writeln!(text, "  {number}. {words}");
     }
     let readable: Vec<&str> =
@@ -394,7 +402,7 @@ pub(super) fn next_steps(written: usize, inventory: &Inventory, forge: Forge) ->
     text
 }
 
-fn steps(forge: Forge) -> &'static [&'static str] {
+fn steps_of(forge: Forge) -> &'static [&'static str] {
     match forge {
         Forge::GitHub => &[
             "commit the files on a branch, push it and open a pull request",
