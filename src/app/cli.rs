@@ -27,6 +27,7 @@ use qa_contracts::codes::Code;
 use qa_core::escape::visible;
 use qa_core::phases::RunEvent;
 use qa_core::shard::Shard;
+use qa_formats::counted;
 use qa_run::ports::{Cancellation, CloseStep, Ending, NoVerdict};
 
 /// A deterministic pull-request gate: PASS or FAIL with a proof that anyone can replay.
@@ -377,9 +378,9 @@ fn run_shard(arguments: VerdictArgs, shard: Shard, cancellation: &Cancellation) 
     progress.clear();
     let stored = stored?;
     let text = format!(
-        "part {shard} of {}: {} files, no verdict; `aggregate` joins all parts\n{}\n",
+        "part {shard} of {}: {}, no verdict; `aggregate` joins all parts\n{}\n",
         stored.key.short(),
-        stored.files,
+        counted(stored.files, "file"),
         visible(&stored.path.display().to_string()),
     );
     console::write_stdout(text.as_bytes()).map(|()| Exit::Pass)

@@ -21,6 +21,7 @@ use qa_core::drive::{conclusion, current_commit};
 use qa_core::masking::sanitize;
 use qa_core::policy::POLICY_PATH;
 use qa_core::verdict::merge_bases;
+use qa_formats::counted;
 use qa_run::ports::{Cancellation, Progress};
 
 #[derive(Args)]
@@ -106,8 +107,7 @@ fn describe_verdict(verified: &Verified) -> String {
     }
     match verified.gaps.unread_files {
         0 => format!("{conclusion} (degraded: an optional plan is incomplete)"),
-        1 => format!("{conclusion} (degraded: 1 file not read in full)"),
-        count => format!("{conclusion} (degraded: {count} files not read in full)"),
+        count => format!("{conclusion} (degraded: {} not read in full)", counted(count, "file")),
     }
 }
 
@@ -351,8 +351,8 @@ pub(super) fn statement(verified: &Verified) -> String {
         overrides => sanitize(&overrides.join(" ")),
     };
     let mut text = format!(
-        "verified: {} files, every digest and the verdict are reproduced from {source}\n",
-        verified.run.hashes.files.len(),
+        "verified: {}, every digest and the verdict are reproduced from {source}\n",
+        counted(verified.run.hashes.files.len(), "file"),
     );
     let rows = [
         ("verdict", describe_verdict(verified)),
@@ -376,8 +376,8 @@ pub(super) fn statement(verified: &Verified) -> String {
     }
     if verified.repository.is_none() && verified.masked > 0 {
         notes.push(format!(
-            "secrets in {} files are masked in the recording; `verify --repo` checks them",
-            verified.masked
+            "the recording masks secrets in {}; `verify --repo` checks them",
+            counted(verified.masked, "file")
         ));
     }
     if !verified.run.has_statement() {

@@ -223,3 +223,15 @@ fn a_part_that_hides_what_a_lens_found_does_not_pass() {
     let untyped = forge("untyped", &|file| change_facts(file, &|fact| fact["kind"] = json!("added")));
     untyped.expect_code(3, "ARTIFACT_SCHEMA_INVALID");
 }
+
+#[test]
+fn a_single_file_is_counted_in_the_singular() {
+    let repo = Repo::new();
+    let base = Files::from_texts(&[("a.py", "value = 1\n")]);
+    repo.change(&base, &base.clone().with("a.py", format!("key = \"{}\"\n", token())));
+    let part = shard(&repo, 1, 1).run().expect(0).text();
+    assert!(part.contains(": 1 file, no verdict; "), "{part}");
+    with_root(&repo, "run", "single").run().expect(1);
+    let text = RunDir::only(&repo.beside("single")).verify().run().expect(0).text();
+    assert!(text.contains("the recording masks secrets in 1 file; "), "{text}");
+}

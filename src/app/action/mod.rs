@@ -68,6 +68,7 @@ use qa_core::ledger::notes::CROSS_CHECK_IN_PROGRESS;
 use qa_core::observer::{Settings, decide};
 use qa_core::phases::RunEvent;
 use qa_core::policy::{Overrides, Policy};
+use qa_formats::counted;
 use qa_formats::observer_notes::ObserverNotes;
 use qa_run::control::Journal;
 use qa_run::http::Http;
@@ -275,7 +276,8 @@ fn check_change(
         artifact::upload_artifact(environment, &[parent], Some(shard), DEFAULT_NAME, cancellation)?;
         let path = part.path.display().to_string();
         runner.write_outputs(&Outputs::default().set("run-path", &path).set("verdict", "none"))?;
-        annotate("notice", "qa-skill", &format!("part {shard}: {} files, no verdict yet", part.files));
+        let files = counted(part.files, "file");
+        annotate("notice", "qa-skill", &format!("part {shard}: {files}, no verdict yet"));
         return Ok(Exit::Pass);
     }
     if mode == Some(ObserverMode::CrossCheck) {
