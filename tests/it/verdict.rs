@@ -346,4 +346,9 @@ fn a_file_of_tests_that_is_too_large_to_parse_does_not_pass() {
     let repo = change(&[(path, &rest)], &[(path, &skipped)]);
     let outcome = repo.judge().run().expect(3);
     assert!(outcome.text().contains("test-weakening degraded: SOURCE_UNREAD"), "{}", outcome.text());
+    let named = "tests/test_sum.py: test-weakening looked at only what needs no parsing";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&outcome.text()).contains(named), "{}", outcome.text());
+    let summary = String::from_utf8(repo.run_dir().bytes("summary.md")).unwrap();
+    assert!(summary.contains("| `tests/test_sum.py` | `test-weakening` |"), "{summary}");
 }

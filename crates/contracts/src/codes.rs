@@ -207,7 +207,7 @@ codes! {
         ScratchUnavailable = "SCRATCH_UNAVAILABLE", Terminal, "a temporary directory could not be written; free space in /tmp, or set TMPDIR to a directory that can be";
         SecretInName = "SECRET_IN_NAME", Notice, "the name of a file or directory holds a secret, which is masked wherever the name is shown; names with a secret that differ nowhere else cannot be told apart and are refused";
         ShardMissing = "SHARD_MISSING", UserRecoverable, "not every part of the run is there, or one is of another run; run the missing shard again, then aggregate";
-        SourceUnread = "SOURCE_UNREAD", Degradation, "a changed file that a lens has to parse is over 1 MiB or takes too long to parse; split it, keep generated text out of the repository, or set limits.allow-omitted on the base branch";
+        SourceUnread = "SOURCE_UNREAD", Degradation, "a changed file that a lens has to parse is over 1 MiB or takes too long to parse, and is named under \"Not looked at\"; split it, keep generated text out of the repository, or set limits.allow-omitted on the base branch";
         StoryBindingsInvalid = "STORY_BINDINGS_INVALID", UserRecoverable, "stories/<id>.json is not what `qa-skill schema story-bindings` says: numbers of steps, each with the id of a test or a list of them; the place is named";
         StagedJudged = "STAGED_JUDGED", Notice, "what is staged was judged, which is no commit: nothing was stored, and the verdict proves nothing about a commit";
         TreeMalformed = "TREE_MALFORMED", Terminal, "a tree object of the change is not well formed, or is over a limit";

@@ -92,6 +92,18 @@ fn omission_code(plan: &LensPlan, result: &LensResult, omitted: bool) -> Code {
     from_plan.or_else(|| result.error_codes.first().copied()).unwrap_or(Code::InternalError)
 }
 
+/// Returns the line of a result that names a file which the lens could not parse.
+pub fn unparsed_line(file: &RepoPath) -> String {
+    format!("could not parse {file}")
+}
+
+/// Returns whether a result names a file as one that the lens could not parse.
+pub fn is_unparsed(result: &LensResult, file: &RepoPath) -> bool {
+    let codes = [&result.error_codes, &result.warning_codes];
+    codes.iter().any(|codes| codes.contains(&Code::SourceUnread))
+        && result.evidence_summary.contains(&unparsed_line(file))
+}
+
 #[cfg(test)]
 #[path = "coverage_tests.rs"]
 mod tests;

@@ -7,6 +7,7 @@ use crate::contract::Report;
 use qa_contracts::codes::Code;
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{CoverageStatus, LensResult, LensStatus, OmissionReason};
+use qa_core::coverage::is_unparsed;
 
 /// A file that plans did not look at, wholly or in part.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub(crate) fn gaps<'a>(report: &Report<'a>) -> Gaps<'a> {
     Gaps {
         missing: verdict.missing_required_lens_ids.iter().map(String::as_str).collect(),
         plans: plan_gaps(report),
-        files: file_gaps(report),
+        files: file_gaps(report).into_iter().chain(unparsed_files(report)).collect(),
     }
 }
 
@@ -159,6 +160,27 @@ fn file_gaps<'a>(report: &Report<'a>) -> Vec<FileGap<'a>> {
         .collect()
 }
 
+/// Returns the files that lenses could not parse.
+fn unparsed_files<'a>(report: &Report<'a>) -> Vec<FileGap<'a>> {
+    let results: Vec<(String, &LensResult)> =
+        report.result.lens_plans.iter().map(plan_name).zip(&report.result.lens_results).collect();
+    let mut gaps = Vec::new();
+    for file in &report.change_set.files {
+        let unparsed = results.iter().filter(|(_, result)| is_unparsed(result, &file.path));
+        let plans: Vec<String> = unparsed.map(|(name, _)| name.clone()).collect();
+        if !plans.is_empty() {
+            gaps.push(FileGap {
+                file: &file.path,
+                plans,
+                looked_at: "only what needs no parsing".to_owned(),
+                reasons: vec!["it is over 1 MiB, or takes too long to parse"],
+                code: Some(Code::SourceUnread),
+            });
+        }
+    }
+    gaps
+}
+
 fn looked_at(status: CoverageStatus, inspected: u64, hunks: u64) -> String {
     match status {
         CoverageStatus::Full => "everything".to_owned(),
@@ -215,6 +237,19 @@ mod tests {
             shown,
             ["src/config.rs [\"secret-token\"] 1 of 2 hunks [\"the file is over limits.max-blob-bytes\"]"]
         );
+    }
+
+    #[test]
+    fn a_file_that_a_lens_could_not_parse_is_named() {
+        let mut sample = sample::pass();
+        let path = sample.change_set.files[0].path.clone();
+        sample.result.lens_results[0].warning_codes.push(Code::SourceUnread);
+        sample.result.lens_results[0].evidence_summary.push(format!("could not parse {path}"));
+        let report = sample.report(false);
+        let gaps = gaps(&report);
+        let [gap] = &gaps.files[..] else { panic!("{:?}", gaps.files) };
+        assert_eq!((gap.file, gap.code), (&path, Some(Code::SourceUnread)));
+        assert_eq!(gap.plans, [plan_name(&sample.result.lens_plans[0])]);
     }
 
     #[test]

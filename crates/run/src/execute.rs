@@ -19,7 +19,7 @@ use qa_contracts::v1::{
 };
 use qa_core::calendar;
 use qa_core::canonical;
-use qa_core::coverage::{GateLooks, InspectedHunks};
+use qa_core::coverage::{GateLooks, InspectedHunks, unparsed_line};
 use qa_core::crosscheck::SelfTest;
 use qa_core::escape::harmless;
 use qa_core::findings::{self, Judge, MovedCounts, Statement, UNLISTED};
@@ -312,7 +312,7 @@ impl Execution<'_> {
             errors.insert(Code::EvidenceUnverified);
         }
         let is_unread_allowed = self.policy.limits.allow_omitted;
-        if swept.has_unread && !is_unread_allowed {
+        if !swept.unread.is_empty() && !is_unread_allowed {
             status = LensStatus::Degraded;
             errors.insert(Code::SourceUnread);
         }
@@ -321,7 +321,7 @@ impl Execution<'_> {
             errors.insert(Code::LensPanicked);
         }
         let mut warnings = planning_warnings(plan);
-        warnings.extend(swept.has_unread.then_some(Code::SourceUnread));
+        warnings.extend((!swept.unread.is_empty()).then_some(Code::SourceUnread));
         warnings = warnings.difference(&errors).copied().collect();
         for file in &self.sweep.change_set.files {
             if plan.changed_files.binary_search(&file.path).is_ok() {
@@ -333,7 +333,9 @@ impl Execution<'_> {
             status = LensStatus::Failed;
             errors = BTreeSet::from([Code::LensRequiredMissing]);
         }
-        let summary = vec![inspection_summary(plan, &swept.inspected)];
+        let unread = swept.unread.iter().map(|position| &self.sweep.change_set.files[*position].path);
+        let summary = std::iter::once(inspection_summary(plan, &swept.inspected));
+        let summary: Vec<String> = summary.chain(unread.map(unparsed_line)).collect();
         let inspected = match swept.inspected.is_empty() {
             true => self.nothing_inspected(),
             false => swept.inspected,

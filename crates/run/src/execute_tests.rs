@@ -288,6 +288,7 @@ fn a_quote_that_does_not_stand_there_never_blocks_and_degrades_the_lens() {
 fn a_file_that_a_lens_cannot_read_degrades_it_unless_the_policy_allows_it() {
     let result = run(&Unreading, "", |_| ()).outcomes.remove(0).result;
     assert_eq!((result.status, result.error_codes), (LensStatus::Degraded, vec![Code::SourceUnread]));
+    assert_eq!(result.evidence_summary[1..], ["could not parse b.rs"]);
     let result = run(&Unreading, "[limits]\nallow-omitted = true\n", |_| ()).outcomes.remove(0).result;
     assert_eq!((result.status, result.warning_codes), (LensStatus::Completed, vec![Code::SourceUnread]));
 }

@@ -62,8 +62,8 @@ pub(crate) struct LensSweep {
     pub(crate) inspected: InspectedHunks,
     /// True if it panicked on a file; its drafts of other files are kept.
     pub(crate) panicked: bool,
-    /// True if it could not read a file as it has to.
-    pub(crate) has_unread: bool,
+    /// Positions of the files that it could not read as it has to.
+    pub(crate) unread: Vec<usize>,
 }
 
 /// Outcome of one lens over one file.
@@ -221,7 +221,9 @@ impl Sweep<'_> {
                     FileInspection::NotPlanned => {}
                     FileInspection::Panicked => lens.sweep.panicked = true,
                     FileInspection::Done(inspection) => {
-                        lens.sweep.has_unread |= inspection.facts.iter().any(Fact::is_unread);
+                        if inspection.facts.iter().any(Fact::is_unread) {
+                            lens.sweep.unread.push(position);
+                        }
                         lens.sweep.drafts.extend(inspection.drafts);
                         lens.facts.extend(inspection.facts);
                         let count = hunks.iter().filter(|included| **included).count();
