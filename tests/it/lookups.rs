@@ -209,6 +209,10 @@ fn what_would_ask_for_too_much_is_left_out_and_said() {
     let run = many.run_dir();
     assert!(findings(&run).is_empty());
     assert!(said.text().contains("LOOKUP_LIMITED"), "{}", said.text());
+    let summary = String::from_utf8(run.bytes("summary.md")).unwrap();
+    for words in ["the verdict stands on what was found", "no setting raises this limit"] {
+        assert!(summary.contains(words), "{summary}");
+    }
     assert!(run.json("final-verdict.json")["warningCodes"].to_string().contains("LOOKUP_LIMITED"));
     run.verify().run().expect(0);
     run.verify().arg("--repo").arg(many.path()).run().expect(0);
