@@ -234,6 +234,18 @@ fn what_a_person_has_to_look_at_is_shown_and_never_written() {
 }
 
 #[test]
+fn of_edits_of_one_line_the_first_is_shown_and_all_are_written() {
+    let checkout = Checkout::new("printf 'let a = 1;\n' > a.js");
+    std::fs::write(checkout.path().join("a.js"), "let a = \"x\u{202e}y\u{1b}[2Kz\";\n").unwrap();
+    let shown = checkout.program(&["fix", "--worktree"]).run().expect(1).text();
+    assert_eq!(shown.matches("\n  | +").count(), 1, "{shown}");
+    assert!(shown.contains(", in the line of a.js:1 [trojan-source/bidi-control] (safe)\n"), "{shown}");
+    checkout.program(&["fix", "--worktree", "--apply"]).run().expect(0);
+    let written = std::fs::read_to_string(checkout.path().join("a.js")).unwrap();
+    assert_eq!(written, "let a = \"x\\u202ey\\u001b[2Kz\";\n");
+}
+
+#[test]
 fn no_edit_touches_a_line_with_a_secret() {
     let checkout = Checkout::new("printf 'let a = 1;\n' > a.js");
     checkout.run("printf 'let a = 1;\ndebugger;\n' > a.js");

@@ -24,11 +24,14 @@ use qa_core::verdict::unread_files;
 pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
     let mut all: Vec<&Finding> =
         report.result.lens_results.iter().flat_map(|result| &result.findings).collect();
-    all.sort_by_key(|finding| {
-        let place = (&finding.file, finding.start_line, &finding.rule_id, &finding.finding_id);
-        (Reverse(finding.blocking), finding.severity, place)
-    });
+    all.sort_by_key(|finding| rank(*finding));
     all
+}
+
+/// Returns the key of the order of [`findings`].
+pub(crate) fn rank(finding: &Finding) -> impl Ord + '_ {
+    let place = (&finding.file, finding.start_line, &finding.rule_id, &finding.finding_id);
+    (Reverse(finding.blocking), finding.severity, place)
 }
 
 /// Returns the findings without pre-existing ones in files that the change does not touch, and counts these. Tools of

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Files, findings, reason, verdict_word};
 use crate::contract::Report;
-use crate::edit::lines_at_head;
+use crate::edit::{lines_at_head, rival};
 use crate::excerpt::{byte_at, byte_columns};
 use crate::why::message;
 use qa_contracts::ids::is_unprintable;
@@ -92,10 +92,10 @@ fn of_finding<'a>(report: &Report<'a>, files: &Files<'a>, finding: &'a Finding, 
     }
 }
 
-/// Returns the edit of a finding by bytes; `None` where there is none in the finding's own file, or a line of it was not
-/// recorded.
+/// Returns the edit of a finding by bytes; `None` where there is none in the finding's own file, a line of it was not
+/// recorded, or the edit of another finding changes the same line.
 fn suggestions<'a>(report: &Report<'a>, files: &Files<'a>, finding: &Finding) -> Option<Vec<Suggestion>> {
-    let edit = finding.edit.as_ref()?;
+    let edit = finding.edit.as_ref().filter(|_| rival(report, finding).is_none())?;
     let anchor = files.anchor(finding).path.clone();
     let mut all = Vec::new();
     for replacement in edit.replacements.iter().filter(|replacement| replacement.file == anchor) {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Files, Uncommitted, uncommitted};
+use crate::common::{Files, Uncommitted, rank, uncommitted};
 use crate::contract::Report;
 use qa_contracts::v1::{ChangedFile, EditSafety, Finding, Replacement};
+use qa_core::edits::share_lines;
 use qa_core::escape::{visible, visible_cut};
 use qa_core::packet::Packet;
 
@@ -23,6 +24,11 @@ pub(crate) enum Reader {
 /// Describes an edit in words, with the command that makes it.
 pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding, reader: Reader) -> Option<String> {
     let edit = finding.edit.as_ref()?;
+    if let Some(rival) = rival(report, finding) {
+        let rule = visible_cut(&rival.rule_id, 200);
+        let (file, line) = (visible_cut(&rival.file.to_string(), 200), rival.start_line);
+        return Some(format!("see the edit of {rule} at {file}:{line}, which changes the same line"));
+    }
     let command = fix_command(report, reader);
     let place = match report.input.head_ref.as_str() {
         "HEAD" => "",
@@ -34,6 +40,17 @@ pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding, reader: Reader)
         EditSafety::Unsafe => format!("look at it first, `{command}` leaves it out"),
     };
     Some(format!("{} ({advice})", visible_cut(&edit.title, 200)))
+}
+
+/// Returns the first finding whose edit changes a line that this one's edit changes too. Shown side by side, each would
+/// undo the other.
+pub(crate) fn rival<'a>(report: &Report<'a>, finding: &Finding) -> Option<&'a Finding> {
+    let edit = finding.edit.as_ref()?;
+    let all = report.result.lens_results.iter().flat_map(|result| &result.findings);
+    let rivals = all.filter(|other| {
+        other.edit.as_ref().is_some_and(|other| share_lines(edit, other)) && rank(other) < rank(finding)
+    });
+    rivals.min_by_key(|other| rank(*other))
 }
 
 /// Returns the command that applies the edits of the judged change, with the overrides of its run. A base that was asked for
@@ -64,10 +81,13 @@ fn is_word(revision: &str) -> bool {
     revision.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-@~".contains(&byte))
 }
 
-/// Returns the lines that an edit removes and adds, each with its sign; none where the run did not record them.
+/// Returns the lines that an edit removes and adds, each with its sign; none where the run did not record them, or the edit
+/// of another finding is shown for the line.
 pub(crate) fn edit_lines(report: &Report<'_>, finding: &Finding) -> Vec<String> {
     let files = Files::new(report);
-    let Some(edit) = &finding.edit else { return Vec::new() };
+    let Some(edit) = finding.edit.as_ref().filter(|_| rival(report, finding).is_none()) else {
+        return Vec::new();
+    };
     let mut lines = Vec::new();
     for replacement in &edit.replacements {
         let Some(head) = lines_at_head(report, &files, replacement) else { return Vec::new() };
@@ -173,6 +193,44 @@ mod tests {
             let report = sample.report(false);
             assert_eq!(edit_lines(&report, findings(&report)[0]), expected);
         }
+    }
+
+    #[test]
+    fn of_edits_of_one_line_the_first_is_shown_and_named_by_the_others() {
+        let second = |replacement: Replacement| {
+            let mut sample = edited(vec![self::replacement([31, 5], [31, 9], "x!(")], EditSafety::Safe);
+            let edit = Edit {
+                safety: EditSafety::Safe,
+                title: "Drop it".to_owned(),
+                replacements: vec![replacement],
+            };
+            let results = sample.result.lens_results.iter_mut().flat_map(|result| &mut result.findings);
+            let other = results
+                .filter(|finding| finding.edit.is_none())
+                .min_by(|one, other| rank(one).cmp(&rank(other)));
+            other.unwrap().edit = Some(edit);
+            sample
+        };
+        let sample = second(replacement([31, 10], [31, 12], "y"));
+        let report = sample.report(false);
+        let with_edit: Vec<&Finding> =
+            findings(&report).into_iter().filter(|finding| finding.edit.is_some()).collect();
+        let [first, rest @ ..] = &with_edit[..] else { panic!("no edit") };
+        assert!(!edit_lines(&report, first).is_empty() && !rest.is_empty());
+        let named = format!(
+            "see the edit of {} at {}:{}, which changes the same line",
+            first.rule_id, first.file, first.start_line
+        );
+        for finding in rest {
+            assert_eq!(edit_lines(&report, finding), [""; 0]);
+            assert_eq!(edit_title(&report, finding, Reader::Anybody).as_deref(), Some(named.as_str()));
+        }
+        let sample = second(replacement([30, 1], [31, 1], ""));
+        let report = sample.report(false);
+        let other = findings(&report)
+            .into_iter()
+            .find(|finding| finding.edit.as_ref().is_some_and(|edit| edit.title == "Drop it"));
+        assert!(rival(&report, other.unwrap()).is_none(), "the line before is another one");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::proposal::{Fate, Item, Proposal};
 use crate::app::finished::Finished;
 use qa_contracts::v1::{Conclusion, Finding};
 use qa_core::diff::lossy;
+use qa_core::edits::share_lines;
 use qa_core::escape::{visible, without_runner_commands};
 use qa_core::masking::sanitize_cut;
 use qa_formats::counted;
@@ -17,19 +18,33 @@ const MOST_CHARACTERS: usize = 200;
 /// Returns all edits with what `--apply` would do, for a person.
 pub(super) fn overview(finished: &Finished, proposal: &Proposal) -> String {
     let mut out = String::new();
-    for item in &proposal.items {
-        out.push_str(&heading(item));
-        out.push_str(&lines(&item.patch));
+    for (index, item) in proposal.items.iter().enumerate() {
+        let rival = rival(item, &proposal.items[..index]);
+        out.push_str(&heading(item, rival));
+        if rival.is_none() {
+            out.push_str(&lines(&item.patch));
+        }
         out.push('\n');
     }
     out.push_str(&summary(finished, proposal));
     without_runner_commands(&out)
 }
 
+/// Returns the first of the items before whose edit changes a line that this one's edit changes too.
+fn rival<'a>(item: &Item, before: &'a [Item]) -> Option<&'a Finding> {
+    let edit = item.finding.edit.as_ref()?;
+    let mut findings = before.iter().map(|other| &other.finding);
+    findings.find(|other| other.edit.as_ref().is_some_and(|other| share_lines(edit, other)))
+}
+
 /// Returns the finding and its edit in words.
-fn heading(item: &Item) -> String {
+fn heading(item: &Item, rival: Option<&Finding>) -> String {
     let finding = &item.finding;
-    let title = finding.edit.as_ref().map(|edit| sanitize_cut(&edit.title, 200)).unwrap_or_default();
+    let mut title = finding.edit.as_ref().map(|edit| sanitize_cut(&edit.title, 200)).unwrap_or_default();
+    if let Some(rival) = rival {
+        let rule = visible(&rival.rule_id);
+        title.push_str(&format!(", in the line of {} [{rule}]", place(rival)));
+    }
     let word = match item.fate {
         Fate::Applied => "safe".to_owned(),
         Fate::Unsafe => "needs a look, never applied".to_owned(),

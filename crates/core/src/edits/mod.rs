@@ -11,7 +11,7 @@ pub use outcome::{Judged, failed_edits};
 pub use patch::{line_change, patch};
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::canonical::sha256;
 use qa_contracts::ids::RepoPath;
@@ -144,6 +144,23 @@ fn is_conflict(one: &Replacement, other: &Replacement) -> bool {
     one.file == other.file
         && one != other
         && (is_same_place || start(one) < end(other) && start(other) < end(one))
+}
+
+/// Returns whether two edits change a line in common, also where both can be applied.
+pub fn share_lines(one: &Edit, other: &Edit) -> bool {
+    one.replacements.iter().any(|one| other.replacements.iter().any(|other| are_in_one_line(one, other)))
+}
+
+fn are_in_one_line(one: &Replacement, other: &Replacement) -> bool {
+    let (first, second) = (changed_lines(one), changed_lines(other));
+    one.file == other.file && first.start() <= second.end() && second.start() <= first.end()
+}
+
+/// Returns the lines that a replacement changes: not the one behind whole lines that it replaces.
+fn changed_lines(replacement: &Replacement) -> RangeInclusive<u64> {
+    let Replacement { start_line, end_line, end_column, .. } = replacement;
+    let ends_before = *end_column == 1 && end_line > start_line;
+    *start_line..=if ends_before { end_line - 1 } else { *end_line }
 }
 
 /// Returns the replacements of edits by file, equal ones once.
