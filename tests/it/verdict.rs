@@ -352,3 +352,20 @@ fn a_file_of_tests_that_is_too_large_to_parse_does_not_pass() {
     let summary = String::from_utf8(repo.run_dir().bytes("summary.md")).unwrap();
     assert!(summary.contains("| `tests/test_sum.py` | `test-weakening` |"), "{summary}");
 }
+
+#[test]
+fn a_check_that_looks_at_less_is_not_advised_to_fail() {
+    let workflow = |run: &str| {
+        format!("on: pull_request\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {run}\n")
+    };
+    let path = ".github/workflows/ci.yml";
+    let fix = |run: &str| {
+        let repo = change(&[(path, &workflow("go test ./..."))], &[(path, &workflow(run))]);
+        let result = repo.judge().args(["--format", "json"]).run().json();
+        let findings = result["lensResults"].as_array().unwrap().iter();
+        let mut findings = findings.flat_map(|lens| lens["findings"].as_array().unwrap());
+        findings.find(|finding| finding["ruleId"] == "ci-weakening/ci-softened").unwrap()["fix"].to_string()
+    };
+    assert!(fix("go test -run XXX ./...").contains("all that it looked at before"));
+    assert!(fix("go test ./... || true").contains("Let the step fail"));
+}

@@ -186,6 +186,11 @@ pub trait Lens: Sync {
         None
     }
 
+    /// Returns the advice for a hit that the advice of its rule does not fit.
+    fn fix(&self, _draft: &Draft) -> Option<&'static str> {
+        None
+    }
+
     /// Counts the places of a base file for a ratcheted rule. By default the file is one place; a lens counts finer if
     /// a repository has few files of a kind.
     fn census(&self, rule: &str, file: &RepoPath, text: &str) -> Census {

@@ -83,7 +83,7 @@ fn statement(lens: &dyn Lens, draft: &Draft, file: RepoPath, verified: bool) -> 
     Statement {
         rule_id: draft.rule.to_string(),
         severity: draft.severity.unwrap_or(severity),
-        fix: fix.to_owned(),
+        fix: lens.fix(draft).unwrap_or(fix).to_owned(),
         edit: None,
         moves: moves && !draft.detail.contains_key(UNLISTED),
         file,

@@ -9,7 +9,7 @@ use qa_reading::workflow::{Job, Value};
 
 use super::files::Kind;
 use super::tree::Place;
-use super::{ChangeSet, SOFTENED, commands};
+use super::{ChangeSet, NARROWED_MATRIX, SOFTENED, commands};
 
 /// Beginnings of the names of runners, with the name of the system.
 const SYSTEMS: &[(&str, &str)] =
@@ -135,8 +135,8 @@ impl ChangeSet<'_> {
                 let names: Vec<String> = lost.keys().cloned().collect();
                 if let Some(span) = lost.into_values().next() {
                     let place = Place { path: old_path.into(), span };
-                    let summary = "CI check runs on fewer systems or languages than before";
-                    self.add_with(SOFTENED, Side::Base, std::iter::once(&place), summary, &names);
+                    let place = std::iter::once(&place);
+                    self.add_with(SOFTENED, Side::Base, place, NARROWED_MATRIX, &names);
                 }
             }
         }

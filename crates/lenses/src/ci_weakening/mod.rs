@@ -54,6 +54,11 @@ use triggers::Reach;
 
 const REMOVED: &str = "ci-weakening/ci-removed";
 const SOFTENED: &str = "ci-weakening/ci-softened";
+/// Summaries of checks that look at less, and may fail as before.
+const NARROWED: &str = "CI check now looks at less than before";
+const NARROWED_TASK: &str = "check of a task now looks at less than before";
+const NARROWED_MATRIX: &str = "CI check runs on fewer systems or languages than before";
+const PARTIAL: &str = "CI check now leaves out a part of its work";
 const HOOK: &str = "ci-weakening/hook-disabled";
 
 const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
@@ -102,6 +107,14 @@ pub(crate) struct CiWeakening;
 impl Lens for CiWeakening {
     fn spec(&self) -> &'static LensSpec {
         &SPEC
+    }
+
+    fn fix(&self, draft: &Draft) -> Option<&'static str> {
+        let looks_at_less =
+            [NARROWED, NARROWED_TASK, NARROWED_MATRIX, PARTIAL].contains(&draft.summary.as_str());
+        looks_at_less.then_some(
+            "Let the check look at all that it looked at before; to leave a part out for a while, ask a maintainer for a waiver.",
+        )
     }
 
     fn need(&self, file: &ChangedFile) -> Need {
@@ -202,7 +215,7 @@ impl ChangeSet<'_> {
                             commands::Effect::Never => "CI check no longer runs",
                             commands::Effect::Inverted => "CI failure now counts as a success",
                             commands::Effect::Sometimes => "CI check now runs under a condition only",
-                            commands::Effect::Partial => "CI check now leaves out a part of its work",
+                            commands::Effect::Partial => PARTIAL,
                             commands::Effect::Answered => {
                                 "a program of the repository may answer for the CI check"
                             }
@@ -216,8 +229,7 @@ impl ChangeSet<'_> {
                 Weakening::Narrowed { base, head, words } => {
                     let words = self.unexplained(base, head, words);
                     if !words.is_empty() {
-                        let summary = "CI check now looks at less than before";
-                        self.add_with(SOFTENED, Side::Head, head.places.iter(), summary, &words);
+                        self.add_with(SOFTENED, Side::Head, head.places.iter(), NARROWED, &words);
                     }
                 }
                 Weakening::Moved { base, head } if self.has_moved(&base.directory, &head.directory) => {}

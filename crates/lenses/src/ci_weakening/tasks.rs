@@ -8,8 +8,8 @@ use qa_reading::syntax::Span;
 use serde::{Deserialize, Serialize};
 
 use super::OWN;
-use super::SOFTENED;
 use super::commands::names_of_checks;
+use super::{NARROWED_TASK, SOFTENED};
 use crate::changes::Change;
 use crate::contract::{Draft, Fact, Lookups};
 use crate::pattern::Pattern;
@@ -117,8 +117,7 @@ fn weaker(old: &Run, new: &mut Vec<Run>, change: &Change, lookups: &dyn Lookups)
     if words.is_empty() || is_split {
         return None;
     }
-    let summary = "check of a task now looks at less than before";
-    let draft = change.on_line(SOFTENED, Side::Head, Some(run.span), summary, lookups)?;
+    let draft = change.on_line(SOFTENED, Side::Head, Some(run.span), NARROWED_TASK, lookups)?;
     Some(draft.with("words", words))
 }
 
