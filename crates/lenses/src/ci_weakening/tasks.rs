@@ -52,24 +52,24 @@ struct Run {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TaskLanguage {
     Python,
     Ruby,
 }
 
-fn kind_of(path: &str) -> Option<Kind> {
+fn language_of(path: &str) -> Option<TaskLanguage> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     match name.as_str() {
-        "rakefile" | "rakefile.rb" | "thorfile" => Some(Kind::Ruby),
-        "noxfile.py" | "tasks.py" => Some(Kind::Python),
-        _ if name.ends_with(".rake") || name.ends_with(".thor") => Some(Kind::Ruby),
+        "rakefile" | "rakefile.rb" | "thorfile" => Some(TaskLanguage::Ruby),
+        "noxfile.py" | "tasks.py" => Some(TaskLanguage::Python),
+        _ if name.ends_with(".rake") || name.ends_with(".thor") => Some(TaskLanguage::Ruby),
         _ => None,
     }
 }
 
 /// Returns whether a file has tasks, at the base and at head.
 pub(super) fn has_tasks(file: &ChangedFile) -> bool {
-    kind_of(&file.path.to_text()).is_some()
+    language_of(&file.path.to_text()).is_some()
 }
 
 /// Returns the fact about a changed file with tasks.
@@ -85,9 +85,9 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
 
 fn weakened(change: &Change, lookups: &dyn Lookups) -> Option<Vec<Draft>> {
     let (old_path, path) = (change.path(Side::Base)?, change.path(Side::Head)?);
-    let (old_kind, kind) = (kind_of(old_path)?, kind_of(path)?);
-    let old = runs(old_kind, &lookups.text(Side::Base, old_path)?);
-    let mut new = runs(kind, &lookups.text(Side::Head, path)?);
+    let (old_language, language) = (language_of(old_path)?, language_of(path)?);
+    let old = task_commands(old_language, &lookups.text(Side::Base, old_path)?);
+    let mut new = task_commands(language, &lookups.text(Side::Head, path)?);
     let mut drafts = Vec::new();
     for (task, old) in &old {
         let Some(new) = new.get_mut(task) else { continue };
@@ -131,11 +131,11 @@ fn selected(run: &Run) -> Selection {
 }
 
 /// Returns the commands of each task of a text.
-fn runs(kind: Kind, text: &str) -> BTreeMap<String, Vec<Run>> {
+fn task_commands(language: TaskLanguage, text: &str) -> BTreeMap<String, Vec<Run>> {
     let mut found: BTreeMap<String, Vec<Run>> = BTreeMap::new();
-    let (task, run) = match kind {
-        Kind::Python => (&PYTHON_TASK, &PYTHON_RUN),
-        Kind::Ruby => (&RUBY_TASK, &RUBY_RUN),
+    let (task, run) = match language {
+        TaskLanguage::Python => (&PYTHON_TASK, &PYTHON_RUN),
+        TaskLanguage::Ruby => (&RUBY_TASK, &RUBY_RUN),
     };
     let (mut name, mut at) = (String::new(), 0);
     let calls = run.captures_all(text);
@@ -148,21 +148,26 @@ fn runs(kind: Kind, text: &str) -> BTreeMap<String, Vec<Run>> {
         while let Some(call) = calls.next_if(|call| call.get(1).is_some_and(|call| call.start() < at)) {
             let before = &text[at - line.len()..call.get(1).map_or(at, |call| call.start())];
             let is_comment = before.trim_start().starts_with('#');
-            let own = read_run(kind, call, before, text).filter(|_| !is_comment);
+            let own = read_run(language, call, before, text).filter(|_| !is_comment);
             found.entry(name.clone()).or_default().extend(own);
         }
     }
     found
 }
 
-fn read_run(kind: Kind, call: &crate::pattern::Groups<'_>, before: &str, text: &str) -> Option<Run> {
+fn read_run(
+    language: TaskLanguage,
+    call: &crate::pattern::Groups<'_>,
+    before: &str,
+    text: &str,
+) -> Option<Run> {
     let function = call.get(1)?;
-    let (command, behind) = match kind {
-        Kind::Ruby => {
+    let (command, behind) = match language {
+        TaskLanguage::Ruby => {
             let rest = call.get(4)?;
             (call.get(2).or(call.get(3))?.as_str().to_owned(), Span { start: rest.start(), end: rest.end() })
         }
-        Kind::Python => {
+        TaskLanguage::Python => {
             let words: Vec<String> =
                 WORD.captures_all(&call[2]).iter().map(|word| word[1].to_owned()).collect();
             (words.join(" "), arguments_behind(text, call.get(2)?.end()))
@@ -203,26 +208,26 @@ mod tests {
         for pattern in [&RUBY_TASK, &PYTHON_TASK, &RUBY_RUN, &PYTHON_RUN, &WORD, &LOOKS, &WARNS] {
             pattern.check();
         }
-        for (kind, text, expected) in [
-            (Kind::Ruby, "task :spec do\n  sh \"rspec spec\"\nend\n", "spec: rspec spec"),
-            (Kind::Ruby, "def spec\n  exec \"rspec spec\"\nend\n", "spec: rspec spec"),
-            (Kind::Ruby, "def spec\n  system \"rspec spec\"\nend\n", "spec: rspec spec (ignored)"),
-            (Kind::Ruby, "def spec\n  system(\"rspec\") || abort\nend\n", "spec: rspec"),
-            (Kind::Ruby, "def spec\n  exit 1 unless system \"rspec\"\nend\n", "spec: rspec"),
-            (Kind::Ruby, "def spec\n  system(\"rspec\", exception: true)\nend\n", "spec: rspec"),
-            (Kind::Ruby, "def spec\n  # sh \"rspec\"\nend\n", ""),
+        for (language, text, expected) in [
+            (TaskLanguage::Ruby, "task :spec do\n  sh \"rspec spec\"\nend\n", "spec: rspec spec"),
+            (TaskLanguage::Ruby, "def spec\n  exec \"rspec spec\"\nend\n", "spec: rspec spec"),
+            (TaskLanguage::Ruby, "def spec\n  system \"rspec spec\"\nend\n", "spec: rspec spec (ignored)"),
+            (TaskLanguage::Ruby, "def spec\n  system(\"rspec\") || abort\nend\n", "spec: rspec"),
+            (TaskLanguage::Ruby, "def spec\n  exit 1 unless system \"rspec\"\nend\n", "spec: rspec"),
+            (TaskLanguage::Ruby, "def spec\n  system(\"rspec\", exception: true)\nend\n", "spec: rspec"),
+            (TaskLanguage::Ruby, "def spec\n  # sh \"rspec\"\nend\n", ""),
             (
-                Kind::Python,
+                TaskLanguage::Python,
                 "def tests(session):\n    session.run(\"pytest\", \"tests\")\n",
                 "tests: pytest tests",
             ),
             (
-                Kind::Python,
+                TaskLanguage::Python,
                 "@task\ndef test(c):\n    c.run(\"pytest tests\", warn=True)\n",
                 "test: pytest tests (ignored)",
             ),
         ] {
-            let found = runs(kind, text);
+            let found = task_commands(language, text);
             let found = found.iter().flat_map(|(task, runs)| runs.iter().map(move |run| (task, run)));
             let found: Vec<String> = found
                 .map(|(task, run)| {
