@@ -5,7 +5,7 @@ use super::assertions::has;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
 use crate::pattern::Pattern;
-use qa_reading::syntax::{Check, Function, Span};
+use qa_reading::syntax::{Check, Function, Handler, Span};
 
 /// Words of a test that waits for what it starts.
 static WAITS: Pattern = Pattern::new(
@@ -49,11 +49,14 @@ fn holds(place: Span, check: &Check) -> bool {
 /// Reports a deferred `recover` of Go by which a test passes where the code under test panics.
 pub(super) fn recovered(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let Pair { base, head } = pair;
-    let is_panic = |caught: &str| caught == "panic";
-    let was_there = base.facts().handlers.iter().any(|handler| is_panic(&handler.caught));
-    let mut new = head.facts().handlers.iter().filter(|handler| is_panic(&handler.caught));
+    let was_there = base.facts().handlers.iter().any(catches_panics);
+    let mut new = head.facts().handlers.iter().filter(|handler| catches_panics(handler));
     let handler = new.find(|handler| !was_there && !handler.is_explained)?;
     compared.at_head(WEAKENED, handler.whole, "panic of the code under test is swallowed")
+}
+
+fn catches_panics(handler: &Handler) -> bool {
+    handler.caught == "panic"
 }
 
 #[cfg(test)]
