@@ -73,6 +73,11 @@ const JEST_COVERAGE: &[Setting] = &[
     coverage(Only(&[]), &["collectCoverageFrom"]),
 ];
 
+/// Returns a linter whose settings are a member of `package.json`.
+const fn of_package(name: &'static str, places: &'static [Place], settings: &'static [Setting]) -> Tool {
+    Tool { name, places, scope: Scope::Nearest, settings, umbrellas: &[] }
+}
+
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "tsc",
@@ -96,34 +101,18 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
         umbrellas: &[],
     },
-    Tool {
-        name: "standard",
-        places: &[place("package.json", Json, &["standard"])],
-        scope: Scope::Nearest,
-        settings: &[lint(Excludes, &["ignore"])],
-        umbrellas: &[],
-    },
-    Tool {
-        name: "semistandard",
-        places: &[place("package.json", Json, &["semistandard"])],
-        scope: Scope::Nearest,
-        settings: &[lint(Excludes, &["ignore"])],
-        umbrellas: &[],
-    },
-    Tool {
-        name: "ts-standard",
-        places: &[place("package.json", Json, &["ts-standard"])],
-        scope: Scope::Nearest,
-        settings: &[lint(Excludes, &["ignore"])],
-        umbrellas: &[],
-    },
-    Tool {
-        name: "xo",
-        places: &[place("package.json", Json, &["xo"])],
-        scope: Scope::Nearest,
-        settings: &[lint(Excludes, &["ignores"])],
-        umbrellas: &[],
-    },
+    of_package("standard", &[place("package.json", Json, &["standard"])], &[lint(Excludes, &["ignore"])]),
+    of_package(
+        "semistandard",
+        &[place("package.json", Json, &["semistandard"])],
+        &[lint(Excludes, &["ignore"])],
+    ),
+    of_package(
+        "ts-standard",
+        &[place("package.json", Json, &["ts-standard"])],
+        &[lint(Excludes, &["ignore"])],
+    ),
+    of_package("xo", &[place("package.json", Json, &["xo"])], &[lint(Excludes, &["ignores"])]),
     Tool {
         name: "stylelint",
         places: &[
