@@ -44,9 +44,22 @@ const MET: &[&str] = &[
     "sys.platform",
     "sys.version_info",
 ];
-/// Signs of a comparison, each before those that begin it; whether the version is the larger, and whether it may be equal.
-const COMPARISONS: &[(&str, bool, bool)] =
-    &[(">=", true, true), ("<=", false, true), (">", true, false), ("<", false, false)];
+/// Comparison of the version on its left with another one.
+struct Comparison {
+    sign: &'static str,
+    /// True if it holds for larger versions.
+    is_above: bool,
+    /// True if it holds for the same version.
+    may_equal: bool,
+}
+
+/// Comparisons, each before those whose sign begins its own.
+const COMPARISONS: &[Comparison] = &[
+    Comparison { sign: ">=", is_above: true, may_equal: true },
+    Comparison { sign: "<=", is_above: false, may_equal: true },
+    Comparison { sign: ">", is_above: true, may_equal: false },
+    Comparison { sign: "<", is_above: false, may_equal: false },
+];
 
 /// Returns the value of a condition that is the same for all versions of today.
 pub(super) fn value_of_version(text: &str) -> Option<bool> {
@@ -61,9 +74,9 @@ pub(super) fn value_of_version(text: &str) -> Option<bool> {
     if let Some(value) = value_of_equality(&text) {
         return Some(value);
     }
-    let (at, (sign, is_above, may_equal)) =
-        COMPARISONS.iter().find_map(|row| Some((text.find(row.0)?, *row)))?;
-    let (left, right) = (&text[..at], &text[at + sign.len()..]);
+    let comparison = COMPARISONS.iter().find(|comparison| text.contains(comparison.sign))?;
+    let Comparison { sign, is_above, may_equal } = *comparison;
+    let (left, right) = text.split_once(sign)?;
     let (runtime, wanted, is_above) = match (runtime_of(left), runtime_of(right)) {
         (Some(runtime), None) => (runtime, version_of(right)?, is_above),
         (None, Some(runtime)) => (runtime, version_of(left)?, !is_above),
