@@ -316,8 +316,7 @@ mod tests {
             let text = format!(
                 "async def f(): pass\nclass A:\n  async  def m(self): pass\n  async def g(self):\n    {call}\n"
             );
-            let found = dropped(&text);
-            assert!(found.len() <= 1 && found.iter().all(|call| call == expected), "{call}");
+            assert_eq!(dropped(&text), [expected], "{call}");
             assert!(super::may_drop(&text), "{call}");
         }
         assert!(!super::may_drop(
