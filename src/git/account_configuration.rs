@@ -36,7 +36,15 @@ pub(super) fn add_configuration(
     let path = opened.store.path().join("account");
     fs::write(&path, text).map_err(|error| GitError::NoScratch(error.to_string()))?;
     let added = repository.config().and_then(|mut config| config.add_file(&path, ConfigLevel::Global, false));
-    added.map_err(|error| unreadable(&error))
+    added.map_err(|error| unreadable(&error))?;
+    check_rules(repository)
+}
+
+/// Fails if the ignore rules or attributes that the configuration names are no regular file.
+fn check_rules(repository: &Repository) -> Result<(), GitError> {
+    let configuration = repository.config().map_err(|error| unreadable(&error))?;
+    let named = ["core.excludesFile", "core.attributesFile"].map(|key| configuration.get_path(key));
+    named.into_iter().flatten().try_for_each(|path| guard::check_rules(&path))
 }
 
 fn has_configuration(file: &Path) -> bool {

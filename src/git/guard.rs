@@ -27,6 +27,8 @@ const NAMED: &[NamedFile] = &[
     NamedFile { name: "config", max_bytes: MAX_LIST_BYTES },
     NamedFile { name: "config.worktree", max_bytes: MAX_LIST_BYTES },
     NamedFile { name: "gitdir", max_bytes: MAX_REF_BYTES },
+    NamedFile { name: "info/attributes", max_bytes: MAX_LIST_BYTES },
+    NamedFile { name: "info/exclude", max_bytes: MAX_LIST_BYTES },
     NamedFile { name: "info/grafts", max_bytes: MAX_LIST_BYTES },
     NamedFile { name: "objects/info/alternates", max_bytes: MAX_LIST_BYTES },
     // It is mapped and not read.
@@ -149,6 +151,11 @@ pub(super) fn check_index(repository: &Repository) -> Result<(), GitError> {
 /// Checks the file of an index.
 pub(super) fn check_index_file(path: &Path) -> Result<(), GitError> {
     check_file(path, MAX_INDEX_BYTES)
+}
+
+/// Checks a file with ignore rules or attributes, which libgit2 opens wherever one stands.
+pub(super) fn check_rules(path: &Path) -> Result<(), GitError> {
+    check_file(path, MAX_LIST_BYTES)
 }
 
 /// Checks a configuration file outside the repository, and those that it includes.

@@ -28,6 +28,8 @@ const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 /// Mode of a submodule's entry.
 const SUBMODULE: u32 = 0o160_000;
+/// Names of files with ignore rules and attributes.
+const RULES: [&str; 2] = [".gitignore", ".gitattributes"];
 /// Bytes of all files that are written to the store.
 const MAX_BYTES: u64 = 2 << 30;
 
@@ -124,11 +126,15 @@ impl<'a> WorktreeFiles<'a> {
         Ok(changes)
     }
 
-    /// Fails if a directory that is not ignored cannot be read: libgit2 takes its files for files that are not there.
+    /// Fails if a directory that is not ignored cannot be read: libgit2 takes its files for files that are not there. Fails
+    /// if the rules of one are no regular file, before libgit2 opens them.
     fn check_directories(&self) -> Result<(), GitError> {
         let mut left = vec![PathBuf::new()];
         while let Some(directory) = left.pop() {
             let full = self.root.join(&directory);
+            for name in RULES {
+                guard::check_rules(&full.join(name))?;
+            }
             let found: Result<Vec<DirEntry>, io::Error> = fs::read_dir(&full).and_then(Iterator::collect);
             let found = match found {
                 Ok(found) => found,
@@ -160,8 +166,8 @@ impl<'a> WorktreeFiles<'a> {
 
     /// Fails if a path has ignore rules or attributes and is a link, which libgit2 follows and git does not.
     fn check_rules(&self, path: &[u8]) -> Result<(), GitError> {
-        let has_rules = [&b".gitignore"[..], b".gitattributes"].iter().any(|name| {
-            path.strip_suffix(*name).is_some_and(|above| above.is_empty() || above.ends_with(b"/"))
+        let has_rules = RULES.iter().any(|name| {
+            path.strip_suffix(name.as_bytes()).is_some_and(|above| above.is_empty() || above.ends_with(b"/"))
         });
         if !has_rules || !self.root.join(to_path(path)).is_symlink() {
             return Ok(());

@@ -362,6 +362,22 @@ fn what_git_would_not_commit_as_it_stands_is_refused_with_a_way_out() {
 }
 
 #[test]
+fn rules_that_are_a_pipe_are_refused_before_anything_waits_for_a_writer() {
+    for (change, named) in [
+        ("mkfifo .gitignore", "/.gitignore"),
+        ("mkdir new; mkfifo new/.gitignore; echo x > new/x", "new/.gitignore"),
+        ("mkfifo rules; ln -s rules .gitattributes", "/.gitattributes"),
+        ("mkfifo rules; git config core.excludesFile \"$PWD/rules\"", "/rules"),
+        ("mkdir -p .git/info; rm -f .git/info/exclude; mkfifo .git/info/exclude", "info/exclude"),
+    ] {
+        let checkout = Checkout::new("");
+        checkout.run(change);
+        let outcome = checkout.program(&["run", "--worktree"]).run().expect_code(3, "REPOSITORY_UNSAFE");
+        assert!(outcome.stderr.contains(named), "{change}: {}", outcome.stderr);
+    }
+}
+
+#[test]
 fn files_in_a_directory_that_cannot_be_read_are_not_taken_for_none() {
     for (change, named) in [
         ("mkdir -p new/deep && cp a.py new/deep/b.py && chmod 000 new/deep", "new/deep"),
