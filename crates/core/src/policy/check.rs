@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::file::{PolicyTextError, check_known, check_version, line_of_key, line_of_table};
+use super::file::{
+    PolicyTextError, check_known, check_version, line_of_key, line_of_rule, line_of_table, rule_header,
+};
 use super::settings::NUMBERS;
 use super::{drive, observer, reviews};
 use crate::gates;
@@ -63,9 +65,38 @@ fn check_names(text: &str, file: &PolicyFile, registry: &Registry) -> Result<(),
         }
     }
     for name in file.rules.keys() {
+        if let Some(message) = without_lens(name, &rules) {
+            let line = line_of_rule(text, name);
+            return Err(PolicyTextError { line, message, suggestion: None });
+        }
         check_known(text, "rule", name, &rules)?;
     }
     Ok(())
+}
+
+/// Most keys that a message names for a lens.
+const MOST_KEYS: usize = 5;
+
+/// Returns the keys to write in the place of a lens, or of a rule's name without its lens; `None` for any other name.
+fn without_lens(name: &str, rules: &BTreeSet<&str>) -> Option<String> {
+    let mut of_lens = Vec::new();
+    let mut called_so = Vec::new();
+    for rule in rules {
+        match rule.split_once('/') {
+            Some((lens, _)) if lens == name => of_lens.push(rule_header(rule)),
+            Some((_, own)) if own == name => called_so.push(rule_header(rule)),
+            Some(_) | None => {}
+        }
+    }
+    let rest = if of_lens.len() > MOST_KEYS { ", or another rule of the lens" } else { "" };
+    of_lens.truncate(MOST_KEYS);
+    if !of_lens.is_empty() {
+        let keys = of_lens.join(" or ");
+        return Some(format!("`{name}` is a lens, and the key of a rule is LENS/RULE: write {keys}{rest}"));
+    }
+    let keys = called_so.join(" or ");
+    (!keys.is_empty())
+        .then(|| format!("`{name}` lacks its lens; the key of a rule is LENS/RULE: write {keys}"))
 }
 
 fn check_ranges(text: &str, file: &PolicyFile) -> Result<(), PolicyTextError> {

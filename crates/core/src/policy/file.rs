@@ -86,12 +86,29 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, PolicyTextErro
     toml::from_str(text).map_err(|error| {
         let start = error.span().map(|span| span.start.min(text.len())).unwrap_or(0);
         let line = text[..start].matches('\n').count() + 1;
+        if let Some(header) = text.lines().nth(line - 1).and_then(unquoted_rule_header) {
+            let message = format!("the key of a rule is quoted: write {}", sanitize_cut(&header, 200));
+            return PolicyTextError { line, message, suggestion: None };
+        }
         let message = sanitize_cut(&in_words_of_toml(error.message()), 300);
         let suggestion = suggestion_in(&message);
         let problem = message.split_once(", expected ").filter(|_| suggestion.is_some());
         let message = problem.map(|(problem, _)| problem.to_owned()).unwrap_or(message);
         PolicyTextError { line, suggestion, message }
     })
+}
+
+/// Returns the header of a rule's table.
+pub(super) fn rule_header(rule: &str) -> String {
+    format!("[rules.\"{rule}\"]")
+}
+
+/// Returns the header that a line without quotes has to be: `[rules.LENS/RULE]`, or with a dot in the place of the slash.
+fn unquoted_rule_header(line: &str) -> Option<String> {
+    let name = line.trim().strip_prefix("[rules.")?.split(']').next()?;
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte));
+    let (lens, rule) = name.split_once(['/', '.']).filter(|_| is_plain)?;
+    Some(rule_header(&format!("{lens}/{rule}")))
 }
 
 /// Returns a message of the parser with the types of this program in the words of TOML.
@@ -153,6 +170,15 @@ pub fn check_known(
 /// Returns the first line that holds a value parsed from the file, from 1; 1 where the file escapes the value.
 fn line_of(text: &str, value: &str) -> usize {
     text.lines().position(|line| line.contains(value)).unwrap_or(0) + 1
+}
+
+/// Returns the line at which the settings of a rule begin, from 1.
+pub(super) fn line_of_rule(text: &str, name: &str) -> usize {
+    let mut lines = text.lines();
+    match lines.position(|line| line.trim_start().starts_with("[rules.") && line.contains(name)) {
+        Some(position) => position + 1,
+        None => line_of(text, name),
+    }
 }
 
 /// Returns the line of a key path such as `limits.context.max-files`, from 1; that of the key anywhere, or 1, where it is

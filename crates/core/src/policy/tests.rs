@@ -78,6 +78,26 @@ fn mistakes_are_named_with_line_and_suggestion() {
         ("[lenses.secret-token]\nenabled = 1\n", "expected true or false", None),
         ("version = 2\n", "line 1: version 2 is not known", None),
         ("[scopes]\ntest = [\"a[\"]\n", "glob \"a[\"", None),
+        (
+            "# merge-leftover\n[rules.merge-leftover]\nstrength = \"off\"\n",
+            "line 2: `merge-leftover` is a lens, and the key of a rule is LENS/RULE: write [rules.\"merge-leftover/conflict-marker\"]",
+            None,
+        ),
+        (
+            "[rules.conflict-marker]\nstrength = \"off\"\n",
+            "line 1: `conflict-marker` lacks its lens; the key of a rule is LENS/RULE: write [rules.\"merge-leftover/conflict-marker\"]",
+            None,
+        ),
+        (
+            "version = 1\n[rules.merge-leftover/conflict-marker]\nstrength = \"off\"\n",
+            "line 2: the key of a rule is quoted: write [rules.\"merge-leftover/conflict-marker\"]",
+            None,
+        ),
+        (
+            "[rules.merge-leftover.conflict-marker]\nstrength = \"off\"\n",
+            "line 1: the key of a rule is quoted: write [rules.\"merge-leftover/conflict-marker\"]",
+            None,
+        ),
         ("repo-id = \"a b\"\n", "line 1: repo-id", None),
         ("a = [\n", "line ", None),
     ];
