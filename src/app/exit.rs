@@ -112,7 +112,7 @@ impl Failure {
     }
 
     pub(crate) fn policy(path: &str, error: &PolicyError) -> Self {
-        Self::with_code(Code::PolicyInvalid, format!("failed to read {path}: {error}"))
+        Self::with_code(Code::PolicyInvalid, format!("failed to read {}", error.in_file(path)))
     }
 }
 

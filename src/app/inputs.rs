@@ -255,7 +255,7 @@ pub(crate) fn policy_in_file(
 ) -> Result<PolicyFile, Failure> {
     let (display_path, text) = text_in_file(path)?;
     let policy = effective_policy(Some(&text), overrides, registry)
-        .map_err(|error| policy_file_invalid(&display_path, &error.to_string()))?;
+        .map_err(|error| policy_file_invalid(Failure::policy(&display_path, &error)))?;
     Ok(PolicyFile { policy, text, display_path })
 }
 
@@ -278,12 +278,12 @@ fn text_in_file(path: &Path) -> Result<(String, String), Failure> {
     })?;
     match file::without_secrets(&text) {
         Some(text) => Ok((display_path, text)),
-        None => Err(policy_file_invalid(&display_path, HOLDS_A_SECRET)),
+        None => Err(policy_file_invalid(policy_invalid(&display_path, HOLDS_A_SECRET))),
     }
 }
 
-fn policy_file_invalid(path: &str, reason: &str) -> Failure {
-    let failure = policy_invalid(path, reason);
+/// Adds the way out for a file that is not committed.
+fn policy_file_invalid(failure: Failure) -> Failure {
     Failure {
         hint:
             "correct this file; docs/reference/policy.md has every setting, and `qa-skill policy-check --all` lists them"

@@ -258,6 +258,9 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
         "{}",
         outcome.stderr
     );
+    std::fs::write(&file, "[scopes]\ntest = [\"a[\"]\n").unwrap();
+    let outcome = check(&file).run().expect_code(2, "POLICY_INVALID");
+    assert!(outcome.stderr.contains("draft.toml:2:9: glob \"a[\": "), "{}", outcome.stderr);
     std::fs::write(&file, "mode = \"best_effort\"\n").unwrap();
     assert!(check(&file).run().expect(0).text().contains("best_effort"));
     check(Path::new("/does/not/exist")).run().expect_code(2, "POLICY_INVALID");

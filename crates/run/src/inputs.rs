@@ -71,7 +71,7 @@ pub struct PolicyInForce {
 /// Error of a policy, a waiver file, a rubric or a selection of lenses that cannot be in force.
 #[derive(Debug, thiserror::Error)]
 pub enum InForceError {
-    #[error("failed to read {path}: {error}")]
+    #[error("failed to read {}", error.in_file(path))]
     Policy { path: &'static str, error: PolicyError },
     #[error("failed to read the rubric: {}", visible(&.0.to_string()))]
     Rubric(RubricError),

@@ -151,7 +151,7 @@ pub(super) enum PlanError {
     NotOurs(String),
     #[error("{0} is not UTF-8, or has more than 1 MiB")]
     Unreadable(String),
-    #[error("{POLICY_PATH} cannot be read: {0}")]
+    #[error("cannot read {}", .0.in_file(POLICY_PATH))]
     Policy(#[from] PolicyError),
     #[error("preset `{preset}` would weaken {POLICY_PATH}: {settings}")]
     Weakens { preset: &'static str, settings: String },

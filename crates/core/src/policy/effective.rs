@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::file::PolicyTextError;
+use super::file::{PolicyTextError, TextPlace, place_of_string};
 use super::observer::ObserverPolicy;
 use super::reviews::{ReviewPolicy, is_review};
 use super::strengths::in_scope;
@@ -30,9 +30,42 @@ pub enum PolicyError {
     /// Not TOML, or not of the policy's form.
     #[error(transparent)]
     Text(#[from] PolicyTextError),
-    /// A glob that cannot be compiled.
-    #[error("{0}")]
-    Glob(#[from] GlobError),
+    /// A glob that cannot be compiled, with its place where the text has it as a string.
+    #[error("{}{error}", before(*place))]
+    Glob { place: Option<TextPlace>, error: GlobError },
+}
+
+fn before(place: Option<TextPlace>) -> String {
+    match place {
+        Some(TextPlace { line, column }) => format!("line {line}, column {column}: "),
+        None => String::new(),
+    }
+}
+
+impl From<GlobError> for PolicyError {
+    fn from(error: GlobError) -> Self {
+        Self::Glob { place: None, error }
+    }
+}
+
+impl PolicyError {
+    /// Adds the place of a glob.
+    pub(super) fn with_place_in(self, text: &str) -> Self {
+        match self {
+            Self::Text(error) => Self::Text(error),
+            Self::Glob { error, .. } => Self::Glob { place: place_of_string(text, &error.glob), error },
+        }
+    }
+
+    /// Returns the message with the path of the file, and with the place as editors and compilers write it.
+    pub fn in_file(&self, path: &str) -> String {
+        match self {
+            Self::Glob { place: Some(TextPlace { line, column }), error } => {
+                format!("{path}:{line}:{column}: {error}")
+            }
+            Self::Glob { place: None, .. } | Self::Text(_) => format!("{path}: {self}"),
+        }
+    }
 }
 
 /// Settings of the command line or the action's inputs; they win over the policy file.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::masking::sanitize_cut;
 use crate::nearest::nearest;
@@ -178,6 +180,32 @@ pub(super) fn line_of_rule(text: &str, name: &str) -> usize {
     match lines.position(|line| line.trim_start().starts_with("[rules.") && line.contains(name)) {
         Some(position) => position + 1,
         None => line_of(text, name),
+    }
+}
+
+/// A place in a text: line and column in characters, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextPlace {
+    pub line: usize,
+    pub column: usize,
+}
+
+/// Returns the place of the first string with a value in a TOML file; `None` where no string has it.
+pub(super) fn place_of_string(text: &str, value: &str) -> Option<TextPlace> {
+    let table = DeTable::parse(text).ok()?;
+    let start = table.get_ref().values().find_map(|inner| start_of_string(inner, value))?;
+    let before = &text[..start];
+    let begin = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.matches('\n').count() + 1;
+    Some(TextPlace { line, column: before[begin..].chars().count() + 1 })
+}
+
+fn start_of_string(found: &Spanned<DeValue<'_>>, value: &str) -> Option<usize> {
+    match found.get_ref() {
+        DeValue::String(text) => (text == value).then_some(found.span().start),
+        DeValue::Array(items) => items.iter().find_map(|inner| start_of_string(inner, value)),
+        DeValue::Table(table) => table.values().find_map(|inner| start_of_string(inner, value)),
+        DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_) | DeValue::Datetime(_) => None,
     }
 }
 

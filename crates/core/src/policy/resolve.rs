@@ -67,7 +67,8 @@ impl Policy {
             }
             None => PolicyFile::default(),
         };
-        let mut policy = resolve(&file, overrides, registry)?;
+        let policy = resolve(&file, overrides, registry);
+        let mut policy = policy.map_err(|error| error.with_place_in(text.unwrap_or_default()))?;
         if let Some(stage) = overrides.stage {
             policy.restrict_to(stage);
         }

@@ -77,7 +77,7 @@ fn mistakes_are_named_with_line_and_suggestion() {
         ("[scopes]\ntest = \"a\"\n", "expected an array", None),
         ("[lenses.secret-token]\nenabled = 1\n", "expected true or false", None),
         ("version = 2\n", "line 1: version 2 is not known", None),
-        ("[scopes]\ntest = [\"a[\"]\n", "glob \"a[\"", None),
+        ("[scopes]\ntest = [\"a[\"]\n", "line 2, column 9: glob \"a[\"", None),
         (
             "# merge-leftover\n[rules.merge-leftover]\nstrength = \"off\"\n",
             "line 2: `merge-leftover` is a lens, and the key of a rule is LENS/RULE: write [rules.\"merge-leftover/conflict-marker\"]",
@@ -107,6 +107,21 @@ fn mistakes_are_named_with_line_and_suggestion() {
         if let Some(suggestion) = suggestion {
             assert!(message.contains(suggestion), "{text:?} gave {message:?}");
         }
+    }
+}
+
+#[test]
+fn a_glob_that_does_not_compile_is_named_with_its_place() {
+    let file = |text: &str| {
+        let error = Policy::parse(Some(text), &Overrides::default(), &registry()).unwrap_err();
+        error.in_file("policy.toml")
+    };
+    for (text, expected) in [
+        ("[scopes]\ntest = [\"ok/**\",\n  \"ä\", \"a[\"]\n", "policy.toml:3:8: glob \"a[\": "),
+        ("[scopes]\ntest = [\"a\\u005B\"]\n", "policy.toml:2:9: glob \"a[\": "),
+        ("[lenses.merge-leftover]\nignore = ['{a']\n", "policy.toml:2:11: glob \"{a\": "),
+    ] {
+        assert!(file(text).starts_with(expected), "{}", file(text));
     }
 }
 

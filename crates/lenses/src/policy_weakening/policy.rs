@@ -68,7 +68,7 @@ pub(super) fn rubric_line(packet: &Packet<'_>) -> Option<Draft> {
 fn unreadable(packet: &Packet<'_>, error: &PolicyError) -> Option<Draft> {
     let stated = match error {
         PolicyError::Text(error) => Some(error.line as u64),
-        PolicyError::Glob(_) => None,
+        PolicyError::Glob { place, .. } => place.map(|place| place.line as u64),
     };
     let line = packet.added().find(|line| Some(line.number) == stated).or_else(|| packet.added().next());
     let summary = "file cannot be parsed, so no change would get a verdict after a merge";
