@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::{Draft, DraftExt, Lookups};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{Scope, Side};
+use qa_contracts::v1::{ChangedFile, Scope, Side};
+use qa_core::classify::{ScopeGlobs, class};
 use qa_core::packet::Packet;
 use qa_reading::syntax::Span;
 
@@ -22,10 +23,11 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Returns the change of a file, which counts as deleted where its scope at head is none of those given.
+    /// Returns the change of a file, which counts as deleted where it moves to a scope that is none of those given. A file
+    /// that stays in such a scope is a changed one: its values are compared as those of any other.
     pub(crate) fn new(packet: &Packet<'_>, scopes: &[Scope]) -> Self {
         let file = packet.file;
-        let is_own = scopes.contains(&file.scope);
+        let is_own = scopes.contains(&file.scope) || keeps_scope(file);
         let old_path = file.old_path.as_ref().unwrap_or(&file.path);
         Self {
             base: file.old_mode.as_ref().map(|_| old_path.to_text().into_owned()),
@@ -109,6 +111,12 @@ impl Change {
         };
         Draft::on_file(rule, &repo_path(path), side, summary)
     }
+}
+
+/// Returns whether a file of the base has the same scope at head, by its names.
+fn keeps_scope(file: &ChangedFile) -> bool {
+    let Some(old_path) = &file.old_path else { return file.old_mode.is_some() };
+    ScopeGlobs::new(|_| &[]).is_ok_and(|globs| globs.scope(old_path, class(old_path)) == file.scope)
 }
 
 pub(crate) fn repo_path(path: &str) -> RepoPath {
