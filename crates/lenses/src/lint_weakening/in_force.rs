@@ -159,7 +159,7 @@ pub(super) fn joined(directory: &str, name: &str) -> String {
 }
 
 /// Path that a relative path stands for beside a file; none where it leaves the repository.
-fn resolved(file: &str, relative: &str) -> Option<String> {
+pub(super) fn resolved(file: &str, relative: &str) -> Option<String> {
     let directory = file.rsplit_once('/').map(|(directory, _)| directory).unwrap_or_default();
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in relative.split('/') {

@@ -10,6 +10,7 @@ mod in_force;
 mod moved;
 mod projects;
 mod redirects;
+mod references;
 mod ruby;
 mod settings;
 mod solutions;
@@ -370,6 +371,7 @@ impl<'a> Comparison<'a> {
             .filter(|weakening| !self.is_moved(tool, weakening, directory, versions))
             .filter(|weakening| !self.is_without_tests(tool, weakening, directory))
             .filter(|weakening| !self.is_of_all_tests(tool, weakening, directory))
+            .filter(|weakening| !self.is_kept_by_references(tool, weakening, base, head))
             .map(|weakening| self.draft(tool, weakening, change))
             .collect()
     }
