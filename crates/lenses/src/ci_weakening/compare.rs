@@ -104,7 +104,7 @@ impl<'c> Comparison<'c> {
         let mut found = Vec::new();
         for (old, new) in self.pairs() {
             found.extend(softened(old.effect(), new));
-            let is_check = !old.checks.is_empty() && old.runner == Runner::Ci;
+            let is_check = old.is_check() && old.runner == Runner::Ci;
             if !is_check || old.is_lost() {
                 continue;
             }
@@ -159,8 +159,8 @@ impl<'c> Comparison<'c> {
             return None;
         }
         let mut in_its_place = come.iter().filter(|new| new.unit == old.unit && new.runner == old.runner);
-        if old.checks.is_empty() {
-            let edited = in_its_place.find(|new| new.program() == old.program() && new.checks.is_empty())?;
+        if !old.is_check() {
+            let edited = in_its_place.find(|new| new.program() == old.program() && !new.is_check())?;
             return softened(None, edited);
         }
         let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
@@ -197,7 +197,7 @@ fn unpaired(checks: &[Check], is_paired: impl Fn(usize) -> bool) -> Vec<&Check> 
 
 /// Returns the marks of a command that weigh more than what it had before.
 fn softened<'c>(before: Option<Effect>, new: &'c Check) -> Option<Weakening<'c>> {
-    let is_check = !new.checks.is_empty();
+    let is_check = new.is_check();
     if !is_check && (new.runner == Runner::Unknown || is_harmless(&new.text)) {
         return None;
     }

@@ -30,6 +30,7 @@ mod tasks;
 mod tests;
 mod tree;
 mod triggers;
+mod writers;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -328,7 +329,7 @@ impl ChangeSet<'_> {
             }
             let lost = gone.iter().filter(|check| *check.root == *path).count();
             let own = base.iter().filter(|check| *check.root == *path && check.reach > Reach::Nothing);
-            let checks = own.clone().filter(|check| !check.checks.is_empty() && !check.is_lost()).count();
+            let checks = own.clone().filter(|check| check.is_check() && !check.is_lost()).count();
             let runs = own.clone().filter(|check| !check.text.starts_with("uses ")).count();
             let moved = comparison.pairs().filter(|(old, _)| *old.root == *path).count();
             let is_judge = own.clone().next().is_some();

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::OWN;
 use super::commands::names_of_checks;
+use super::writers::only_writes;
 use super::{NARROWED_TASK, SOFTENED};
 use crate::changes::Change;
 use crate::contract::{Draft, Fact, Lookups};
@@ -104,7 +105,9 @@ fn weaker(old: &Run, new: &mut Vec<Run>, change: &Change, lookups: &dyn Lookups)
     let selection = selected(old);
     let at = same.or_else(|| new.iter().position(|new| is_of_tool(new, &selection)))?;
     let run = new.remove(at);
-    if names_of_checks(&old.words.join(" ")).is_empty() || old.is_ignored {
+    let command = old.words.join(" ");
+    let is_check = !names_of_checks(&command).is_empty() && !only_writes(&command);
+    if !is_check || old.is_ignored {
         return None;
     }
     if run.is_ignored {

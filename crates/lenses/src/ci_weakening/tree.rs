@@ -13,6 +13,7 @@ use super::files::{DIRECTORIES, Kind, is_script_of_ci};
 use super::later::{Cause, Later};
 use super::source::{Source, Unit};
 use super::triggers::Reach;
+use super::writers::{looks_at_differences, only_writes};
 use crate::changes::Change;
 use crate::contract::Lookups;
 use crate::selection::Selection;
@@ -52,6 +53,8 @@ pub(super) struct Check {
     pub(super) text: String,
     /// Words that name what it checks; none where that is what it calls.
     pub(super) checks: BTreeSet<String>,
+    /// True for a formatter that writes in a run that looks at no difference.
+    pub(super) only_writes: bool,
     pub(super) marks: Vec<PlacedMark>,
     /// Its own place, then those of the calls that lead to it.
     pub(super) places: Vec<Place>,
@@ -86,9 +89,14 @@ impl Check {
         self.effect() > Some(Effect::Sometimes)
     }
 
+    /// Returns whether it checks something.
+    pub(super) fn is_check(&self) -> bool {
+        !self.checks.is_empty() && !self.only_writes
+    }
+
     /// Returns whether it checks something, in a run that begins with a file.
     pub(super) fn is_check_below(&self, root: &str) -> bool {
-        *self.root == *root && !self.checks.is_empty()
+        *self.root == *root && self.is_check()
     }
 
     /// Returns whether a hook runs it and it does something.
@@ -229,6 +237,18 @@ impl<'a> Tree<'a> {
                 }
             }
         }
+        self.find_writers();
+    }
+
+    /// Finds the formatters that write. What a hook runs puts right what is committed, and counts as it is.
+    fn find_writers(&mut self) {
+        let own = self.checks.iter();
+        let looking = own.filter(|check| looks_at_differences(&check.text)).map(|check| check.root.clone());
+        let looking: BTreeSet<Rc<str>> = looking.collect();
+        for check in &mut self.checks {
+            let may_write = check.runner != Runner::Hook && !looking.contains(&check.root);
+            check.only_writes = may_write && only_writes(&check.text);
+        }
     }
 
     fn way(&self, root: &str, runner: Runner, reach: Reach) -> Way {
@@ -298,6 +318,7 @@ impl<'a> Tree<'a> {
             unit: unit.clone(),
             text: step.text.clone(),
             checks: step.checks.clone(),
+            only_writes: false,
             marks: marks.clone(),
             places: places.clone(),
             runner: way.runner,
