@@ -267,3 +267,21 @@ fn a_restored_line_takes_no_other_change_with_it() {
     let other = "[tool.coverage.report]\nexclude_also = []\nprecision = 2\nsort = \"Cover\"\n";
     assert_eq!(mended(path, base, other), None);
 }
+
+#[test]
+fn a_command_comes_back_only_among_the_commands_that_it_had() {
+    let path = ".github/workflows/ci.yml";
+    let workflow = |script: &str| {
+        format!(
+            "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: |\n          make all\n{script}"
+        )
+    };
+    let base = workflow("          cd lib\n          pytest tests\n");
+    let alone = workflow("          cd lib\n          pytest tests/unit\n");
+    assert_eq!(mended(path, &base, &alone).as_deref(), Some(&*base));
+    // In another directory the old words mean another test.
+    let moved = workflow("          pytest lib/tests/unit\n");
+    assert_eq!(mended(path, &base, &moved), None);
+    let other = workflow("          cd src\n          pytest tests/unit\n");
+    assert_eq!(mended(path, &base, &other), None);
+}

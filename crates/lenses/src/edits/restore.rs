@@ -11,8 +11,9 @@ use qa_core::packet::Packet;
 const MOST_LINES: usize = 40;
 
 /// Restores the lines of the base that a finding is about. The edit is safe where it touches nothing else: lines that are gone
-/// as a whole come back, and a line that has the same key as before gets its old value. Otherwise the whole hunk is reverted,
-/// which takes other changes with it and is not safe.
+/// as a whole come back, and a line that has the same key as before gets its old value. A command means what the commands
+/// around it make of it, so it comes back safely only where these are as they were. Otherwise the whole hunk is reverted, which
+/// takes other changes with it and is not safe.
 pub(crate) fn restore(draft: &Draft, packet: &Packet<'_>) -> Option<Edit> {
     let block = Block::find(draft, packet)?;
     let exact = match draft.side {
@@ -89,11 +90,24 @@ impl<'a> Block<'a> {
         }
         if let Some(old) = twin(&self.added, at, &self.removed).or_else(|| self.without_mark(at)) {
             let replacement = replace_part(&self.packet, new, 0..new.text.len(), old.text);
-            return edit(EditSafety::Safe, "Restore the line", vec![replacement]);
+            let is_entry = !is_command(old.text) || self.packet.path().file_name() == b"CODEOWNERS";
+            let is_safe = is_entry || self.is_all_beside(at, old);
+            let safety = if is_safe { EditSafety::Safe } else { EditSafety::Unsafe };
+            return edit(safety, "Restore the line", vec![replacement]);
         }
         let unit = branch(&self.added, at);
         let is_rest = leftovers(&self.added, &self.removed).is_some_and(|left| left == unit);
         if is_rest { self.revert(EditSafety::Safe) } else { None }
+    }
+
+    /// Returns whether the hunk changes nothing beside an added line and the removed one in its place, and no other hunk moves
+    /// the commands of the file.
+    fn is_all_beside(&self, at: usize, old: &RawLine<'_>) -> bool {
+        let is_other = |line: &&RawLine<'a>| line.number != old.number && !line.is_blank();
+        let removed = self.removed.iter().filter(is_other).map(|line| line.text.trim());
+        let added = self.added.iter().filter(|line| line.number != self.added[at].number && !line.is_blank());
+        let mut all = self.packet.removed().chain(self.packet.added());
+        removed.eq(added.map(|line| line.text.trim())) && !all.any(|line| moves_commands(line.text))
     }
 
     /// Returns whether added lines stood elsewhere in the file: to delete them would lose them.
@@ -201,6 +215,19 @@ fn key(text: &str) -> Option<&str> {
     let end = rest.find([':', '=']).or_else(|| rest.find([' ', '\t']))?;
     let is_key = rest[..end].trim_end().len() <= 80 && end > 0;
     is_key.then(|| &text[..start + end])
+}
+
+/// Returns whether a line is a command, and not an entry, which means the same whatever stands beside it.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start().trim_start_matches("- ");
+    let name = text.split_once([':', '=']).map(|(name, _)| name.trim_end());
+    !text.starts_with(['"', '\'', '<']) && name.is_none_or(|name| name.contains(' '))
+}
+
+/// Returns whether a line moves the commands behind it to another directory or gives them other settings.
+fn moves_commands(text: &str) -> bool {
+    const MOVES: &[&str] = &["cd", "export", "popd", "pushd", "set", "source", "working-directory:"];
+    text.split_whitespace().next().is_some_and(|word| MOVES.contains(&word))
 }
 
 /// Returns the number of brackets that a line opens and does not close, less than zero where it closes more.
