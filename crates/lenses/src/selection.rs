@@ -111,6 +111,7 @@ impl Selection {
                     None => None,
                 };
                 let written = match value {
+                    Some("") if option.value.is_none() => format!("{word} \"\""),
                     Some(value) if option.value.is_none() => format!("{word} {value}"),
                     Some(_) | None => (*word).to_owned(),
                 };
