@@ -239,13 +239,27 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// Reports added comments that say that the code beside them is not written yet.
+/// Reports added words of comments that say that the code beside them is not written yet.
 fn unwritten(packet: &Packet<'_>, head: &Version<'_>) -> Vec<Draft> {
     let comments = head.behaviour.functions.iter().flat_map(|function| &function.comments);
     let changed = comments.filter(|comment| head.touches(**comment));
-    let telling = changed.filter(|comment| UNWRITTEN.is_match(comment.of(head.text)));
+    let said = changed.filter_map(|comment| said_unwritten(head, *comment));
     let summary = "comment says that the code is not written yet";
-    telling.filter_map(|comment| head.draft(packet, UNFINISHED, *comment, summary)).collect()
+    said.filter_map(|place| head.draft(packet, UNFINISHED, place, summary)).collect()
+}
+
+/// Returns the lines of a comment with words of which a part is added. Documentation is long, and old words in it say
+/// nothing about what is added elsewhere.
+fn said_unwritten(head: &Version<'_>, comment: Span) -> Option<Span> {
+    let text = comment.of(head.text);
+    let found = UNWRITTEN.captures_all(text);
+    let mut phrases = found.iter().filter_map(|groups| groups.get(0)).map(|phrase| phrase.range());
+    let phrase = phrases.find(|phrase| {
+        head.touches(Span { start: comment.start + phrase.start, end: comment.start + phrase.end })
+    })?;
+    let start = line_start(text, phrase.start);
+    let end = text[phrase.end..].find('\n').map_or(text.len(), |end| phrase.end + end);
+    Some(Span { start: comment.start + start, end: comment.start + end })
 }
 
 #[cfg(test)]

@@ -324,8 +324,18 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns whether a call makes an empty value, or wraps a constant.
+    /// Returns whether a call makes an empty value, or wraps a constant. A comprehension or a block stands in the place of
+    /// arguments in some languages.
     fn makes_constant(&self, node: Node<'_>, depth: usize) -> bool {
+        const COMPUTES: &[&str] = &[
+            "annotated_lambda",
+            "block",
+            "block_argument",
+            "call_suffix",
+            "do_block",
+            "generator_expression",
+            "lambda_literal",
+        ];
         if names::callee(self.text, node).is_none() {
             return false;
         }
@@ -334,7 +344,9 @@ impl Reader<'_> {
         let head = self.squashed(self.text_of(node));
         let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
         let head = head.split('<').next().unwrap_or(head);
-        MAKERS.contains(&head) && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
+        MAKERS.contains(&head)
+            && !children(node).any(|child| COMPUTES.contains(&child.word()))
+            && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
     }
 
     /// Returns whether a statement fails with words that the function is not written yet.
