@@ -372,9 +372,12 @@ impl<'s> Changed<'s> {
     }
 
     /// Returns whether a changed file of the product has a name of a removed assertion, or another changed test has the
-    /// assertion.
+    /// assertion. Of an assertion without names any change of the product may be the reason.
     fn explains(&self, lookups: &dyn Lookups, draft: &Draft, text: &str, names: &BTreeSet<String>) -> bool {
-        if names.is_empty() || self.reasons.len() + self.tests.len() > MOST_FILES {
+        if self.reasons.len() + self.tests.len() > MOST_FILES {
+            return true;
+        }
+        if names.is_empty() && !self.reasons.is_empty() {
             return true;
         }
         let own = draft.file.to_text();
