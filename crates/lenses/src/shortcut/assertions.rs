@@ -3,17 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair};
-use super::{APPROXIMATED, WEAKENED, beside, helpers};
+use super::{APPROXIMATED, WEAKENED, beside, caught, helpers};
 use crate::contract::Draft;
 use crate::mentions::joins;
 use crate::pattern::Pattern;
-use qa_reading::syntax::{Check, Demand, Function, Handler, Language, Span};
+use qa_reading::syntax::{Check, Demand, Function, Language, Span};
 
-/// Words of a handler that looks at the failure, or hands it on.
-const HANDLES: &[&str] = &[
-    "throw", "raise", "fail", "assert", "Assert", "expect", "should", "done(", "reject", "skip", "must",
-    "t.", "return",
-];
 const APPROXIMATES: &str = "exact comparison of a number allows a difference";
 /// Letters of an assertion by which it is recognized in a comment.
 const SHORTEST: usize = 12;
@@ -21,7 +16,7 @@ const SHORTEST: usize = 12;
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
-    drafts.extend(pairs.iter().flat_map(|pair| caught(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| caught::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
     drafts.extend(turned_round(compared, pairs));
     drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
@@ -270,26 +265,6 @@ fn squashed(text: &str) -> String {
     text.replace(['\'', '`'], "\"").replace(",)", ")").trim_end_matches(['/', '*']).to_owned()
 }
 
-/// Reports a handler that catches whatever the assertions of a test throw, where nothing caught it before.
-fn caught(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
-    let Pair { base, head } = pair;
-    if head.checks().is_empty() {
-        return None;
-    }
-    let handlers = head.facts().handlers.iter();
-    let silent = handlers.filter(|handler| {
-        let text = handler.whole.of(compared.head.text);
-        let is_silent = !handler.is_explained && !HANDLES.iter().any(|word| text.contains(word));
-        is_silent && compared.head.touches(handler.whole) && takes_assertions(compared.language, handler)
-    });
-    let worse = silent.filter(|handler| {
-        let mut checks = head.checks().iter().filter(|check| guards(handler, check));
-        checks.any(|check| has(base, check) && !is_guarded(base, check))
-    });
-    let summary = "failure of an assertion is caught";
-    worse.filter_map(|handler| compared.at_head(WEAKENED, handler.whole, summary)).next()
-}
-
 /// Reports assertions on promises that nothing waits for any more, so that they fail behind the test.
 fn unawaited(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let Pair { base, head } = pair;
@@ -391,37 +366,6 @@ fn marks_of(text: &str, function: &Function<'_>) -> Span {
         }
         start = begin;
     }
-}
-
-/// Returns whether an assertion stands in the code that a handler guards.
-fn guards(handler: &Handler, check: &Check) -> bool {
-    // A block that suppresses failures is one with its handler.
-    let end = if handler.around == handler.whole { handler.whole.end } else { handler.whole.start };
-    handler.around.start <= check.span.start && check.span.end <= end
-}
-
-/// Returns whether a handler stands around an assertion of the same text.
-fn is_guarded(base: &Function<'_>, check: &Check) -> bool {
-    let mut same = base.checks().iter().filter(|other| other.text == check.text);
-    same.any(|same| base.facts().handlers.iter().any(|handler| guards(handler, same)))
-}
-
-/// Returns whether a handler takes the failure of an assertion, which is no exception of the common kind everywhere.
-fn takes_assertions(language: Language, handler: &Handler) -> bool {
-    let classes: &[&str] = match language {
-        Language::JavaScript | Language::Tsx | Language::TypeScript => {
-            return handler.around != handler.whole;
-        }
-        Language::Go | Language::Rust => return false,
-        Language::Java | Language::Kotlin => &["Throwable", "AssertionError"],
-        Language::Ruby => &["Exception", "Assertion"],
-        Language::Python => &["BaseException", "Exception", "AssertionError"],
-        Language::Php => &["Throwable", "Exception"],
-        Language::CSharp | Language::C | Language::Cpp => &["Exception", "..."],
-    };
-    let is_any = handler.caught.is_empty() && language != Language::Ruby;
-    let mut caught = handler.caught.split(|sign: char| !sign.is_alphanumeric());
-    is_any || caught.any(|class| classes.contains(&class))
 }
 
 pub(super) fn has(function: &Function<'_>, check: &Check) -> bool {

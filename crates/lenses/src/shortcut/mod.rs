@@ -4,6 +4,7 @@ mod answers;
 mod assertions;
 mod beside;
 mod cases;
+mod caught;
 mod compared;
 mod detections;
 mod disarmed;

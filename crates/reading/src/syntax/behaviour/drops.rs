@@ -69,6 +69,31 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the clause of a `try` that runs in any case, where it leaves the function.
+    pub(super) fn ending(&self, node: Node<'_>) -> Option<Handler> {
+        if !matches!(node.word(), "ensure" | "finally_block" | "finally_clause") {
+            return None;
+        }
+        let block = node.field("body").or_else(|| children(node).last())?;
+        let body = if block.word().contains("comment") { node } else { block };
+        let inside =
+            if self.language == Language::Ruby { children(node).collect() } else { statements(body) };
+        let leaves = ["break", "continue", "jump", "next", "return"];
+        let mut kinds = inside.into_iter().map(|statement| inner(statement).word());
+        let is_left = kinds.any(|kind| leaves.iter().any(|word| kind.starts_with(word)));
+        let tried = node.parent().filter(|_| is_left)?;
+        Some(Handler {
+            span: span(node),
+            whole: span(node),
+            around: span(tried),
+            caught: String::new(),
+            is_broad: true,
+            drops: true,
+            is_explained: false,
+            guarded: BTreeSet::new(),
+        })
+    }
+
     /// Returns the handler that `contextlib.suppress(…)` is.
     fn suppressed(&self, node: Node<'_>) -> Option<Handler> {
         let body = node.field("body")?;

@@ -78,6 +78,8 @@ pub struct Facts {
     /// Names of the functions that it calls.
     pub calls: BTreeSet<String>,
     pub handlers: Vec<Handler>,
+    /// Clauses that run in any case and leave the function, so that a failure before them is forgotten.
+    pub endings: Vec<Handler>,
     pub loops: Vec<Span>,
     /// Statements whose code runs beside or behind the others, or whose failure nobody hears of.
     pub detached: Vec<Span>,
@@ -357,6 +359,7 @@ impl<'t> Reader<'t> {
             facts.deeds += self.text_of(node).matches(['(', '?']).count().saturating_sub(1);
         }
         facts.handlers.extend(self.handler(node));
+        facts.endings.extend(self.ending(node));
         facts.detached.extend(self.detached(node));
         if is_loop(node.word()) {
             facts.loops.push(span(node));
