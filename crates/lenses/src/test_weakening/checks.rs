@@ -16,7 +16,7 @@ use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|^\s*(?:assert|refute|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|^\s*(?:(?:assert|refute)(?:_\w+)?|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
 );
 
 /// A function or method that a line calls, with type arguments where it has some.
@@ -296,6 +296,8 @@ mod tests {
         assert!(super::ASSERTION.is_match("result.total shouldBe 3"));
         assert!(super::ASSERTION.is_match("response.body.must_equal 'a'"));
         assert!(super::ASSERTION.is_match("_(total).wont_be_nil"));
+        assert!(super::ASSERTION.is_match("    assert_equal 9, total"));
+        assert!(!super::ASSERTION.is_match("    assert_equal = compare"));
         assert!(!super::ASSERTION.is_match("    expect = [1, 2]"));
         assert!(super::ASSERTION.is_match("outcome.ShouldBeOfType<Task<int>>();"));
         for (line, expected) in [

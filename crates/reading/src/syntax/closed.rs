@@ -9,13 +9,8 @@ use crate::nodes::Tabled;
 impl Speller<'_> {
     /// Returns whether an expression is made of literals and functions of the language alone.
     pub(super) fn is_closed(&self, node: Node<'_>) -> bool {
-        const FUNCTIONS: &[&str] = &[
-            "Array",
-            "Boolean",
-            "Math",
-            "Number",
-            "Object",
-            "String",
+        const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
+        const OF_PYTHON: &[&str] = &[
             "abs",
             "all",
             "any",
@@ -36,6 +31,12 @@ impl Speller<'_> {
             "tuple",
             "type",
         ];
+        const OF_GO: &[&str] = &["len", "max", "min"];
+        let functions = match self.language {
+            Language::Go => OF_GO,
+            Language::Python => OF_PYTHON,
+            _ => OBJECTS,
+        };
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             let kind = node.word();
@@ -51,7 +52,7 @@ impl Speller<'_> {
             }
             let is_call = kind.contains("call") || kind.contains("invocation");
             let callee = first_field(node, &["function", "name"]).filter(|callee| {
-                is_call && callee.word().contains("identifier") && FUNCTIONS.contains(&self.text_of(*callee))
+                is_call && callee.word().contains("identifier") && functions.contains(&self.text_of(*callee))
             });
             stack.extend(parts(node).into_iter().filter(|part| Some(*part) != callee));
         }
