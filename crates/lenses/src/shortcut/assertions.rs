@@ -144,6 +144,13 @@ fn wraps(new: &Check, old: &Check) -> bool {
         "(String)",
         "bool(",
         "Boolean(",
+        "Math.abs(",
+        "abs(",
+        "\"${",
+        "f\"{",
+        "hash(",
+        "id(",
+        "typeof",
     ];
     old.demand == Demand::Value
         && old.subjects.iter().filter(|subject| subject.len() >= SHORTEST_SUBJECT).any(|subject| {

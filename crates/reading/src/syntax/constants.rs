@@ -107,7 +107,9 @@ impl Speller<'_> {
             _ if number(text).is_some() && !kind.contains("string") => {
                 Some(is_ruby || number(text).is_some_and(|number| number != 0.0))
             }
-            "tuple" | "list" | "dictionary" | "expression_list" if self.language == Language::Python => {
+            "tuple" | "list" | "dictionary" | "expression_list" | "set"
+                if self.language == Language::Python =>
+            {
                 Some(!parts(node).is_empty())
             }
             "array_creation_expression" => Some(!parts(node).is_empty()),
@@ -157,9 +159,11 @@ impl Speller<'_> {
                 let list = node.field("arguments")?;
                 let arguments = parts(list);
                 let [argument] = arguments.as_slice() else { return None };
-                matches!(path.as_str(), "Boolean()" | "bool()" | "len()" | "int()")
-                    .then(|| inner(*argument))
-                    .flatten()
+                match path.as_str() {
+                    "Boolean()" | "bool()" | "len()" | "int()" => inner(*argument),
+                    "any()" | "all()" => self.fold_list(*argument, path == "any()", depth),
+                    _ => None,
+                }
             }
             "identifier" | "attribute" | "member_expression" | "simple_identifier" | "constant" => {
                 let known = self.names.get(text).map(|meaning| meaning.value.constant);
@@ -228,6 +232,8 @@ impl Speller<'_> {
                 (Some(true), right) => right,
                 (None, _) => None,
             },
+            "|" => [*left, *right].map(inner).contains(&Some(true)).then_some(true),
+            "&" => [*left, *right].map(inner).contains(&Some(false)).then_some(false),
             "or" | "||" => match (inner(*left), inner(*right)) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), right) => right,
@@ -260,13 +266,32 @@ impl Speller<'_> {
         });
         let negated =
             |text: &str| text.strip_prefix('!').or_else(|| text.strip_prefix("not")).map(str::to_owned);
-        negated(&left).as_deref() == Some(&right) || negated(&right).as_deref() == Some(&left)
+        let is_opposite = left != right && left.replacen("==", "!=", 1) == right.replacen("==", "!=", 1);
+        negated(&left).as_deref() == Some(&right) || negated(&right).as_deref() == Some(&left) || is_opposite
+    }
+
+    /// Returns the truth value of `any` or `all` of a list that is written out.
+    fn fold_list(&self, list: Node<'_>, is_any: bool, depth: usize) -> Option<bool> {
+        if !matches!(list.word(), "list" | "set" | "tuple") {
+            return None;
+        }
+        let members = parts(list).into_iter().map(|member| self.fold(member, depth + 1));
+        let values: Vec<Option<bool>> = members.collect();
+        if values.contains(&Some(is_any)) {
+            return Some(is_any);
+        }
+        values.iter().all(Option::is_some).then_some(!is_any)
     }
 
     fn fold_comparison(&self, left: Node<'_>, operator: &str, right: Node<'_>) -> Option<bool> {
         let texts = [left, right].map(|node| self.text_of(node));
         if self.language == Language::Python && operator == "==" && texts[0] == "__name__" {
             return Some(false);
+        }
+        // The objects of mocks that equal everything.
+        let is_anything = texts.iter().any(|text| *text == "ANY" || text.ends_with("mock.ANY"));
+        if self.language == Language::Python && operator == "==" && is_anything {
+            return Some(true);
         }
         let is_length = texts[0].starts_with("len(") || texts[0].ends_with(".length");
         if is_length && (operator == ">=" && texts[1] == "0" || operator == ">" && texts[1] == "-1") {

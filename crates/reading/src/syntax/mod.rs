@@ -34,11 +34,13 @@ mod overwritten;
 mod php;
 #[cfg(test)]
 mod pieces;
+mod presence;
 mod python;
 pub(crate) mod results;
 mod ruby;
 mod runs;
 mod rust;
+mod rust_text;
 mod shape;
 mod spelled;
 mod test_blocks;
@@ -59,8 +61,8 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
-    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row, Statement,
-    Table, Tolerance,
+    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row,
+    Statement, Table, Tolerance,
 };
 pub use branches::Branch;
 pub use ci::is_ci_variable;

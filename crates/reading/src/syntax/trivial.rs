@@ -3,7 +3,8 @@
 use tree_sitter::Node;
 
 use super::Language;
-use super::constants::{LONGEST_CONDITION, arguments};
+use super::constants::LONGEST_CONDITION;
+use super::rust_text;
 use super::spelled::{Speller, first_field, parts};
 use crate::nodes::Tabled;
 
@@ -20,6 +21,27 @@ const TRUTHS: &[&str] = &[
     "true",
 ];
 const FALSITIES: &[&str] = &["assertfalse", "assertisfalse", "expectfalse", "false", "isfalse", "refute"];
+/// Functions that assert that an argument is there.
+const PRESENCES: &[&str] = &[
+    "assertexists",
+    "assertisnotnone",
+    "assertisnotnull",
+    "assertnotnil",
+    "assertnotnull",
+    "exists",
+    "isdefined",
+    "isnotnull",
+    "notnil",
+    "notnull",
+    "refutenil",
+];
+/// Words of a chain by which the value that it begins with is there, and by which it is true.
+const THERE: &[&str] =
+    &["exist", "isnotnull", "notbenull", "nottobenull", "nottobeundefined", "tobedefined", "tonotnull"];
+const TRUE: &[&str] = &["beok", "betruthy", "ok", "tobetruthy"];
+/// Words behind an expectation that say something about it, and demand nothing.
+const DESCRIPTIONS: &[&str] =
+    &["as", "because", "describedas", "overridingerrormessage", "should", "withfailmessage"];
 const EQUALITIES: &[&str] = &[
     "areequal",
     "aresame",
@@ -62,9 +84,13 @@ impl Speller<'_> {
     /// Returns whether a statement is an assertion over literals alone.
     pub(super) fn is_trivial(&self, statement: Node<'_>) -> bool {
         match statement.word() {
-            "assert_statement" => {
-                parts(statement).first().is_some_and(|condition| self.is_always_true(*condition))
-            }
+            "assert_statement" => match parts(statement).as_slice() {
+                [condition, message @ ..] => {
+                    self.is_always_true(*condition)
+                        || message.first().is_some_and(|message| self.leaves_test(*message))
+                }
+                [] => false,
+            },
             "expression_statement" => self.is_trivial_call(self.inner(statement), 0),
             "call" if self.language == Language::Ruby => {
                 const BLOCKS: &[&str] = &["block_body", "body_statement", "program", "then"];
@@ -72,9 +98,22 @@ impl Speller<'_> {
                 let is_unasked = self.path(statement).as_deref() == Some("expect()");
                 is_statement && (is_unasked || self.is_trivial_call(statement, 0))
             }
+            "call_expression" if self.language == Language::Kotlin => {
+                const BLOCKS: &[&str] =
+                    &["block", "function_body", "lambda_literal", "source_file", "statements"];
+                let is_statement = statement.parent().is_some_and(|parent| BLOCKS.contains(&parent.word()));
+                is_statement && self.is_trivial_call(statement, 0)
+            }
             "macro_invocation" => self.is_trivial_macro(statement),
             _ => false,
         }
+    }
+
+    /// Returns whether the message of an assertion ends the test without failing it.
+    fn leaves_test(&self, message: Node<'_>) -> bool {
+        let path = self.called(message).unwrap_or_default();
+        let last = path.rsplit('.').next().unwrap_or_default();
+        matches!(last, "_exit" | "exit" | "quit" | "skip" | "skipTest" | "xfail")
     }
 
     /// Returns whether an expression of an assertion is true in every run. One that is too long to be evaluated is so where
@@ -83,17 +122,15 @@ impl Speller<'_> {
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             if node.byte_range().len() <= LONGEST_CONDITION {
-                if self.constant(node) == Some(true) {
+                if self.constant(node) == Some(true) || self.is_object(node) {
                     return true;
                 }
-                continue;
-            }
-            let operator = node.field("operator").map(|operator| self.text_of(operator));
-            let is_choice = matches!(operator, Some("or" | "||"));
-            let is_parenthesis = node.word() == "parenthesized_expression";
-            if self.is_closed(node) {
+            } else if self.is_closed(node) {
                 return true;
             }
+            let operator = node.field("operator").map(|operator| self.text_of(operator));
+            let is_choice = matches!(operator, Some("or" | "||" | "|"));
+            let is_parenthesis = node.word() == "parenthesized_expression";
             if is_choice || is_parenthesis {
                 stack.extend(parts(node));
             }
@@ -134,7 +171,7 @@ impl Speller<'_> {
                     "addtoassertioncount" | "expectnottoperformassertions" | "succeed"
                 )
                 || word == "pass" && OBJECTS.contains(&object);
-        if claims_nothing {
+        if claims_nothing || self.is_undemanding(node, &word) {
             return true;
         }
         let is_of_framework =
@@ -145,8 +182,7 @@ impl Speller<'_> {
                 return true;
             }
         }
-        let is_assertion = word.starts_with("assert")
-            || word.starts_with("expect")
+        let is_assertion = ["assert", "expect", "refute"].iter().any(|begin| word.starts_with(begin))
             || OBJECTS.contains(&object.rsplit('.').next().unwrap_or(object));
         let holds = match given.as_slice() {
             _ if !is_assertion => false,
@@ -154,12 +190,50 @@ impl Speller<'_> {
             [first, ..] if FALSITIES.contains(&word.as_str()) || word == "refute" => {
                 self.constant(*first) == Some(false)
             }
+            [first, ..] if PRESENCES.contains(&word.as_str()) => self.is_present(*first),
             [one, two, ..] if EQUALITIES.contains(&word.as_str()) => {
                 self.is_closed(*one) && self.is_closed(*two) || self.is_same(*one, *two)
             }
             _ => false,
         };
-        holds || self.is_trivial_chain(node, Some(&path), depth)
+        holds || self.is_trivial_chain(node, Some(&path), depth) || self.is_trivial_presence(node)
+    }
+
+    /// Returns whether a chain ends before it demands something of the value that it begins with.
+    fn is_undemanding(&self, node: Node<'_>, word: &str) -> bool {
+        let has_chains = matches!(self.language, Language::CSharp | Language::Java | Language::Kotlin)
+            && word == "assertthat";
+        let given = self.argument_nodes(node).len();
+        if word == "should" {
+            return given == 0 && self.language == Language::CSharp;
+        }
+        let text: String = self.text_of(node).split_whitespace().collect();
+        let begins = ["assertThat(", "Assertions.assertThat("].iter().any(|begin| text.starts_with(begin));
+        has_chains && given == 1 || DESCRIPTIONS.contains(&word) && begins && text.matches(").").count() == 1
+    }
+
+    /// Returns whether a chain demands that a value is there, or true, that always is: `expect([f()]).toBeTruthy()`.
+    fn is_trivial_presence(&self, node: Node<'_>) -> bool {
+        let (mut words, mut next) = (String::new(), Some(node));
+        while let Some(node) = next {
+            let name = first_field(node, &["property", "name", "method"]);
+            if self.called(node).is_some_and(|path| SUBJECTS.contains(&path.as_str())) {
+                let Some(subject) = self.argument_nodes(node).first().copied() else { return false };
+                let is_there = THERE.iter().any(|word| words.ends_with(word));
+                let is_true = TRUE.iter().any(|word| words.ends_with(word)) && !words.contains("not");
+                return is_there && self.is_present(subject) || is_true && self.is_object(subject);
+            }
+            let name =
+                name.map(|name| self.text_of(name).to_lowercase().replace('_', "")).unwrap_or_default();
+            let given = self.argument_nodes(node);
+            let matcher = given.first().map(|given| self.text_of(*given).to_lowercase().replace('_', ""));
+            let matcher =
+                matcher.filter(|given| matches!(given.as_str(), "null" | "undefined" | "betruthy" | "benil"));
+            let own = format!("{name}{}", matcher.unwrap_or_default()).replace("benil", "benull");
+            words = format!("{own}{words}");
+            next = first_field(node, &["function", "object", "receiver", "expression"]);
+        }
+        false
     }
 
     /// Returns whether a chain of words and calls begins with a literal that is asserted about, and is given no other.
@@ -174,7 +248,16 @@ impl Speller<'_> {
     fn is_trivial_chain(&self, node: Node<'_>, path: Option<&str>, depth: usize) -> bool {
         if path.is_some_and(|path| SUBJECTS.contains(&path)) {
             return self.argument_nodes(node).first().is_some_and(|subject| {
-                let is_operation = matches!(subject.word(), "binary_expression" | "unary_expression");
+                const OPERATIONS: &[&str] = &[
+                    "binary",
+                    "binary_expression",
+                    "boolean_operator",
+                    "conditional",
+                    "ternary_expression",
+                    "unary",
+                    "unary_expression",
+                ];
+                let is_operation = OPERATIONS.contains(&subject.word());
                 self.is_closed(*subject) || is_operation && self.short_constant(*subject).is_some()
             });
         }
@@ -205,7 +288,9 @@ impl Speller<'_> {
     }
 
     fn argument_nodes<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
-        call.field("arguments").map(parts).unwrap_or_default()
+        let list = call.field("arguments");
+        let list = list.or_else(|| parts(call).into_iter().find(|part| part.word() == "value_arguments"));
+        list.map(parts).unwrap_or_default()
     }
 
     /// Returns whether two expressions are the same names.
@@ -216,7 +301,7 @@ impl Speller<'_> {
     fn is_trivial_macro(&self, node: Node<'_>) -> bool {
         let name = node.field("macro").map(|name| self.text_of(name)).unwrap_or_default();
         let name = name.rsplit("::").next().unwrap_or(name);
-        if !matches!(name, "assert" | "debug_assert" | "assert_eq" | "debug_assert_eq") {
+        if !matches!(name, "assert" | "assert_matches" | "debug_assert" | "assert_eq" | "debug_assert_eq") {
             return false;
         }
         let Some(tokens) = parts(node).into_iter().find(|part| part.word() == "token_tree") else {
@@ -224,20 +309,11 @@ impl Speller<'_> {
         };
         let text = self.tokens(tokens);
         let inside = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
-        let given: Vec<&str> = arguments(inside).collect();
-        let is_literal = |text: &str| {
-            let quoted = text.starts_with('"') && text.ends_with('"');
-            quoted
-                || matches!(text, "true" | "false")
-                || text.starts_with(|first: char| first.is_ascii_digit())
-        };
+        let given = rust_text::split(inside, &[","]);
         match (name, given.as_slice()) {
-            ("assert" | "debug_assert", [first, ..]) => {
-                matches!(*first, "true" | "!false" | "1==1" | "true==true")
-                    || first.ends_with("||true")
-                    || first.starts_with("true||")
-            }
-            ("assert_eq" | "debug_assert_eq", [one, two, ..]) => one == two && is_literal(one),
+            ("assert" | "debug_assert", [first, ..]) => rust_text::truth(first) == Some(true),
+            ("assert_eq" | "debug_assert_eq", [one, two, ..]) => one == two && rust_text::is_literal(one),
+            ("assert_matches", [_, "_", ..]) => true,
             _ => false,
         }
     }

@@ -2,10 +2,12 @@
 
 mod bodies;
 mod checks;
+mod conditions;
 mod detached;
 mod drops;
 mod matchers;
 mod names;
+mod rust_checks;
 mod statements;
 mod tables;
 mod tolerance;
@@ -18,6 +20,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::kinds::{Kind, Kinds};
 use super::outline::Span;
+use super::spelled::{Paths, Speller};
 use super::walk::{children, span};
 use super::{Language, OtherVersion, parse_version_once};
 use crate::nodes::Tabled;
@@ -309,6 +312,17 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    /// Returns a reader of values, which knows no names of the file.
+    fn speller(&self) -> Speller<'t> {
+        Speller {
+            language: self.language,
+            asks: |_, _, _| false,
+            text: self.text,
+            names: BTreeMap::new(),
+            paths: Paths::default(),
+        }
+    }
+
     fn text_of(&self, node: Node<'_>) -> &'t str {
         span(node).of(self.text)
     }
