@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair};
-use super::{APPROXIMATED, WEAKENED, beside, caught, helpers};
+use super::{APPROXIMATED, WEAKENED, beside, caught, expected, guarded, helpers};
 use crate::contract::Draft;
 use crate::mentions::joins;
 use crate::pattern::Pattern;
@@ -17,6 +17,8 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     let mut drafts: Vec<Draft> = pairs.iter().flat_map(|pair| weakened(compared, pair)).collect();
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| caught::inspect(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| guarded::inspect(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| expected::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
     drafts.extend(turned_round(compared, pairs));
     drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
@@ -238,7 +240,7 @@ fn says_true(check: &Check) -> bool {
 }
 
 /// Returns whether an assertion is about constants alone, or compares an expression with itself.
-fn always_holds(check: &Check) -> bool {
+pub(super) fn always_holds(check: &Check) -> bool {
     match check.subjects.as_slice() {
         [] => true,
         [one, other] => one == other && check.demand == Demand::Value,

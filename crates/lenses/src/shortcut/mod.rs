@@ -9,6 +9,8 @@ mod compared;
 mod detections;
 mod disarmed;
 mod errors;
+mod expected;
+mod guarded;
 mod helpers;
 mod libraries;
 mod loops;
@@ -338,8 +340,10 @@ fn may_empty(line: &str) -> bool {
 
 /// Returns whether a line may begin a statement around unchanged assertions.
 fn may_guard(line: &str) -> bool {
-    const WORDS: &[&str] =
-        &["begin", "catch", "else", "except", "if", "rescue", "suppress", "try", "when", "with"];
+    const WORDS: &[&str] = &[
+        "begin", "catch", "else", "ensure", "except", "finally", "for", "if", "rescue", "suppress", "try",
+        "unless", "when", "while", "with",
+    ];
     let mut words = line.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     words.next().is_some_and(|first| WORDS.contains(&first))
 }

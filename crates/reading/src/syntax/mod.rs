@@ -61,7 +61,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
 
 pub use behaviour::{
-    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Handler, ParsedSource, Row,
+    Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Guard, Handler, ParsedSource, Row,
     Statement, Table, Tolerance,
 };
 pub use branches::Branch;

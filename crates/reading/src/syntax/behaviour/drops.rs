@@ -71,6 +71,9 @@ impl Reader<'_> {
 
     /// Returns the clause of a `try` that runs in any case, where it leaves the function.
     pub(super) fn ending(&self, node: Node<'_>) -> Option<Handler> {
+        if names::callee(self.text, node).as_deref() == Some("runCatching") {
+            return self.run_catching(node);
+        }
         if !matches!(node.word(), "ensure" | "finally_block" | "finally_clause") {
             return None;
         }
@@ -86,6 +89,21 @@ impl Reader<'_> {
             span: span(node),
             whole: span(node),
             around: span(tried),
+            caught: String::new(),
+            is_broad: true,
+            drops: true,
+            is_explained: false,
+            guarded: BTreeSet::new(),
+        })
+    }
+
+    /// Returns the call of Kotlin that catches every failure of its block, where nothing is done with the result.
+    fn run_catching(&self, node: Node<'_>) -> Option<Handler> {
+        let is_alone = node.parent().is_some_and(|parent| ["block", "statements"].contains(&parent.word()));
+        is_alone.then(|| Handler {
+            span: span(node),
+            whole: span(node),
+            around: span(node),
             caught: String::new(),
             is_broad: true,
             drops: true,

@@ -5,6 +5,7 @@ mod checks;
 mod conditions;
 mod detached;
 mod drops;
+mod guards;
 mod matchers;
 mod names;
 mod rust_checks;
@@ -28,6 +29,7 @@ use crate::nodes::Tabled;
 pub use bodies::Effect;
 pub use checks::{Check, Demand};
 pub use drops::{Fate, Handler};
+pub use guards::Guard;
 pub(crate) use names::{Defines, is_function_value};
 pub use statements::Statement;
 pub use tables::{Row, Table};
@@ -83,6 +85,10 @@ pub struct Facts {
     pub handlers: Vec<Handler>,
     /// Clauses that run in any case and leave the function, so that a failure before them is forgotten.
     pub endings: Vec<Handler>,
+    /// Places that run under a condition, or never.
+    pub guards: Vec<Guard>,
+    /// Values of names, as normalized texts; `None` for a name with several.
+    pub values: BTreeMap<String, Option<String>>,
     pub loops: Vec<Span>,
     /// Statements whose code runs beside or behind the others, or whose failure nobody hears of.
     pub detached: Vec<Span>,
@@ -378,6 +384,8 @@ impl<'t> Reader<'t> {
         if is_loop(node.word()) {
             facts.loops.push(span(node));
         }
+        self.note_guards(node, facts);
+        self.note_value(node, facts);
         self.note_fate(node, facts);
         self.note_type(node, facts);
     }

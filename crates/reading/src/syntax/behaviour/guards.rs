@@ -1,0 +1,287 @@
+//! Conditions that decide whether the assertions of a test run, and the values of its names.
+
+use tree_sitter::Node;
+
+use super::super::branches::{otherwise_of, then_of};
+use super::super::outline::Span;
+use super::super::walk::{children, span};
+use super::bodies::{inner, statements};
+use super::checks::Demand;
+use super::{Facts, Language, Reader, names};
+use crate::nodes::Tabled;
+
+/// Kinds of nodes whose children are statements, or are one.
+const BLOCKS: &[&str] = &[
+    "block",
+    "block_body",
+    "body_statement",
+    "compound_statement",
+    "expression_statement",
+    "program",
+    "statement_block",
+    "statement_list",
+    "statements",
+    "then",
+];
+
+/// A place whose code depends on a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// The place that decides.
+    pub condition: Span,
+    pub place: Span,
+    /// Normalized texts of the expressions that the condition is about; constants are none.
+    pub subjects: Vec<String>,
+    /// Set where the condition is that they are there, or true, or not.
+    pub is_bare: bool,
+    /// Set for a place that never runs.
+    pub is_dead: bool,
+}
+
+impl Reader<'_> {
+    /// Notes the places whose code a node decides about.
+    pub(super) fn note_guards(&self, node: Node<'_>, facts: &mut Facts) {
+        match node.word() {
+            "if" | "if_expression" | "if_modifier" | "if_statement" | "unless" | "unless_modifier" => {
+                self.note_branch(node, facts);
+            }
+            "while" | "while_expression" | "while_statement" => {
+                let condition = node.field("condition");
+                let is_never = condition.is_some_and(|condition| self.value_of(condition) == Some(false));
+                let body = node.field("body").filter(|_| is_never);
+                facts.guards.extend(condition.zip(body).map(|(condition, body)| dead(condition, span(body))));
+            }
+            "enhanced_for_statement"
+            | "for"
+            | "for_expression"
+            | "for_in_statement"
+            | "for_statement"
+            | "foreach_statement" => {
+                let list = ["right", "value"].iter().find_map(|field| node.field(field));
+                let list = list.filter(|list| self.is_empty_list(*list)).or_else(|| {
+                    // Go has a condition in the place of a list.
+                    let condition = children(node).next().filter(|_| self.language == Language::Go);
+                    condition.filter(|condition| self.value_of(*condition) == Some(false))
+                });
+                facts.guards.extend(list.zip(node.field("body")).map(|(list, body)| dead(list, span(body))));
+            }
+            "return_statement" | "return" | "return_expression" => self.note_end(node, facts),
+            "expression_statement" => self.note_statement(node, facts),
+            "lambda" if self.language == Language::Ruby => {
+                let is_statement = node.parent().is_some_and(|parent| BLOCKS.contains(&parent.word()));
+                facts.guards.extend(is_statement.then(|| dead(node, span(node))));
+            }
+            "let_declaration" | "variable_declarator" => self.note_unused(node, facts),
+            _ => {}
+        }
+    }
+
+    fn note_branch(&self, node: Node<'_>, facts: &mut Facts) {
+        let (Some(condition), Some(then)) = (node.field("condition"), then_of(node)) else { return };
+        let otherwise = otherwise_of(node);
+        let is_turned = node.word().starts_with("unless");
+        let value = self.value_of(condition).map(|value| value != is_turned);
+        match value {
+            Some(false) => return facts.guards.push(dead(condition, span(then))),
+            Some(true) => facts.guards.extend(otherwise.map(|otherwise| dead(condition, span(otherwise)))),
+            None => {}
+        }
+        let (subjects, is_bare) = self.subjects_of(condition);
+        // An assertion is not left out where the test fails otherwise.
+        let fails = otherwise.is_some_and(|otherwise| self.fails(otherwise));
+        if fails {
+            return;
+        }
+        let mut places = vec![span(then)];
+        places.extend(otherwise.map(span));
+        let leaves = otherwise.is_none() && self.only_leaves(then);
+        places.extend(self.behind(node).filter(|_| leaves));
+        // Of a branch that leaves, any line may be the new one.
+        let condition = if leaves { span(node) } else { span(condition) };
+        let guards = places.into_iter().map(|place| Guard {
+            condition,
+            place,
+            subjects: subjects.clone(),
+            is_bare,
+            is_dead: value == Some(true) && leaves && place.start >= node.end_byte(),
+        });
+        facts.guards.extend(guards);
+    }
+
+    /// Notes what stands behind a statement that leaves the function in any case.
+    fn note_end(&self, node: Node<'_>, facts: &mut Facts) {
+        let is_statement = node.parent().is_some_and(|parent| BLOCKS.contains(&parent.word()));
+        let behind = self.behind(node).filter(|_| is_statement);
+        let place = behind.map(|place| dead(node, place));
+        facts.guards.extend(place);
+    }
+
+    /// Notes a function that a statement makes and nothing calls, the right side of `a && f()`, and an assumption.
+    fn note_statement(&self, node: Node<'_>, facts: &mut Facts) {
+        let expression = inner(node);
+        let kind = expression.word();
+        if matches!(kind, "arrow_function" | "function_expression" | "lambda") {
+            return facts.guards.push(dead(expression, span(expression)));
+        }
+        if kind == "binary_expression"
+            && let (Some(left), Some(right)) = (expression.field("left"), expression.field("right"))
+        {
+            let between = Span { start: left.end_byte(), end: right.start_byte() }.of(self.text);
+            if !matches!(between.trim(), "&&" | "||") {
+                return;
+            }
+            let value = self.value_of(left);
+            let is_dead = value == Some(between.trim() == "||");
+            let (subjects, is_bare) = self.subjects_of(left);
+            let (condition, place) = (span(left), span(right));
+            return facts.guards.push(Guard { condition, place, subjects, is_bare, is_dead });
+        }
+        let Some(callee) = names::callee(self.text, expression) else { return };
+        let object = expression.field("function").and_then(|function| function.field("object"));
+        if let Some(list) = object.filter(|list| self.is_empty_list(*list)) {
+            return facts.guards.extend(expression.field("arguments").map(|given| dead(list, span(given))));
+        }
+        let assumed = self.arguments(expression).into_iter().next();
+        let assumed = assumed.filter(|_| callee.starts_with("assume") || callee.starts_with("Assume"));
+        let place = self.behind(node);
+        if let (Some(assumed), Some(place)) = (assumed, place) {
+            let (subjects, is_bare) = self.subjects_of(assumed);
+            facts.guards.push(Guard {
+                condition: span(expression),
+                place,
+                subjects,
+                is_bare,
+                is_dead: false,
+            });
+        }
+    }
+
+    /// Notes a function that is the value of a name which its block does not use.
+    fn note_unused(&self, node: Node<'_>, facts: &mut Facts) {
+        const FUNCTIONS: &[&str] =
+            &["anonymous_method_expression", "closure_expression", "lambda", "lambda_expression"];
+        let value = node.field("value").or_else(|| children(node).last());
+        let Some(value) = value.filter(|value| FUNCTIONS.contains(&value.word())) else { return };
+        let Some(name) = node.field("name").or_else(|| node.field("pattern")) else { return };
+        let mut around = node;
+        while !BLOCKS.contains(&around.word()) {
+            let Some(parent) = around.parent() else { return };
+            around = parent;
+        }
+        let (name, block) = (self.text_of(name), self.text_of(around));
+        let times = block
+            .match_indices(name)
+            .filter(|(at, _)| !block[..*at].ends_with(joins) && !block[at + name.len()..].starts_with(joins));
+        if name == "_" || times.count() == 1 {
+            facts.guards.push(dead(value, span(value)));
+        }
+    }
+
+    /// Returns the part of a block behind a statement of it.
+    fn behind(&self, node: Node<'_>) -> Option<Span> {
+        let mut node = node;
+        if let Some(parent) = node.parent().filter(|parent| parent.word() == "expression_statement") {
+            node = parent;
+        }
+        let end = node.parent()?.end_byte();
+        (node.end_byte() < end).then(|| Span { start: node.end_byte(), end })
+    }
+
+    /// Returns the truth value of a condition that has the same in every run.
+    fn value_of(&self, condition: Node<'_>) -> Option<bool> {
+        match self.language {
+            Language::Rust => super::super::rust_text::truth(&self.spelled(condition)),
+            _ => self.speller().constant(condition),
+        }
+    }
+
+    /// Returns the expressions that a condition is about, and whether it only says that they are there, or true.
+    fn subjects_of(&self, condition: Node<'_>) -> (Vec<String>, bool) {
+        let claim = self.condition(condition, true, 0);
+        let is_bare = claim.as_ref().is_none_or(|claim| claim.demand == Demand::Exists);
+        let operands = claim.into_iter().flat_map(|claim| claim.operands);
+        let texts = operands.filter(|operand| !operand.is_constant).map(|operand| {
+            let text = operand.text.trim_start_matches(['!', '&', '*']);
+            let text = if self.language == Language::Python {
+                text.strip_prefix("not").unwrap_or(text)
+            } else {
+                text
+            };
+            super::rust_checks::unwrapped(text).to_owned()
+        });
+        (texts.collect(), is_bare)
+    }
+
+    /// Returns whether code seems to fail a test.
+    fn fails(&self, node: Node<'_>) -> bool {
+        const WORDS: &[&str] =
+            &["Error", "Fail", "Fatal", "assert", "expect", "fail", "panic", "raise", "throw"];
+        let text = self.text_of(node);
+        WORDS.iter().any(|word| text.contains(word))
+    }
+
+    fn is_empty_list(&self, node: Node<'_>) -> bool {
+        let is_list = matches!(node.word(), "array" | "array_expression" | "dictionary" | "list" | "tuple");
+        is_list && children(node).all(|child| child.is_comment())
+    }
+
+    /// Returns whether a block does nothing but leave the test or the turn of a loop.
+    fn only_leaves(&self, block: Node<'_>) -> bool {
+        let all = statements(block);
+        let Some((last, others)) = all.split_last() else { return false };
+        self.leaves_quietly(*last)
+            && others
+                .iter()
+                .all(|other| self.is_log(*other) || self.leaves_quietly(*other) || self.is_idle(*other))
+    }
+
+    fn leaves_quietly(&self, statement: Node<'_>) -> bool {
+        let node = inner(statement);
+        let kind = node.word();
+        let is_jump =
+            ["break", "continue", "jump", "next", "return"].iter().any(|word| kind.starts_with(word));
+        let text = self.text_of(node);
+        let fails = ["rror", "xception", "fail", "Fail", "reject"].iter().any(|word| text.contains(word));
+        let skips =
+            names::callee(self.text, node).is_some_and(|callee| callee.to_lowercase().contains("skip"));
+        is_jump && !fails || skips || kind.starts_with("raise") && text.contains("Skip")
+    }
+
+    /// Notes the value that a name is given, or that it is given several.
+    pub(super) fn note_value(&self, node: Node<'_>, facts: &mut Facts) {
+        let (name, value) = match node.word() {
+            "assignment" | "assignment_expression" | "assignment_statement" | "short_var_declaration" => {
+                (node.field("left"), node.field("right"))
+            }
+            "let_declaration" => (node.field("pattern"), node.field("value")),
+            "variable_declarator" => {
+                let value = node.field("value").or_else(|| children(node).last());
+                (node.field("name"), value)
+            }
+            "property_declaration" => {
+                let name = children(node).find(|child| child.word() == "variable_declaration");
+                (name, children(node).last())
+            }
+            "augmented_assignment" | "augmented_assignment_expression" | "compound_assignment_expr" => {
+                (node.field("left"), None)
+            }
+            _ => return,
+        };
+        let Some(name) = name.map(|name| self.spelled(name)) else { return };
+        let value = value.map(|value| {
+            let value = self.spelled(value);
+            super::rust_checks::unwrapped(value.trim_start_matches(['&', '*'])).to_owned()
+        });
+        let known = facts.values.contains_key(&name);
+        facts.values.insert(name, value.filter(|_| !known));
+    }
+}
+
+/// Returns whether a sign may be a part of a name.
+fn joins(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_'
+}
+
+fn dead(condition: Node<'_>, place: Span) -> Guard {
+    Guard { condition: span(condition), place, subjects: Vec::new(), is_bare: false, is_dead: true }
+}
