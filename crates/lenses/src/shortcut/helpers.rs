@@ -3,6 +3,8 @@
 use super::REMOVED;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
+use crate::mentions::joins;
+use qa_reading::syntax::Function;
 
 /// First words of the name of a function that asserts.
 const ASSERTING: &[&str] = &[
@@ -11,12 +13,16 @@ const ASSERTING: &[&str] = &[
 ];
 /// Functions that tests may call without asserting anything.
 const IDLE: &[&str] = &[
+    "DoesNotThrow",
     "Helper",
     "Log",
     "Logf",
+    "assertDoesNotThrow",
+    "assert_nothing_raised",
     "bool",
     "console.log",
     "debug",
+    "doesNotThrow",
     "info",
     "log",
     "print",
@@ -53,13 +59,34 @@ pub(super) fn cut_short(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draf
     compared.at_head(REMOVED, cut, "function that tests call to assert is left before its assertions")
 }
 
+/// Returns whether a function is a new one inside of another that nothing of the file calls, by its name.
+pub(super) fn is_uncalled(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    let Some((around, name)) = function.path.rsplit_once('.') else { return false };
+    let functions = compared.head.behaviour.functions.iter().skip(1);
+    let is_inside = functions.map(|other| &other.path).any(|path| path == around);
+    let is_known = compared.base.behaviour.functions.iter().any(|old| old.path == function.path);
+    // The title of a test is no name.
+    let is_name = !name.is_empty() && name.chars().all(joins) && !name.to_lowercase().starts_with("test");
+    let text = compared.head.text;
+    let times = text
+        .match_indices(name)
+        .filter(|(at, _)| !text[..*at].ends_with(joins) && !text[at + name.len()..].starts_with(joins));
+    is_inside && is_name && !is_known && times.count() == 1
+}
+
 /// Counts the added lines of a function that seem to assert something.
 pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>) -> usize {
     const WORDS: &[&str] = &["assert", "expect", "must", "require", "should", "verify"];
     let own = compared.packet.added().filter(|line| compared.head.is_on(line, pair.head.span));
     let code = own.map(|line| line.text.trim_start().to_lowercase());
     let code = code.filter(|line| !["#", "*", "//"].iter().any(|mark| line.starts_with(mark)));
+    let code = code.filter(|line| !is_of_no_failure(line));
     code.filter(|line| WORDS.iter().any(|word| line.contains(word))).count()
+}
+
+/// Returns whether a line in small letters asserts only that nothing fails.
+fn is_of_no_failure(line: &str) -> bool {
+    ["doesnotthrow", "nothing_raised"].iter().any(|word| line.contains(word))
 }
 
 /// Returns whether a called function says something and asserts nothing.

@@ -226,27 +226,36 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         return Vec::new();
     }
     let (old, new) = (without(base, head), without(head, base));
+    let (repeated, new): (Vec<&Check>, Vec<&Check>) =
+        new.into_iter().partition(|check| repeats(base, head, check));
     let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));
     let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
-    let is_fewer = !head.checks().is_empty() && head.checks().len() < base.checks().len();
+    let own = texts(repeated.iter().copied()).len();
+    let (now, before) = (texts(head.checks()).len() - own, texts(base.checks()).len());
+    let is_fewer = !head.checks().is_empty() && now < before;
     let calls = &base.facts().calls;
     let mut gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
-    let gains = gained.any(|name| !helpers::is_idle(name));
+    // The words of an assertion that says nothing new are no call that could check in its place.
+    let gains = gained.any(|name| {
+        let call = format!("{name}(");
+        !helpers::is_idle(name) && !repeated.iter().any(|check| check.text.contains(&call))
+    });
     if !(is_replaced || is_helper || is_fewer && new.is_empty()) || gains && !is_replaced {
         return Vec::new();
     }
     // An assertion in words that are not known may demand as much.
-    if helpers::asserting_lines(compared, pair) > new.len() {
+    let functions = compared.head.behaviour.functions.iter();
+    let inside = functions
+        .filter(|function| head.span.start <= function.span.start && function.span.end <= head.span.end);
+    let inside = inside.flat_map(Function::checks);
+    let known = inside.filter(|check| compared.head.touches(check.span)).count();
+    if helpers::asserting_lines(compared, pair) > known {
         return Vec::new();
     }
-    let anywhere: BTreeSet<&str> = compared
-        .head
-        .behaviour
-        .functions
-        .iter()
-        .flat_map(Function::checks)
-        .map(|check| check.text.as_str())
-        .collect();
+    let functions = compared.head.behaviour.functions.iter();
+    let running = functions.filter(|function| !helpers::is_uncalled(compared, function));
+    let anywhere: BTreeSet<&str> =
+        running.flat_map(Function::checks).map(|check| check.text.as_str()).collect();
     let comments: String =
         head.comments.iter().map(|comment| letters(comment.of(compared.head.text))).collect();
     let lost = old.into_iter();
@@ -266,6 +275,21 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     facts.collect()
 }
 
+/// Returns the texts of assertions, each once.
+fn texts<'c>(checks: impl IntoIterator<Item = &'c Check>) -> BTreeSet<&'c str> {
+    checks.into_iter().map(|check| check.text.as_str()).collect()
+}
+
+/// Returns whether a new assertion demands of an expression no more than another one that stays.
+fn repeats(base: &Function<'_>, head: &Function<'_>, new: &Check) -> bool {
+    let kept = head.checks().iter().filter(|check| base.checks().iter().any(|old| old.text == check.text));
+    // What a call gives may differ from one call to the next.
+    let is_weaker = new.demand < Demand::Value || !new.subjects.iter().any(|subject| subject.contains('('));
+    !new.subjects.is_empty()
+        && is_weaker
+        && kept.into_iter().any(|kept| kept.demand == Demand::Value && kept.subjects == new.subjects)
+}
+
 /// Returns whether an assertion says no more than that a value is there, of which others said what a part of it is.
 fn is_left_of(new: &Check, old: &[&Check]) -> bool {
     let [subject] = new.subjects.as_slice() else { return false };
@@ -273,7 +297,7 @@ fn is_left_of(new: &Check, old: &[&Check]) -> bool {
     new.demand <= Demand::Kind
         && demanding.any(|check| {
             let mut parts = check.subjects.iter().filter_map(|part| part.strip_prefix(subject.as_str()));
-            parts.any(|rest| rest.starts_with(['.', '[', '-', '?', ':']))
+            parts.any(|rest| rest.starts_with(['.', '[', '(', '-', '?', ':']))
         })
 }
 
