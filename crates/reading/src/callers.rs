@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use crate::outlines::{Lines, MAX_NAME_BYTES};
 use crate::syntax::{self, Language, OtherVersion, Outline, Span, callers};
+use crate::tree::Tree;
 use qa_contracts::v1::{Definition, DefinitionKind, ModuleSurface, PlacedUse};
-use tree_sitter::Tree;
 
 /// Traits of Rust whose methods every one of their types writes, or which have names of no other method.
 pub const CLOSED_TRAITS: &[&str] = &[

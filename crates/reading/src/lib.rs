@@ -13,7 +13,6 @@ pub mod ignore;
 mod lines;
 pub mod makefile;
 pub mod members;
-mod nodes;
 pub mod outlines;
 pub mod packages;
 pub mod patterns;
@@ -23,6 +22,7 @@ pub mod requirements;
 pub mod results;
 pub mod shell;
 pub mod syntax;
+mod tree;
 pub mod values;
 #[doc(hidden)]
 pub mod work;

@@ -3,12 +3,10 @@
 //! Wrappers that give back what they get (`defineConfig(…)`, `as const`, a function that returns an object) are looked
 //! through. An expression whose value is not known is a scalar of [`Style::Code`]; a spread is a member named `...`.
 
-use tree_sitter::Node;
-
 use super::build::{Builder, Id, Item, Member};
 use super::{Document, MAX_DEPTH, ReadError, Style, Text};
-use crate::nodes::Tabled;
 use crate::syntax::{self, Language, Span};
+use crate::tree::Node;
 
 /// Name of the member that a spread stands for.
 const SPREAD: &str = "...";
@@ -38,8 +36,8 @@ impl<'t, 'n> Loader<'t, 'n> {
     /// Returns the expression behind `export default`, `export =` or the last `module.exports =`.
     fn exported(&self) -> Option<Node<'n>> {
         let mut found = None;
-        for statement in named_children(self.root) {
-            let value = match statement.kind() {
+        for statement in self.root.named_children() {
+            let value = match statement.word() {
                 "export_statement" => statement.field("value").or_else(|| after_equals(statement)),
                 "expression_statement" => self.assigned_export(statement),
                 _ => None,
@@ -61,13 +59,13 @@ impl<'t, 'n> Loader<'t, 'n> {
         if depth > MAX_DEPTH {
             return Err(ReadError::TooDeep);
         }
-        let inner = match node.kind() {
+        let inner = match node.word() {
             "as_expression"
             | "satisfies_expression"
             | "parenthesized_expression"
             | "non_null_expression"
             | "await_expression" => node.named_child(0),
-            "type_assertion" => named_children(node).last(),
+            "type_assertion" => node.named_children().last(),
             "arrow_function" | "function_expression" => node.field("body").and_then(returned),
             "identifier" => self.definition(self.source(node)),
             _ => None,
@@ -80,10 +78,10 @@ impl<'t, 'n> Loader<'t, 'n> {
 
     /// Returns the initial value of a variable of the module.
     fn definition(&self, name: &str) -> Option<Node<'n>> {
-        for statement in named_children(self.root) {
+        for statement in self.root.named_children() {
             let exported = statement.field("declaration");
-            for declarator in named_children(exported.unwrap_or(statement)) {
-                let is_named = declarator.kind() == "variable_declarator"
+            for declarator in exported.unwrap_or(statement).named_children() {
+                let is_named = declarator.word() == "variable_declarator"
                     && declarator.field("name").map(|node| self.source(node)) == Some(name);
                 if is_named {
                     return declarator.field("value");
@@ -97,7 +95,7 @@ impl<'t, 'n> Loader<'t, 'n> {
     fn exported_value(&mut self, node: Node<'n>, depth: usize) -> Result<Id, ReadError> {
         let node = self.unwrapped(node, depth)?;
         let arguments = match node.field("arguments") {
-            Some(arguments) if node.kind() == "call_expression" => named_children(arguments).collect(),
+            Some(arguments) if node.word() == "call_expression" => arguments.named_children().collect(),
             _ => Vec::new(),
         };
         match arguments[..] {
@@ -117,17 +115,17 @@ impl<'t, 'n> Loader<'t, 'n> {
         let node = self.unwrapped(node, depth)?;
         let at = span(node);
         let source = self.source(node);
-        Ok(match node.kind() {
+        Ok(match node.word() {
             "object" => {
                 let mut members = Vec::new();
-                for child in named_children(node) {
+                for child in node.named_children() {
                     members.extend(self.member(child, depth + 1)?);
                 }
                 self.builder.map(members, at)
             }
             "array" => {
                 let mut items = Vec::new();
-                for child in named_children(node).filter(|child| child.kind() != "comment") {
+                for child in node.named_children().filter(|child| child.word() != "comment") {
                     items.push(self.item(child, depth + 1)?);
                 }
                 self.builder.list(items, at)
@@ -151,16 +149,16 @@ impl<'t, 'n> Loader<'t, 'n> {
     /// Adds a member of an object; methods are no configuration.
     fn member(&mut self, node: Node<'n>, depth: usize) -> Result<Option<Member>, ReadError> {
         let at = span(node);
-        match node.kind() {
+        match node.word() {
             "pair" => {
                 let (Some(key), Some(value)) = (node.field("key"), node.field("value")) else {
                     return Ok(None);
                 };
-                let name = match key.kind() {
+                let name = match key.word() {
                     "computed_property_name" => key.named_child(0).unwrap_or(key),
                     _ => key,
                 };
-                let text = match name.kind() {
+                let text = match name.word() {
                     "string" | "template_string" => decoded(self.source(name)),
                     _ => Text::Borrowed(self.source(name)),
                 };
@@ -170,8 +168,8 @@ impl<'t, 'n> Loader<'t, 'n> {
             }
             "spread_element" | "shorthand_property_identifier" => {
                 let value =
-                    if node.kind() == "spread_element" { node.named_child(0).unwrap_or(node) } else { node };
-                let name = if node.kind() == "spread_element" { SPREAD } else { self.source(node) };
+                    if node.word() == "spread_element" { node.named_child(0).unwrap_or(node) } else { node };
+                let name = if node.word() == "spread_element" { SPREAD } else { self.source(node) };
                 let key = self.builder.scalar(name, Style::Verbatim, at);
                 let value = self.value(value, depth)?;
                 Ok(Some(self.builder.member(key, value)))
@@ -187,22 +185,17 @@ impl<'t, 'n> Loader<'t, 'n> {
 
 /// Returns the expression of `export = …`.
 fn after_equals(statement: Node<'_>) -> Option<Node<'_>> {
-    let is_assignment = statement.child(1).map(|word| word.kind()) == Some("=");
+    let is_assignment = statement.child(1).map(|word| word.word()) == Some("=");
     if is_assignment { statement.named_child(0) } else { None }
 }
 
 /// Returns the value that the body of a function gives back.
 fn returned(body: Node<'_>) -> Option<Node<'_>> {
-    if body.kind() != "statement_block" {
+    if body.word() != "statement_block" {
         return Some(body);
     }
-    let last = named_children(body).filter(|statement| statement.kind() == "return_statement").last()?;
+    let last = body.named_children().filter(|statement| statement.word() == "return_statement").last()?;
     last.named_child(0)
-}
-
-fn named_children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
-    (0..count).filter_map(move |index| node.named_child(index))
 }
 
 fn span(node: Node<'_>) -> Span {

@@ -1,9 +1,24 @@
 //! Definitions that an expression refers to, and the parts of loops, cases and functions.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::Expression;
 use super::kinds::Class;
+use crate::tree::Node;
+
+/// The functions of a file by their names, found at the first question.
+#[derive(Debug)]
+pub(super) struct Functions<'t> {
+    root: Node<'t>,
+    by_name: OnceCell<BTreeMap<&'t str, Vec<Node<'t>>>>,
+}
+
+impl<'t> Functions<'t> {
+    pub(super) fn new(root: Node<'t>) -> Self {
+        Self { root, by_name: OnceCell::new() }
+    }
+}
 
 /// A case of a `switch`: its label and its statements.
 #[derive(Debug, Clone)]
@@ -15,9 +30,9 @@ pub struct Case<'t> {
 impl<'t> Expression<'t> {
     /// Returns the functions of the file that have a name. This walks the whole file.
     pub fn definitions(self, name: &str) -> Vec<Self> {
-        let functions = self.trail.functions_named(name, || {
+        let functions = self.functions.by_name.get_or_init(|| {
             let mut named: BTreeMap<&str, Vec<_>> = BTreeMap::new();
-            self.with(self.trail.root()).descend(&mut |node| {
+            self.with(self.functions.root).descend(&mut |node| {
                 let function =
                     if node.word() == "variable_declarator" { node.field("value") } else { Some(node) };
                 if let (Some(own), Some(function)) =
@@ -29,7 +44,8 @@ impl<'t> Expression<'t> {
             });
             named
         });
-        functions.iter().map(|function| self.with(*function)).collect()
+        let named = functions.get(name).into_iter().flatten();
+        named.map(|function| self.with(*function)).collect()
     }
 
     /// Returns whether this is an entry of an object initializer of C#, whose left side is a member of the new object.

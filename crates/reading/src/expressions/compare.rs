@@ -3,7 +3,6 @@
 use super::Expression;
 use super::form::Form;
 use super::kinds::Class;
-use crate::nodes::Tabled;
 use crate::syntax::Language;
 
 /// Longer expressions are not compared.

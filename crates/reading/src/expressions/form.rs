@@ -241,8 +241,7 @@ impl<'t> Expression<'t> {
         if let Some(operator) = self.field("operator") {
             return operator.source();
         }
-        let mut cursor = self.node.walk();
-        let sign = self.node.children(&mut cursor).find(|child| !child.is_named());
+        let sign = self.node.children().find(|child| !child.is_named());
         sign.map(|sign| self.with(sign).source()).unwrap_or_default()
     }
 

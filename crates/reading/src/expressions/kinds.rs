@@ -2,10 +2,8 @@
 
 use std::sync::OnceLock;
 
-use tree_sitter::Node;
-
-use crate::nodes::Tabled;
 use crate::syntax::Language;
+use crate::tree::Node;
 
 /// Classes of the kinds of one grammar, by number.
 struct Classes(Vec<Class>);

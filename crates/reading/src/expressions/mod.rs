@@ -7,14 +7,11 @@ mod kinds;
 mod parts;
 #[cfg(test)]
 mod tests;
-mod trail;
 
-use tree_sitter::{Node, Tree};
-
-use crate::nodes::Tabled;
 use crate::syntax::{Language, Span, parse_tree_once};
+use crate::tree::{Node, Tree};
 
-use trail::Trail;
+use around::Functions;
 
 pub use around::Case;
 pub use compare::MOST_TOKENS;
@@ -38,7 +35,7 @@ pub struct Expression<'t> {
     node: Node<'t>,
     text: &'t str,
     language: Language,
-    trail: &'t Trail<'t>,
+    functions: &'t Functions<'t>,
 }
 
 impl<'t> Expressions<'t> {
@@ -51,19 +48,18 @@ impl<'t> Expressions<'t> {
     /// left out.
     pub fn visit(&self, spans: &[Span], mut visitor: impl FnMut(Expression<'_>)) {
         let mut cursor = self.tree.walk();
-        let trail = Trail::new(self.tree.root_node());
+        let functions = Functions::new(self.tree.root_node());
         loop {
             let node = cursor.node();
             let touches = touches_one_of(spans, node.start_byte(), node.end_byte());
             let is_read = touches && node.is_named() && !node.is_error() && !node.is_comment();
             if is_read {
-                let expression = Expression { node, text: self.text, language: self.language, trail: &trail };
+                let expression =
+                    Expression { node, text: self.text, language: self.language, functions: &functions };
                 if kinds::is_of_interest(node) && expression.wrapped().is_none() {
-                    trail.reach(node);
                     visitor(expression);
                 }
                 if cursor.goto_first_child() {
-                    trail.enter(node);
                     continue;
                 }
             }
@@ -71,7 +67,6 @@ impl<'t> Expressions<'t> {
                 if !cursor.goto_parent() {
                     return;
                 }
-                trail.leave();
             }
         }
     }
@@ -127,13 +122,12 @@ impl<'t> Expression<'t> {
 
     /// Returns the named children without comments.
     pub fn children(self) -> Vec<Self> {
-        let mut cursor = self.node.walk();
-        let named = self.node.named_children(&mut cursor);
+        let named = self.node.named_children();
         named.filter(|child| !child.is_comment()).map(|child| self.with(child)).collect()
     }
 
     pub fn parent(self) -> Option<Self> {
-        self.trail.parent_of(self.node).map(|node| self.with(node))
+        self.node.parent().map(|node| self.with(node))
     }
 
     /// Returns the nodes around it, the innermost first.

@@ -3,7 +3,6 @@
 use super::form::{Form, Operator};
 use super::kinds::Class;
 use super::{Expression, LONGEST_CHAIN};
-use crate::nodes::Tabled;
 use crate::syntax::Language;
 
 /// A condition with what runs if it holds.
@@ -94,8 +93,7 @@ impl<'t> Expression<'t> {
         }
         let condition = self.field("condition")?;
         let body = self.first_field(&["consequence", "body"]);
-        let mut cursor = self.node.walk();
-        let alternatives = self.node.children_by_field_name("alternative", &mut cursor);
+        let alternatives = self.node.fields("alternative");
         let mut alternatives: Vec<Self> = alternatives.map(|node| self.with(node)).collect();
         alternatives.retain(|node| !node.node.is_comment());
         if body.is_none() && self.language == Language::Kotlin {
@@ -124,7 +122,6 @@ impl<'t> Expression<'t> {
         let mut labels = Vec::new();
         let body = self.field("body").filter(|body| body.word() != "then").unwrap_or(self);
         for case in body.children() {
-            let mut cursor = case.node.walk();
             match case.word() {
                 "switch_case" | "case_statement" | "expression_case" => {
                     let Some(value) = case.field("value") else { continue };
@@ -132,11 +129,11 @@ impl<'t> Expression<'t> {
                     labels.extend(if is_list { value.children() } else { vec![value] });
                 }
                 "when" => {
-                    let patterns = case.node.children_by_field_name("pattern", &mut cursor);
+                    let patterns = case.node.fields("pattern");
                     labels.extend(patterns.map(|node| case.with(node)));
                 }
                 "when_entry" => {
-                    let conditions = case.node.children_by_field_name("condition", &mut cursor);
+                    let conditions = case.node.fields("condition");
                     labels.extend(conditions.map(|node| case.with(node)));
                 }
                 _ => {}
@@ -202,8 +199,7 @@ impl<'t> Expression<'t> {
         }
         let mut names = Vec::new();
         for parameter in list.children() {
-            let mut cursor = parameter.node.walk();
-            let several = parameter.node.children_by_field_name("name", &mut cursor);
+            let several = parameter.node.fields("name");
             let several: Vec<Self> = several.map(|node| self.with(node)).collect();
             let named = parameter.first_field(&["pattern", "left", "declarator"]);
             let named = named.or_else(|| parameter.children().first().copied());

@@ -4,12 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use tree_sitter::Node as Parsed;
-
 use super::Code;
 use super::grammar::Grammar;
 use super::shape::{Node, Shape};
 use crate::syntax::{Span, is_function};
+use crate::tree::Node as Parsed;
 
 /// The innermost part of a file in which a name is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,11 +129,11 @@ fn is_own(object: &str) -> bool {
 impl Assignments {
     /// Notes a scope and returns it, if a node of this kind is one.
     pub(super) fn enter(&mut self, code: &Code<'_>, node: Parsed<'_>) -> Option<Scope> {
-        let kind = node.kind();
+        let kind = node.word();
         let span = Span { start: node.start_byte(), end: node.end_byte() };
         if is_class(kind) {
             let scope = Scope { kind: ScopeKind::Class, span };
-            let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("type"));
+            let name = node.field("name").or_else(|| node.field("type"));
             if let Some(name) = name {
                 self.classes.insert(code.node_text(Node::Parsed(name)).to_owned(), scope);
             }
@@ -177,7 +176,7 @@ impl Assignments {
     /// Notes the values that a node sets names or members to. Names that a node defines are counted apart.
     pub(super) fn note(&mut self, code: &Code<'_>, node: Parsed<'_>, scope: Scope) {
         let sets = matches!(
-            node.kind(),
+            node.word(),
             "assignment_expression"
                 | "assignment_statement"
                 | "augmented_assignment"
@@ -185,7 +184,7 @@ impl Assignments {
                 | "operator_assignment"
         );
         let is_member = matches!(
-            node.kind(),
+            node.word(),
             "const_element" | "field_definition" | "property_element" | "public_field_definition"
         );
         for (target, value) in targets(node) {
@@ -291,26 +290,23 @@ fn targets<'t>(node: Parsed<'t>) -> Vec<(Parsed<'t>, Option<Parsed<'t>>)> {
         ("property", "value"),
         ("pattern", "value"),
     ];
-    let mut cursor = node.walk();
-    if node.kind() == "const_element" {
-        let children: Vec<Parsed<'t>> = node.named_children(&mut cursor).collect();
+    if node.word() == "const_element" {
+        let children: Vec<Parsed<'t>> = node.named_children().collect();
         return if let [name, value] = children[..] { vec![(name, Some(value))] } else { Vec::new() };
     }
-    let sides = SIDES
-        .iter()
-        .find_map(|(to, from)| Some((node.child_by_field_name(to)?, to, node.child_by_field_name(from)?)));
+    let sides = SIDES.iter().find_map(|(to, from)| Some((node.field(to)?, to, node.field(from)?)));
     let Some((first, field, mut value)) = sides else { return Vec::new() };
     // The value of `a = b = 1` is that of the last assignment.
-    while matches!(value.kind(), "assignment" | "assignment_expression") {
-        let Some(inner) = value.child_by_field_name("right") else { break };
+    while matches!(value.word(), "assignment" | "assignment_expression") {
+        let Some(inner) = value.field("right") else { break };
         value = inner;
     }
-    let names: Vec<Parsed<'t>> = match is_list(first.kind()) {
-        true => first.named_children(&mut first.walk()).collect(),
-        false => node.children_by_field_name(field, &mut cursor).filter(Parsed::is_named).collect(),
+    let names: Vec<Parsed<'t>> = match is_list(first.word()) {
+        true => first.named_children().collect(),
+        false => node.fields(field).filter(Parsed::is_named).collect(),
     };
-    let values: Vec<Parsed<'t>> = match names.len() > 1 && is_list(value.kind()) {
-        true => value.named_children(&mut value.walk()).collect(),
+    let values: Vec<Parsed<'t>> = match names.len() > 1 && is_list(value.word()) {
+        true => value.named_children().collect(),
         false => vec![value],
     };
     let is_paired = names.len() == values.len();
@@ -351,16 +347,16 @@ fn written_out(code: &Code<'_>, value: Parsed<'_>) -> Option<Span> {
 /// Returns the function or the file whose body a statement stands in, or `None` where something decides if it runs.
 fn block_of(node: Parsed<'_>) -> Option<Span> {
     let mut block = node.parent()?;
-    if block.kind() == "expression_statement" {
+    if block.word() == "expression_statement" {
         block = block.parent()?;
     }
     if block.parent().is_none() {
         return Some(Scope::FILE.span);
     }
-    if !matches!(block.kind(), "block" | "body_statement" | "compound_statement" | "statement_block") {
+    if !matches!(block.word(), "block" | "body_statement" | "compound_statement" | "statement_block") {
         return None;
     }
-    let function = block.parent().filter(|function| is_function(function.kind()))?;
+    let function = block.parent().filter(|function| is_function(function.word()))?;
     Some(Span { start: function.start_byte(), end: function.end_byte() })
 }
 

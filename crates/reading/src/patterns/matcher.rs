@@ -394,7 +394,7 @@ impl<'t> Code<'t> {
     /// Returns the members of the constant that an argument spreads.
     fn spread_constant(&self, node: Node<'t>) -> Option<&'t BTreeMap<String, Span>> {
         let Node::Parsed(parsed) = node else { return None };
-        if !matches!(parsed.kind(), "dictionary_splat" | "spread_element" | "variadic_unpacking") {
+        if !matches!(parsed.word(), "dictionary_splat" | "spread_element" | "variadic_unpacking") {
             return None;
         }
         self.constant_record(self.children(node).first().copied()?)

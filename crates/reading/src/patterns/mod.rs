@@ -47,21 +47,21 @@ pub struct ParsedText {
 
 #[derive(Debug)]
 enum Tree {
-    Parsed(tree_sitter::Tree),
+    Parsed(crate::tree::Tree),
     Plain(PlainTree),
     /// The text is too large or takes too long.
     Unread,
 }
 
 impl Tree {
-    fn new(tree: Option<tree_sitter::Tree>) -> Self {
+    fn new(tree: Option<crate::tree::Tree>) -> Self {
         match tree {
             Some(tree) => Self::Parsed(tree),
             None => Self::Unread,
         }
     }
 
-    fn parsed(&self) -> Option<&tree_sitter::Tree> {
+    fn parsed(&self) -> Option<&crate::tree::Tree> {
         match self {
             Self::Parsed(tree) => Some(tree),
             Self::Plain(_) | Self::Unread => None,

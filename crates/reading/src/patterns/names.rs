@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::Node as Parsed;
-
 use super::Code;
 use super::assignments::{Assignments, Scope, defines, is_pattern};
 use super::grammar::Grammar;
 use super::shape::{Callee, LONGEST_CHAIN, Node, Shape};
-use crate::nodes::Tabled;
 use crate::syntax::Span;
+use crate::tree::Node as Parsed;
 
 /// Names that a file binds.
 #[derive(Debug, Default)]
@@ -216,7 +214,7 @@ impl<'t> Found<'_, 't> {
     }
 
     /// Visits every node once.
-    fn walk(&mut self, tree: &'t tree_sitter::Tree) {
+    fn walk(&mut self, tree: &'t crate::tree::Tree) {
         let mut cursor = tree.walk();
         let mut levels: Vec<Level<'t>> = Vec::new();
         loop {
@@ -313,8 +311,7 @@ impl<'t> Found<'_, 't> {
             }
             // A name that is declared global or of an outer function may be set here.
             "global_statement" | "nonlocal_statement" => {
-                let mut cursor = node.walk();
-                for name in node.named_children(&mut cursor) {
+                for name in node.named_children() {
                     self.bindings.assignments.define(self.code.node_text(Node::Parsed(name)), Scope::FILE);
                 }
                 return true;
@@ -331,8 +328,7 @@ impl<'t> Found<'_, 't> {
     }
 
     fn python_import(&mut self, node: Parsed<'t>) {
-        let mut cursor = node.walk();
-        for child in node.children_by_field_name("name", &mut cursor) {
+        for child in node.fields("name") {
             let (name, alias) = match child.word() {
                 "aliased_import" => (child.field("name"), child.field("alias")),
                 _ => (Some(child), None),
@@ -354,8 +350,7 @@ impl<'t> Found<'_, 't> {
             return;
         };
         self.module(module, node);
-        let mut cursor = node.walk();
-        for child in node.children_by_field_name("name", &mut cursor) {
+        for child in node.fields("name") {
             let (name, alias) = match child.word() {
                 "aliased_import" => (child.field("name"), child.field("alias")),
                 _ => (Some(child), None),
@@ -366,8 +361,7 @@ impl<'t> Found<'_, 't> {
     }
 
     fn ecma_import(&mut self, node: Parsed<'t>) {
-        let mut cursor = node.walk();
-        let clause = node.named_children(&mut cursor).find(|child| child.word().ends_with("_clause"));
+        let clause = node.named_children().find(|child| child.word().ends_with("_clause"));
         let source = node.field("source");
         let source = source.or_else(|| clause.and_then(|clause| clause.field("source")));
         let Some(module) = source.and_then(|source| self.code.text_value(Node::Parsed(source))) else {
@@ -376,8 +370,7 @@ impl<'t> Found<'_, 't> {
         let module = module_name(self.code.parsed.grammar, &module);
         self.module(&module, node);
         let Some(clause) = clause else { return };
-        let mut cursor = clause.walk();
-        for child in clause.named_children(&mut cursor) {
+        for child in clause.named_children() {
             match child.word() {
                 "identifier" => self.import(self.text(child), module.clone()),
                 "namespace_import" => {
@@ -392,8 +385,7 @@ impl<'t> Found<'_, 't> {
     }
 
     fn named_imports(&mut self, list: Parsed<'t>, module: &str) {
-        let mut cursor = list.walk();
-        for specifier in list.named_children(&mut cursor) {
+        for specifier in list.named_children() {
             let Some(name) = specifier.field("name") else { continue };
             let alias = specifier.field("alias").unwrap_or(name);
             let path = match self.text(name) {
@@ -426,8 +418,7 @@ impl<'t> Found<'_, 't> {
                 }
             }
             "use_list" => {
-                let mut cursor = tree.walk();
-                for child in tree.named_children(&mut cursor) {
+                for child in tree.named_children() {
                     self.rust_use(child, prefix.clone(), depth + 1);
                 }
             }
@@ -449,8 +440,7 @@ impl<'t> Found<'_, 't> {
     }
 
     fn java_import(&mut self, node: Parsed<'t>) {
-        let mut cursor = node.walk();
-        if node.named_children(&mut cursor).any(|child| child.word() == "asterisk") {
+        if node.named_children().any(|child| child.word() == "asterisk") {
             return;
         }
         let Some(path) = node.named_child(0).map(|path| self.text(path)) else { return };
@@ -478,15 +468,14 @@ impl<'t> Found<'_, 't> {
             "identifier" => {
                 let name = self.text(left).to_owned();
                 // The walk does not come to the name; one that is set is counted as such.
-                if node.kind() != "assignment_expression" {
+                if node.word() != "assignment_expression" {
                     self.bindings.assignments.define(&name, self.scope);
                 }
                 self.aliases.push(Alias { name, path });
                 true
             }
             "object_pattern" => {
-                let mut cursor = left.walk();
-                for child in left.named_children(&mut cursor) {
+                for child in left.named_children() {
                     let (key, name) = match child.word() {
                         "pair_pattern" => (child.field("key"), child.field("value")),
                         "object_assignment_pattern" => (child.field("left"), None),

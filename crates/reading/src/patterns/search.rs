@@ -11,7 +11,6 @@ use super::names::ImportedModule;
 use super::plain::PlainTree;
 use super::shape::{Callee, Node, Shape, decoded_name};
 use super::{Code, Tree};
-use crate::nodes::Tabled;
 use crate::syntax::Span;
 
 /// Steps of matching that any text may take.
@@ -167,7 +166,7 @@ impl<'p, 't> Search<'p, 't> {
         self.spans.is_none_or(|spans| touches_one_of(spans, span))
     }
 
-    fn parsed(&mut self, tree: &'t tree_sitter::Tree) {
+    fn parsed(&mut self, tree: &'t crate::tree::Tree) {
         let mut cursor = tree.walk();
         let mut levels: Vec<Level<'t>> = Vec::new();
         loop {
@@ -359,7 +358,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    fn parsed_key(&self, top: tree_sitter::Node<'t>) -> String {
+    fn parsed_key(&self, top: crate::tree::Node<'t>) -> String {
         let mut key = String::new();
         let mut cursor = top.walk();
         let mut depth = 0_usize;
@@ -388,13 +387,13 @@ impl<'t> Code<'t> {
     }
 
     /// Returns the source of a node from one inside it on.
-    fn code_after(&self, inside: tree_sitter::Node<'t>, node: tree_sitter::Node<'t>) -> String {
+    fn code_after(&self, inside: crate::tree::Node<'t>, node: crate::tree::Node<'t>) -> String {
         let rest = &self.text[inside.start_byte()..node.end_byte().max(inside.start_byte())];
         rest.split_whitespace().collect()
     }
 
     /// Returns what a node adds to a key, if it is a string or has nothing inside.
-    fn token(&self, node: tree_sitter::Node<'t>, role: Role) -> Option<Cow<'t, str>> {
+    fn token(&self, node: crate::tree::Node<'t>, role: Role) -> Option<Cow<'t, str>> {
         if matches!(role, Role::Text | Role::Texts)
             && let Shape::Text(text) = self.shape(Node::Parsed(node))
         {

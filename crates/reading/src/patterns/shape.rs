@@ -6,7 +6,6 @@ use super::Code;
 use super::grammar::{Grammar, Role};
 use super::plain::{self, PlainTree};
 use crate::escapes::{code_point, unescaped};
-use crate::nodes::Tabled;
 use crate::syntax::Span;
 
 /// Longest chain of names, strings or operators that is followed.
@@ -15,7 +14,7 @@ pub(super) const LONGEST_CHAIN: usize = 64;
 /// A node of either kind of tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Node<'t> {
-    Parsed(tree_sitter::Node<'t>),
+    Parsed(crate::tree::Node<'t>),
     Plain(&'t PlainTree, usize),
 }
 
@@ -71,8 +70,7 @@ impl<'t> Code<'t> {
     pub(super) fn children(&self, node: Node<'t>) -> Vec<Node<'t>> {
         match node {
             Node::Parsed(node) => {
-                let mut cursor = node.walk();
-                let named = node.named_children(&mut cursor);
+                let named = node.named_children();
                 named.filter(|child| self.role_of(*child) != Role::Skip).map(Node::Parsed).collect()
             }
             Node::Plain(tree, id) => {
@@ -81,7 +79,7 @@ impl<'t> Code<'t> {
         }
     }
 
-    fn role_of(&self, node: tree_sitter::Node<'_>) -> Role {
+    fn role_of(&self, node: crate::tree::Node<'_>) -> Role {
         self.parsed.grammar.roles().role(node.kind_id())
     }
 
@@ -118,29 +116,26 @@ impl<'t> Code<'t> {
         node
     }
 
-    fn named_count(&self, node: tree_sitter::Node<'t>) -> usize {
-        let mut cursor = node.walk();
-        node.named_children(&mut cursor).filter(|child| self.role_of(*child) != Role::Skip).count()
+    fn named_count(&self, node: crate::tree::Node<'t>) -> usize {
+        node.named_children().filter(|child| self.role_of(*child) != Role::Skip).count()
     }
 
     /// Returns the first named child. A list of several expressions stands for itself.
-    fn only_child(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
-        if node.kind() == "expression_list" && node.named_child_count() > 1 {
+    fn only_child(&self, node: crate::tree::Node<'t>) -> Option<crate::tree::Node<'t>> {
+        if node.word() == "expression_list" && node.named_child_count() > 1 {
             return None;
         }
-        let mut cursor = node.walk();
-        let mut named = node.named_children(&mut cursor);
+        let mut named = node.named_children();
         named.find(|child| self.role_of(*child) != Role::Skip)
     }
 
-    fn last_child(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
-        let mut cursor = node.walk();
-        node.named_children(&mut cursor).filter(|child| self.role_of(*child) != Role::Skip).last()
+    fn last_child(&self, node: crate::tree::Node<'t>) -> Option<crate::tree::Node<'t>> {
+        node.named_children().filter(|child| self.role_of(*child) != Role::Skip).last()
     }
 
     /// `&x` and `*x` are as good as `x` here.
-    fn dereferenced(&self, node: tree_sitter::Node<'t>) -> Option<tree_sitter::Node<'t>> {
-        let operator = node.child(0).filter(|operator| matches!(operator.kind(), "&" | "*"));
+    fn dereferenced(&self, node: crate::tree::Node<'t>) -> Option<crate::tree::Node<'t>> {
+        let operator = node.child(0).filter(|operator| matches!(operator.word(), "&" | "*"));
         operator.and(self.last_child(node))
     }
 
@@ -152,19 +147,19 @@ impl<'t> Code<'t> {
         }
     }
 
-    fn other(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+    fn other(&self, node: crate::tree::Node<'t>) -> Shape<'t> {
         let operator = node.field("operator");
         let operator = operator.map(|operator| self.node_text(Node::Parsed(operator))).unwrap_or_default();
-        Shape::Other(node.kind(), operator, self.children(Node::Parsed(node)))
+        Shape::Other(node.word(), operator, self.children(Node::Parsed(node)))
     }
 
-    fn word(&self, node: tree_sitter::Node<'t>) -> Word<'t> {
+    fn word(&self, node: crate::tree::Node<'t>) -> Word<'t> {
         let text = self.node_text(Node::Parsed(node));
         Word { text: decoded_name(text), span: self.span(Node::Parsed(node)) }
     }
 
     /// Returns the shape by the kind's role, or `None` where the node lacks a part.
-    fn parsed_shape(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+    fn parsed_shape(&self, node: crate::tree::Node<'t>) -> Option<Shape<'t>> {
         let own_text = self.node_text(Node::Parsed(node));
         Some(match self.role_of(node) {
             Role::Name => Shape::Name(decoded_name(own_text)),
@@ -247,7 +242,7 @@ impl<'t> Code<'t> {
     }
 
     /// Returns the value of a negated constant: `!1`, `!true`, `not False`.
-    fn negated(&self, node: tree_sitter::Node<'t>) -> Option<&'static str> {
+    fn negated(&self, node: crate::tree::Node<'t>) -> Option<&'static str> {
         let operator = node.child(0)?;
         if !matches!(self.node_text(Node::Parsed(operator)), "!" | "not") {
             return None;
@@ -267,14 +262,14 @@ impl<'t> Code<'t> {
     }
 
     /// `a.b.c`: the last name is a member of the names before.
-    fn dotted(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+    fn dotted(&self, node: crate::tree::Node<'t>) -> Shape<'t> {
         let text = self.node_text(Node::Parsed(node));
         Shape::Name(Cow::Owned(text.trim_start_matches('\\').replace('\\', ".")))
     }
 
-    fn arguments(&self, list: Option<tree_sitter::Node<'t>>) -> Vec<Node<'t>> {
+    fn arguments(&self, list: Option<crate::tree::Node<'t>>) -> Vec<Node<'t>> {
         let Some(list) = list else { return Vec::new() };
-        match list.kind() {
+        match list.word() {
             "argument_list" | "arguments" | "token_tree" => {
                 let arguments = self.children(Node::Parsed(list)).into_iter();
                 arguments.flat_map(|argument| self.spread(argument)).collect()
@@ -286,7 +281,7 @@ impl<'t> Code<'t> {
     /// Returns the arguments that a dictionary in `**{…}` of Python stands for; any other argument stands for itself.
     fn spread(&self, argument: Node<'t>) -> Vec<Node<'t>> {
         let Node::Parsed(node) = argument else { return vec![argument] };
-        if node.kind() != "dictionary_splat" {
+        if node.word() != "dictionary_splat" {
             return vec![argument];
         }
         let Some(inside) = self.last_child(node).map(|inside| self.shape(Node::Parsed(inside))) else {
@@ -298,18 +293,17 @@ impl<'t> Code<'t> {
         vec![argument]
     }
 
-    fn call_first(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+    fn call_first(&self, node: crate::tree::Node<'t>) -> Option<Shape<'t>> {
         let callee = self.only_child(node)?;
-        let mut cursor = node.walk();
-        let list = node.named_children(&mut cursor).find(|child| child.kind() == "arguments");
+        let list = node.named_children().find(|child| child.word() == "arguments");
         Some(Shape::Call(Callee::Node(Node::Parsed(callee)), self.arguments(list)))
     }
 
     fn method(
         &self,
-        node: tree_sitter::Node<'t>,
+        node: crate::tree::Node<'t>,
         object: Option<Node<'t>>,
-        name: tree_sitter::Node<'t>,
+        name: crate::tree::Node<'t>,
     ) -> Shape<'t> {
         let word = self.word(name);
         match (node.field("arguments"), object) {
@@ -319,28 +313,26 @@ impl<'t> Code<'t> {
     }
 
     /// Returns a command of a shell: the program is named by the last part of its path.
-    fn command(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+    fn command(&self, node: crate::tree::Node<'t>) -> Option<Shape<'t>> {
         let name = node.field("name")?;
         let mut word = self.word(name);
         if let Cow::Borrowed(text) = word.text {
             word.text = Cow::Borrowed(text.rsplit('/').next().unwrap_or(text));
         }
-        let mut cursor = node.walk();
-        let arguments = node.children_by_field_name("argument", &mut cursor).map(Node::Parsed).collect();
+        let arguments = node.fields("argument").map(Node::Parsed).collect();
         Some(Shape::Call(Callee::Method(None, word), arguments))
     }
 
     /// A macro is called by its name with `!`; its arguments are tokens.
-    fn macro_call(&self, node: tree_sitter::Node<'t>) -> Option<Shape<'t>> {
+    fn macro_call(&self, node: crate::tree::Node<'t>) -> Option<Shape<'t>> {
         let name = node.field("macro")?;
         let last = self.node_text(Node::Parsed(name)).rsplit("::").next().unwrap_or("");
         let word = Word { text: Cow::Owned(format!("{last}!")), span: self.span(Node::Parsed(name)) };
-        let mut cursor = node.walk();
-        let tokens = node.named_children(&mut cursor).find(|child| child.kind() == "token_tree");
+        let tokens = node.named_children().find(|child| child.word() == "token_tree");
         Some(Shape::Call(Callee::Method(None, word), self.arguments(tokens)))
     }
 
-    fn pair_name(&self, name: tree_sitter::Node<'t>) -> Word<'t> {
+    fn pair_name(&self, name: crate::tree::Node<'t>) -> Word<'t> {
         let node = self.unwrapped(Node::Parsed(name));
         let text = match self.text_value(node) {
             Some(text) => Cow::Owned(text),
@@ -349,14 +341,13 @@ impl<'t> Code<'t> {
         Word { text, span: self.span(node) }
     }
 
-    fn string(&self, node: tree_sitter::Node<'t>) -> Shape<'t> {
+    fn string(&self, node: crate::tree::Node<'t>) -> Shape<'t> {
         const PIECES: &[&str] =
             &["content", "fragment", "escape", "start", "end", "literal", "heredoc_beginning"];
-        let mut cursor = node.walk();
-        let is_constant = node.named_children(&mut cursor).all(|child| {
-            let is_body = matches!(child.kind(), "heredoc_body" | "nowdoc_body");
+        let is_constant = node.named_children().all(|child| {
+            let is_body = matches!(child.word(), "heredoc_body" | "nowdoc_body");
             is_body && child.named_child_count() <= 1
-                || PIECES.iter().any(|piece| child.kind().contains(piece))
+                || PIECES.iter().any(|piece| child.word().contains(piece))
         });
         if !is_constant {
             return Shape::Template;
@@ -391,7 +382,7 @@ impl<'t> Code<'t> {
     }
 
     /// Returns the value of strings joined by `+`, or by `.` in PHP.
-    fn concatenated(&self, node: tree_sitter::Node<'t>) -> Option<String> {
+    fn concatenated(&self, node: crate::tree::Node<'t>) -> Option<String> {
         let mut parts = Vec::new();
         let mut left = node;
         for _ in 0..LONGEST_CHAIN {
@@ -479,7 +470,7 @@ pub(super) fn decoded_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns a field of a node.
-fn field<'t>(node: tree_sitter::Node<'t>, name: &str) -> Option<Node<'t>> {
+fn field<'t>(node: crate::tree::Node<'t>, name: &str) -> Option<Node<'t>> {
     node.field(name).map(Node::Parsed)
 }
 

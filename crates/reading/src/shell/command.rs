@@ -1,7 +1,5 @@
 //! Collects the parts of one simple command.
 
-use tree_sitter::Node;
-
 use super::fate::Context;
 use super::list::span_of;
 use super::programs::Inner;
@@ -9,6 +7,7 @@ use super::walk::Walker;
 use super::words::Word;
 use super::{Assignment, Command, Frame, Redirection, Script, programs};
 use crate::syntax::Span;
+use crate::tree::Node;
 
 impl Walker<'_> {
     /// Adds a command, what its substitutions run, and the scripts that it hands to a shell.
@@ -44,13 +43,12 @@ impl Walker<'_> {
     /// Returns the parts of a command. The grammar takes assignments on lines above for a part of it: those become
     /// commands of their own.
     fn split_assignments<'n>(&mut self, node: Node<'n>) -> Vec<Node<'n>> {
-        if matches!(node.kind(), "variable_assignment" | "test_command") {
+        if matches!(node.word(), "variable_assignment" | "test_command") {
             return vec![node];
         }
-        let mut cursor = node.walk();
-        let mut parts: Vec<Node<'n>> = node.children(&mut cursor).collect();
-        parts.retain(|part| part.kind() != "comment");
-        let last_assignment = parts.iter().take_while(|part| part.kind() == "variable_assignment").count();
+        let mut parts: Vec<Node<'n>> = node.children().collect();
+        parts.retain(|part| part.word() != "comment");
+        let last_assignment = parts.iter().take_while(|part| part.word() == "variable_assignment").count();
         for index in (0..last_assignment.min(parts.len().saturating_sub(1))).rev() {
             let between = Span { start: parts[index].end_byte(), end: parts[index + 1].start_byte() };
             let text = between.of(self.decoder.text).replace("\\\n", "");
@@ -69,7 +67,7 @@ impl Walker<'_> {
         let mut at = 0;
         while let Some(&part) = parts.get(at) {
             at += 1;
-            match part.kind() {
+            match part.word() {
                 "variable_assignment" => command.assignments.extend(self.assignment(part)),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => self.redirect(part, command),
                 "test_command" => self.test(part, command),
@@ -94,11 +92,10 @@ impl Walker<'_> {
     fn test(&self, node: Node<'_>, command: &mut Command) {
         let mut pending = vec![node];
         while let Some(inner) = pending.pop() {
-            let is_expression = inner.kind().ends_with("_expression") || inner == node;
+            let is_expression = inner.word().ends_with("_expression") || inner == node;
             if is_expression && inner.child_count() > 0 {
                 let begin = pending.len();
-                let mut cursor = inner.walk();
-                pending.extend(inner.children(&mut cursor));
+                pending.extend(inner.children());
                 pending[begin..].reverse();
             } else {
                 command.words.push(self.decoder.word(&[inner]));
@@ -107,17 +104,15 @@ impl Walker<'_> {
     }
 
     fn assignment(&self, node: Node<'_>) -> Option<Assignment> {
-        let name = span_of(node.child_by_field_name("name")?).of(self.decoder.text).to_owned();
-        let value = node.child_by_field_name("value");
+        let name = span_of(node.field("name")?).of(self.decoder.text).to_owned();
+        let value = node.field("value");
         let value = value.map(|value| self.decoder.word(&[value])).unwrap_or_default();
-        let mut cursor = node.walk();
-        let appends = node.children(&mut cursor).any(|child| child.kind() == "+=");
+        let appends = node.children().any(|child| child.word() == "+=");
         Some(Assignment { name, value, span: span_of(node), appends })
     }
 
     /// Adds a redirection. The grammar takes arguments behind a file for further files: those become words.
     fn redirect(&self, node: Node<'_>, command: &mut Command) {
-        let mut cursor = node.walk();
         let mut redirection = Redirection {
             operator: String::new(),
             descriptor: None,
@@ -127,15 +122,15 @@ impl Walker<'_> {
         };
         let mut targets: Vec<Node<'_>> = Vec::new();
         let mut body = None;
-        for child in node.children(&mut cursor) {
+        for child in node.children() {
             let text = span_of(child).of(self.decoder.text);
-            match child.kind() {
+            match child.word() {
                 "file_descriptor" => redirection.descriptor = Some(text.to_owned()),
                 "heredoc_body" => body = Some(child),
                 "heredoc_start" => targets.push(child),
                 "heredoc_end" | "file_redirect" | "herestring_redirect" | "pipeline" => {}
-                _ if node.child_by_field_name("right") == Some(child) => {}
-                _ if node.kind() == "heredoc_redirect" && child.is_named() => {
+                _ if node.field("right") == Some(child) => {}
+                _ if node.word() == "heredoc_redirect" && child.is_named() => {
                     command.words.push(self.decoder.word(&[child]));
                 }
                 _ if child.is_named() => targets.push(child),
@@ -235,7 +230,6 @@ impl Command {
 
 /// End of a redirection on its own line: of a heredoc, that of its delimiter.
 fn end_of_sign(node: Node<'_>) -> usize {
-    let mut cursor = node.walk();
-    let start = node.children(&mut cursor).find(|child| child.kind() == "heredoc_start");
+    let start = node.children().find(|child| child.word() == "heredoc_start");
     start.unwrap_or(node).end_byte()
 }

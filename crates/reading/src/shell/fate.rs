@@ -1,10 +1,9 @@
 //! Follows the status of a command to the end of its script: where a failure is lost.
 
-use tree_sitter::Node;
-
 use super::Options;
 use super::list::{Operand, Operator, flatten, span_of};
 use crate::syntax::Span;
+use crate::tree::Node;
 
 /// Reason why a failure leaves a script successful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +151,7 @@ pub(super) fn outcome(node: Node<'_>, source: &str, depth: usize) -> Outcome {
     if depth > MAX_DEPTH {
         return Outcome::Unknown;
     }
-    match node.kind() {
+    match node.word() {
         "command" => command_outcome(node, source),
         "variable_assignment" | "variable_assignments" | "declaration_command" | "unset_command" => {
             if span_of(node).of(source).contains(['$', '`']) {
@@ -191,10 +190,9 @@ pub(super) fn outcome(node: Node<'_>, source: &str, depth: usize) -> Outcome {
 
 /// Returns the status of a list of statements: that of the last one, unless one before ends the shell.
 pub(super) fn block_outcome(node: Node<'_>, source: &str, depth: usize) -> Outcome {
-    let mut cursor = node.walk();
     let mut result = Outcome::Unknown;
-    for child in node.named_children(&mut cursor) {
-        if matches!(child.kind(), "comment" | "heredoc_body") {
+    for child in node.named_children() {
+        if matches!(child.word(), "comment" | "heredoc_body") {
             continue;
         }
         result = outcome(child, source, depth + 1);
@@ -210,7 +208,7 @@ fn words<'t>(node: Node<'_>, source: &'t str) -> Vec<&'t str> {
 }
 
 fn is_successful_exit(node: Node<'_>, source: &str) -> bool {
-    node.kind() == "command" && matches!(words(node, source).as_slice(), ["exit" | "return", "0", ..])
+    node.word() == "command" && matches!(words(node, source).as_slice(), ["exit" | "return", "0", ..])
 }
 
 fn command_outcome(node: Node<'_>, source: &str) -> Outcome {

@@ -1,8 +1,7 @@
 //! Flattens `a | b && c || d > e <<EOF` into operands and stages, which the grammar nests in several ways.
 
-use tree_sitter::Node;
-
 use crate::syntax::Span;
+use crate::tree::Node;
 
 /// Sign before an operand of a list; the first one counts as right of `&&`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,13 +51,13 @@ pub(super) fn flatten(root: Node<'_>) -> Vec<Operand<'_>> {
     let mut negated = None;
     let mut pending = vec![root];
     while let Some(node) = pending.pop() {
-        match node.kind() {
+        match node.word() {
             "&&" => join = Join::Operand(Operator::And),
             "||" => join = Join::Operand(Operator::Or),
             "|" | "|&" => join = Join::Stage,
             "!" => negated = Some(span_of(node)),
             "list" | "pipeline" | "negated_command" => push_children(node, &mut pending),
-            "redirected_statement" if node.child_by_field_name("body").is_some() => {
+            "redirected_statement" if node.field("body").is_some() => {
                 push_children(node, &mut pending);
             }
             "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
@@ -66,7 +65,7 @@ pub(super) fn flatten(root: Node<'_>) -> Vec<Operand<'_>> {
                 if let Some(stage) = stage {
                     stage.redirects.push(node);
                 }
-                if node.kind() == "heredoc_redirect" {
+                if node.word() == "heredoc_redirect" {
                     push_children(node, &mut pending);
                 }
             }
@@ -93,7 +92,6 @@ pub(super) fn flatten(root: Node<'_>) -> Vec<Operand<'_>> {
 
 fn push_children<'n>(node: Node<'n>, pending: &mut Vec<Node<'n>>) {
     let begin = pending.len();
-    let mut cursor = node.walk();
-    pending.extend(node.children(&mut cursor));
+    pending.extend(node.children());
     pending[begin..].reverse();
 }

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::Node;
-
 use super::expressions::embedded;
 use super::fate::{Context, Fate, Loss, Lost, Outcome, block_outcome};
 use super::list::{Operand, Operator, Stage, flatten, span_of};
 use super::words::Decoder;
 use super::{Command, Frame, MAX_BYTES, MAX_INTERPRETERS, Options, Script, Surrounding, programs};
 use crate::syntax::{Span, parse_script_once};
+use crate::tree::Node;
 
 /// Deeper constructs are broken places.
 const MAX_DEPTH: usize = 120;
@@ -56,8 +55,7 @@ fn faults(root: Node<'_>) -> Vec<Span> {
         if node.is_error() || node.is_missing() {
             found.push(span_of(node));
         } else if node.has_error() {
-            let mut cursor = node.walk();
-            pending.extend(node.children(&mut cursor));
+            pending.extend(node.children());
         }
     }
     found.sort_unstable();
@@ -141,8 +139,7 @@ fn is_name_part(character: char) -> bool {
 impl Walker<'_> {
     /// Walks a list of statements.
     pub(super) fn block(&mut self, node: Node<'_>, context: Context) {
-        let mut cursor = node.walk();
-        let statements: Vec<Node<'_>> = node.children(&mut cursor).collect();
+        let statements: Vec<Node<'_>> = node.children().collect();
         self.statements(&statements, context);
     }
 
@@ -152,14 +149,14 @@ impl Walker<'_> {
         // Positions of statements with the one that follows, found from the end.
         let mut pairs = Vec::new();
         for (index, node) in nodes.iter().enumerate().rev() {
-            if node.is_named() && node.kind() != "comment" {
+            if node.is_named() && node.word() != "comment" {
                 pairs.push((index, next));
                 next = Some(*node);
             }
         }
         for (index, next) in pairs.into_iter().rev() {
             let node = nodes[index];
-            let is_background = nodes.get(index + 1).is_some_and(|node| node.kind() == "&");
+            let is_background = nodes.get(index + 1).is_some_and(|node| node.word() == "&");
             let mut inside = context;
             if let Some(next) = next {
                 inside.status =
@@ -198,7 +195,7 @@ impl Walker<'_> {
         if !first.contains("$?") && !first.contains("PIPESTATUS") {
             return false;
         }
-        match node.kind() {
+        match node.word() {
             "variable_assignment" => self.is_kept(node),
             "if_statement" => may_end(text),
             _ => may_end(text) || is_test(text),
@@ -255,7 +252,7 @@ impl Walker<'_> {
 
     /// Returns whether what runs after a failure is an assignment that the script's status hangs on.
     fn keeps_failure(&mut self, node: Node<'_>) -> bool {
-        node.kind() == "variable_assignment" && self.is_kept(node)
+        node.word() == "variable_assignment" && self.is_kept(node)
     }
 
     /// Returns whether a text stands behind a place.
@@ -361,7 +358,7 @@ impl Walker<'_> {
     fn stage(&mut self, stage: &Stage<'_>, context: Context) {
         let node = stage.node;
         let span = span_of(node);
-        match node.kind() {
+        match node.word() {
             "command"
             | "declaration_command"
             | "unset_command"
@@ -380,8 +377,7 @@ impl Walker<'_> {
             }
             "case_statement" => {
                 self.substitutions(node, context);
-                let mut cursor = node.walk();
-                for item in node.named_children(&mut cursor).filter(|item| item.kind() == "case_item") {
+                for item in node.named_children().filter(|item| item.word() == "case_item") {
                     self.inside(Surrounding::Branch, span_of(item), |walker| walker.block(item, context));
                 }
             }
@@ -402,11 +398,10 @@ impl Walker<'_> {
 
     fn conditional(&mut self, node: Node<'_>, context: Context) {
         let span = span_of(node);
-        let mut cursor = node.walk();
         let (mut conditions, mut body, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let mut is_body = false;
-        for child in node.children(&mut cursor) {
-            match child.kind() {
+        for child in node.children() {
+            match child.word() {
                 "then" => is_body = true,
                 "elif_clause" | "else_clause" => others.push(child),
                 _ if is_body => body.push(child),
@@ -414,18 +409,18 @@ impl Walker<'_> {
             }
         }
         let source = self.decoder.text;
-        let then = body.iter().filter(|node| node.is_named() && node.kind() != "comment");
+        let then = body.iter().filter(|node| node.is_named() && node.word() != "comment");
         let then = then.map(|node| super::fate::outcome(*node, source, 0)).fold(Outcome::Unknown, later);
         // An `else` of the `if` follows every `elif` as its sibling.
         let otherwise = match others.as_slice() {
-            [only] if only.kind() == "else_clause" => block_outcome(*only, source, 0),
+            [only] if only.word() == "else_clause" => block_outcome(*only, source, 0),
             _ => Outcome::Unknown,
         };
         let tested = context.condition(then, otherwise, self.options, span);
         self.inside(Surrounding::IfCondition, span, |walker| walker.statements(&conditions, tested));
         self.inside(Surrounding::Branch, span, |walker| walker.statements(&body, context));
         for other in others {
-            if other.kind() == "elif_clause" {
+            if other.word() == "elif_clause" {
                 self.conditional(other, context);
             } else {
                 self.inside(Surrounding::Branch, span_of(other), |walker| walker.block(other, context));
@@ -435,8 +430,7 @@ impl Walker<'_> {
 
     fn while_loop(&mut self, node: Node<'_>, context: Context) {
         let span = span_of(node);
-        let mut cursor = node.walk();
-        let conditions: Vec<Node<'_>> = node.children_by_field_name("condition", &mut cursor).collect();
+        let conditions: Vec<Node<'_>> = node.fields("condition").collect();
         let text = span.of(self.decoder.text);
         let negated =
             conditions.first().is_some_and(|node| span_of(*node).of(self.decoder.text).starts_with('!'));
@@ -453,7 +447,7 @@ impl Walker<'_> {
 
     /// Walks the body of a loop, which runs again after its last statement.
     fn body(&mut self, node: Node<'_>, context: Context) {
-        let Some(body) = node.child_by_field_name("body") else { return };
+        let Some(body) = node.field("body") else { return };
         let status = Some(self.not_last(span_of(body)));
         self.inside(Surrounding::LoopBody, span_of(node), |walker| {
             walker.block(body, Context { status, success: None, ..context });
@@ -461,8 +455,8 @@ impl Walker<'_> {
     }
 
     fn function(&mut self, node: Node<'_>) {
-        let Some(body) = node.child_by_field_name("body") else { return };
-        let name = node.child_by_field_name("name").map(span_of).unwrap_or_default().of(self.decoder.text);
+        let Some(body) = node.field("body") else { return };
+        let name = node.field("name").map(span_of).unwrap_or_default().of(self.decoder.text);
         self.inside(Surrounding::Function(name.to_owned()), span_of(node), |walker| {
             walker.scoped(|walker| walker.statement(body, Context::TOP));
         });
@@ -477,16 +471,15 @@ impl Walker<'_> {
     pub(super) fn substitutions_with(&mut self, node: Node<'_>, context: Context, fate: Fate) {
         let mut pending = vec![node];
         while let Some(inner) = pending.pop() {
-            let kind = inner.kind();
+            let kind = inner.word();
             if matches!(kind, "command_substitution" | "process_substitution") {
                 self.substitution(inner, context, fate);
             } else if !matches!(kind, "do_group" | "case_item") {
                 let begin = pending.len();
-                let mut cursor = inner.walk();
-                let children = inner.named_children(&mut cursor);
+                let children = inner.named_children();
                 // Commands on the line of a heredoc are walked as operands of their list.
                 let is_heredoc = kind == "heredoc_redirect";
-                pending.extend(children.filter(|child| !is_heredoc || child.kind() == "heredoc_body"));
+                pending.extend(children.filter(|child| !is_heredoc || child.word() == "heredoc_body"));
                 pending[begin..].reverse();
             }
         }

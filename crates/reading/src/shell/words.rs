@@ -1,8 +1,7 @@
 //! Decodes words: quotes and escapes are gone, expansions stay as they are written.
 
-use tree_sitter::Node;
-
 use crate::syntax::Span;
+use crate::tree::Node;
 
 /// Text with the place of each of its parts in the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,10 +156,9 @@ impl Decoder<'_> {
 
     fn add(self, node: Node<'_>, word: &mut Word) {
         let span = Span { start: node.start_byte(), end: node.end_byte() };
-        match node.kind() {
+        match node.word() {
             "concatenation" | "command_name" | "translated_string" => {
-                let mut cursor = node.walk();
-                for child in node.children(&mut cursor) {
+                for child in node.children() {
                     self.add(child, word);
                 }
             }
@@ -198,9 +196,8 @@ impl Decoder<'_> {
     fn string(self, node: Node<'_>, word: &mut Word) {
         let end = node.end_byte().saturating_sub(1);
         let mut at = node.start_byte() + 1;
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            if child.kind() == "string_content" {
+        for child in node.named_children() {
+            if child.word() == "string_content" {
                 continue;
             }
             self.copy(Span { start: at, end: child.start_byte().max(at) }, Escapes::Quoted, word);

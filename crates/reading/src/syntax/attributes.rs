@@ -1,12 +1,11 @@
 //! Attributes of Rust in one spelling, with those that a condition adds.
 
-use tree_sitter::Node;
-
 use super::constants;
 use super::needs;
 use super::outline::Span;
 use super::spelled::{Argument, Form, Spelled, Speller, Value};
 use super::walk::span;
+use crate::tree::Node;
 
 impl Speller<'_> {
     /// Spells an attribute of Rust, and those that a condition adds in every build of the tests.

@@ -1,13 +1,11 @@
 //! Parts of a test that run only if something holds, or whose failure is caught.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::needs::words_of_directive;
 use super::outline::Span;
 use super::test_blocks::{is_return, statements};
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Deeper branches are not looked at.
 const MAX_DEPTH: usize = 60;
@@ -168,8 +166,7 @@ fn condition(node: Node<'_>) -> Option<Branch> {
     if !matches!(node.word(), "if_statement" | "if_expression") {
         return None;
     }
-    let mut cursor = node.walk();
-    let mut others: Vec<Node<'_>> = node.children_by_field_name("alternative", &mut cursor).collect();
+    let mut others: Vec<Node<'_>> = node.fields("alternative").collect();
     if others.is_empty() && node.field("consequence").is_none() {
         others.extend(unnamed_branches(node).get(1));
     }

@@ -1,10 +1,8 @@
 //! C and C++: functions, types, macros and constants, and the files that a file includes.
 
-use tree_sitter::Node;
-
 use super::outline::{ImportKind, Span, SymbolKind};
 use super::walk::{Found, Place, children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Declarators inside of declarators that are followed to a name.
 const MAX_DECLARATORS: usize = 50;
@@ -66,8 +64,8 @@ fn function(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(declarator) = node.field("declarator").and_then(function_of) else { return };
     let Some(name) = declarator.field("declarator").and_then(declared) else { return };
     let is_own = children(node)
-        .any(|child| child.kind() == "storage_class_specifier" && found.text(child) == "static");
-    let is_member = place.nested || name.kind() == "field_identifier";
+        .any(|child| child.word() == "storage_class_specifier" && found.text(child) == "static");
+    let is_member = place.nested || name.word() == "field_identifier";
     let kind = if is_member { SymbolKind::Method } else { SymbolKind::Function };
     found.symbol(kind, node, name, is_member || !is_own, place);
 }
@@ -76,10 +74,10 @@ fn function(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 fn function_of(declarator: Node<'_>) -> Option<Node<'_>> {
     let mut node = declarator;
     for _ in 0..MAX_DECLARATORS {
-        match node.kind() {
+        match node.word() {
             "function_declarator" => {
                 let inner = node.field("declarator")?;
-                return (inner.kind() != "parenthesized_declarator").then_some(node);
+                return (inner.word() != "parenthesized_declarator").then_some(node);
             }
             "pointer_declarator" | "attributed_declarator" | "init_declarator" => {
                 node = node.field("declarator").or_else(|| node.named_child(0))?;
@@ -95,7 +93,7 @@ fn function_of(declarator: Node<'_>) -> Option<Node<'_>> {
 fn declared(declarator: Node<'_>) -> Option<Node<'_>> {
     let mut node = declarator;
     for _ in 0..MAX_DECLARATORS {
-        node = match node.kind() {
+        node = match node.word() {
             "destructor_name" | "field_identifier" | "identifier" | "operator_name" | "type_identifier" => {
                 return Some(node);
             }
@@ -121,15 +119,15 @@ fn last_name(name: Node<'_>) -> Node<'_> {
 /// Returns whether a condition keeps a header from being read twice, and leaves out nothing.
 fn is_guard(found: &Found<'_>, node: Node<'_>) -> bool {
     let name = found.field_text(node, "name");
-    let mut inside = children(node).filter(|child| child.kind() != "comment").skip(1);
-    let first = inside.next().filter(|first| first.kind() == "preproc_def");
+    let mut inside = children(node).filter(|child| child.word() != "comment").skip(1);
+    let first = inside.next().filter(|first| first.word() == "preproc_def");
     first.is_some_and(|first| found.field_text(first, "name") == name)
 }
 
 /// Notes an included file: one in quotes is looked for beside the including file first.
 fn include(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(path) = node.field("path") else { return };
-    let (kind, file) = match path.kind() {
+    let (kind, file) = match path.word() {
         "string_literal" => (ImportKind::File, found.plain_string(path)),
         "system_lib_string" => (ImportKind::Static, in_brackets(found, path)),
         _ => return,

@@ -1,9 +1,7 @@
 //! Conditions on the variables that a CI sets in every run: where a check counts, they are set.
 
-use tree_sitter::Node;
-
 use super::test_cases::Reader;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Variables that services set in every run of theirs.
 const VARIABLES: &[&str] = &[

@@ -1,10 +1,8 @@
 //! Expressions made of nothing but literals and names of the language, which have the same value in every run.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::spelled::{Speller, first_field, parts};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 impl Speller<'_> {
     /// Returns whether an expression is made of literals and functions of the language alone.

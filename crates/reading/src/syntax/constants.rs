@@ -1,13 +1,11 @@
 //! Conditions that are the same in every run, and conditions about the platform alone.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::ci::{is_ci_name, value_in_ci};
 use super::spelled::{MAX_DEPTH, Speller, parts};
 use super::versions::value_of_version;
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Values of a platform's name that code is compared with.
 const PLATFORMS: &[&str] = &[
@@ -249,8 +247,7 @@ impl Speller<'_> {
 
     /// Returns the operator between two operands.
     fn operator<'s>(&'s self, node: Node<'_>, left: Node<'_>, right: Node<'_>) -> &'s str {
-        let mut cursor = node.walk();
-        let mut between = node.children(&mut cursor).filter(|child| {
+        let mut between = node.children().filter(|child| {
             left.end_byte() <= child.start_byte()
                 && child.end_byte() <= right.start_byte()
                 && !child.word().ends_with("comment")
@@ -527,8 +524,7 @@ impl Speller<'_> {
                 text.push_str(span(node).of(self.text));
                 continue;
             }
-            let mut cursor = node.walk();
-            let mut inner: Vec<Node<'_>> = node.children(&mut cursor).collect();
+            let mut inner: Vec<Node<'_>> = node.children().collect();
             inner.reverse();
             stack.extend(inner);
         }

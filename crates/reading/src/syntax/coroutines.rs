@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::Node;
-
 use super::outline::{DroppedCoroutine, Span};
 use super::walk::{Found, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;

@@ -1,11 +1,9 @@
 //! C#: types, their members, namespaces, and `using` directives.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
 use super::walk::{Found, Place, children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Attributes of tests: xUnit, NUnit and MSTest.
 pub(super) const TESTS: &[&str] =
@@ -53,8 +51,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 /// Returns the attributes of a definition.
 pub(super) fn attributes<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    let lists = children(node).filter(|child| child.kind() == "attribute_list");
-    lists.flat_map(children).filter(|child| child.kind() == "attribute")
+    let lists = children(node).filter(|child| child.word() == "attribute_list");
+    lists.flat_map(children).filter(|child| child.word() == "attribute")
 }
 
 /// Returns the name of an attribute, without its namespace and the ending that may be left out.
@@ -69,15 +67,15 @@ pub(super) fn plain_name(name: &str) -> &str {
 }
 
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
-    children(node).any(|child| child.kind() == "modifier" && found.text(child) == "public")
+    children(node).any(|child| child.word() == "modifier" && found.text(child) == "public")
 }
 
 fn fields(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
-    let declaration = children(node).find(|child| child.kind() == "variable_declaration");
+    let declaration = children(node).find(|child| child.word() == "variable_declaration");
     for declarator in declaration.into_iter().flat_map(children) {
         let name = declarator.field("name");
-        if let Some(name) = name.filter(|_| declarator.kind() == "variable_declarator") {
+        if let Some(name) = name.filter(|_| declarator.word() == "variable_declarator") {
             found.symbol(SymbolKind::Field, node, name, exported, place);
         }
     }

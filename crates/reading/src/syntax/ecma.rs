@@ -1,11 +1,9 @@
 //! JavaScript and TypeScript: what a module exports under which name, and what it imports.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{Import, ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {
@@ -312,8 +310,8 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         && first.is_some_and(|first| first.word() == "string")
     {
         // `test("title", macro, () => {})` gives the function to a macro that checks something with it.
-        let second = given.and_then(|given| children(given).filter(|child| child.kind() != "comment").nth(1));
-        let has_macro = second.is_some_and(|second| second.kind() == "identifier");
+        let second = given.and_then(|given| children(given).filter(|child| child.word() != "comment").nth(1));
+        let has_macro = second.is_some_and(|second| second.word() == "identifier");
         let body = test_body(node).filter(|_| matches!(name, "it" | "test") && !has_macro);
         idle::note_test(found, node, body);
     }

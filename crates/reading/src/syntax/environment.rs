@@ -1,9 +1,8 @@
 //! Expressions that read variables of the environment: whoever runs a program chooses what they come to.
 
-use tree_sitter::Node;
-
 use super::shape::{Shape, shape};
 use super::spelled::{Speller, parts};
+use crate::tree::Node;
 
 /// Names by which the languages read the environment.
 const READERS: &[&str] = &[

@@ -1,12 +1,10 @@
 //! Names that the top of a test file imports or sets, and conditions under which a file of Go is built.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::needs::{and, or};
 use super::spelled::{FRAMEWORKS, Speller, parts};
 use super::walk::children;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Modules of JavaScript whose default export makes a test.
 const TEST_MODULES: &[&str] = &["ava", "node:test", "tap", "tape", "test", "uvu", "zora"];
@@ -18,11 +16,11 @@ impl<'t> Speller<'t> {
     /// Notes the names that a block imports or sets.
     pub(super) fn note_names(&mut self, block: Node<'_>) {
         for statement in children(block) {
-            let inner = match statement.kind() {
+            let inner = match statement.word() {
                 "export_statement" => statement.field("declaration").unwrap_or(statement),
                 _ => statement,
             };
-            match inner.kind() {
+            match inner.word() {
                 "expression_statement" => {
                     parts(inner).into_iter().for_each(|node| self.note_assignment(node))
                 }
@@ -65,12 +63,12 @@ impl<'t> Speller<'t> {
         let (Some(left), Some(right)) = (node.field("left"), node.field("right")) else {
             return;
         };
-        let is_fixed = left.kind() == "constant"
+        let is_fixed = left.word() == "constant"
             || self.language == Language::Python
-            || node.kind() == "assignment_expression" && right.kind() == "member_expression";
-        if node.kind().starts_with("assignment")
+            || node.word() == "assignment_expression" && right.word() == "member_expression";
+        if node.word().starts_with("assignment")
             && is_fixed
-            && matches!(left.kind(), "identifier" | "constant")
+            && matches!(left.word(), "identifier" | "constant")
         {
             self.note_name(self.text_of(left), right);
         }
@@ -87,7 +85,7 @@ impl<'t> Speller<'t> {
             return;
         };
         let required = self.required_module(value);
-        match (name.kind(), required) {
+        match (name.word(), required) {
             ("identifier", Some(module)) => self.note_ecma_module(self.text_of(name), &module),
             ("identifier", None) => self.note_name(self.text_of(name), value),
             ("object_pattern", required) => {
@@ -110,7 +108,7 @@ impl<'t> Speller<'t> {
 
     /// Returns the module that a call of `require` loads.
     fn required_module(&self, value: Node<'_>) -> Option<String> {
-        let arguments = value.field("arguments").filter(|_| value.kind() == "call_expression")?;
+        let arguments = value.field("arguments").filter(|_| value.word() == "call_expression")?;
         let function = self.text_of(value.field("function")?);
         let module = self.string(parts(arguments).first().copied()?)?;
         (function == "require").then_some(module)
@@ -130,8 +128,8 @@ impl<'t> Speller<'t> {
     fn note_ecma_import(&mut self, node: Node<'_>) {
         let module = node.field("source").and_then(|source| self.string(source));
         let Some(module) = module else { return };
-        for clause in parts(node).into_iter().filter(|part| part.kind() == "import_clause").flat_map(parts) {
-            match clause.kind() {
+        for clause in parts(node).into_iter().filter(|part| part.word() == "import_clause").flat_map(parts) {
+            match clause.word() {
                 "identifier" => self.note_ecma_module(self.text_of(clause), &module),
                 "namespace_import" => {
                     let name = parts(clause).last().map(|name| self.text_of(*name));
@@ -153,7 +151,7 @@ impl<'t> Speller<'t> {
     }
 
     fn note_module(&mut self, node: Node<'_>) {
-        for import in parts(node).into_iter().filter(|part| part.kind() == "aliased_import") {
+        for import in parts(node).into_iter().filter(|part| part.word() == "aliased_import") {
             let alias = import.field("alias").map(|alias| self.text_of(alias));
             let name = import.field("name").map(|name| self.text_of(name).to_owned());
             if let (Some(alias), Some(name)) = (alias, name) {
@@ -166,7 +164,7 @@ impl<'t> Speller<'t> {
         let Some(module) = node.field("module_name") else { return };
         let module = self.text_of(module);
         for name in parts(node).into_iter().skip(1) {
-            match name.kind() {
+            match name.word() {
                 "wildcard_import" if matches!(module, "pytest" | "unittest" | "unittest.case" | "nose") => {
                     for word in STARRED {
                         self.note_alias(word, format!("{module}.{word}"));

@@ -1,10 +1,8 @@
 //! Code that runs again or later: bodies of loops, functions and closures, and loops that wait in turn.
 
-use tree_sitter::Node;
-
 use super::outline::{Outline, Span};
 use super::walk::{Found, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Nodes of one loop that are looked at; a longer one is left alone.
 const MOST_NODES: usize = 2_000;

@@ -1,11 +1,9 @@
 //! Go: names of the package's scope and imports with their paths.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
 use super::walk::{Found, Place, children};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     match kind {

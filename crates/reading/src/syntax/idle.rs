@@ -1,17 +1,15 @@
 //! Tests, and which of them do nothing.
 
-use tree_sitter::Node;
-
 use super::comments::gives_reason;
 use super::walk::{Found, children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Notes a test, and whether the statements of its body do nothing. A comment in it may give a reason.
 pub(super) fn note_test(found: &mut Found<'_>, node: Node<'_>, body: Option<Node<'_>>) {
     found.outline.tests.push(span(node));
     let Some(body) = body.filter(|body| !body.has_error()) else { return };
     // Go has a list inside the braces.
-    let list = body.named_child(0).filter(|child| child.kind() == "statement_list");
+    let list = body.named_child(0).filter(|child| child.word() == "statement_list");
     let (comments, statements): (Vec<Node<'_>>, Vec<Node<'_>>) =
         children(list.unwrap_or(body)).partition(|child| child.is_comment());
     let comments = children(node).filter(|child| child.is_comment()).chain(comments);
@@ -53,8 +51,8 @@ fn is_idle(found: &Found<'_>, statement: Node<'_>) -> bool {
     const PRINTS: &[&str] = &["console.log(", "fmt.Println(", "print(", "println!(", "t.Log("];
     let text: String = found.text(statement).split_whitespace().collect();
     let text = text.trim_end_matches(';');
-    let is_text = statement.named_child(0).is_some_and(|child| child.kind() == "string")
-        && statement.kind() == "expression_statement";
+    let is_text = statement.named_child(0).is_some_and(|child| child.word() == "string")
+        && statement.word() == "expression_statement";
     let prints = PRINTS.iter().any(|print| text.starts_with(print)) && text.matches('(').count() == 1;
     is_text || prints || NOTHING.contains(&text)
 }

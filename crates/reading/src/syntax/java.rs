@@ -1,11 +1,9 @@
 //! Java: types, their members, and imports.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let symbol = match kind {

@@ -1,11 +1,9 @@
 //! Kotlin: types, functions, properties, and imports.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Annotations of tests, as in Java.
 const TESTS: &[&str] = &["ParameterizedTest", "RepeatedTest", "Test"];
@@ -14,7 +12,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     let nested = Place { nested: true, ..place };
     let symbol = match kind {
         "class_declaration" if has_word(node, "interface") => SymbolKind::Interface,
-        "class_declaration" if children(node).any(|child| child.kind() == "enum_class_body") => {
+        "class_declaration" if children(node).any(|child| child.word() == "enum_class_body") => {
             SymbolKind::Enum
         }
         "class_declaration" | "companion_object" | "object_declaration" => SymbolKind::Class,
@@ -50,8 +48,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 /// Returns the annotations of a definition.
 pub(super) fn annotations<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    let modifiers = children(node).filter(|child| child.kind() == "modifiers");
-    modifiers.flat_map(children).filter(|child| child.kind() == "annotation")
+    let modifiers = children(node).filter(|child| child.word() == "modifiers");
+    modifiers.flat_map(children).filter(|child| child.word() == "annotation")
 }
 
 fn is_test(annotation: &str) -> bool {
@@ -61,7 +59,7 @@ fn is_test(annotation: &str) -> bool {
 
 /// Returns whether a definition is for others: that it is not, is said.
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
-    let modifiers = children(node).find(|child| child.kind() == "modifiers");
+    let modifiers = children(node).find(|child| child.word() == "modifiers");
     let mut each = modifiers.into_iter().flat_map(children);
     !each.any(|modifier| matches!(found.text(modifier), "internal" | "private" | "protected"))
 }
@@ -70,7 +68,7 @@ fn property(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
     let kind = if place.nested { SymbolKind::Field } else { SymbolKind::Variable };
     for child in children(node) {
-        let declarations: Vec<Node<'_>> = match child.kind() {
+        let declarations: Vec<Node<'_>> = match child.word() {
             "variable_declaration" => vec![child],
             "multi_variable_declaration" => children(child).collect(),
             _ => continue,
@@ -82,11 +80,11 @@ fn property(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 }
 
 fn is_identifier(node: &Node<'_>) -> bool {
-    node.kind() == "identifier"
+    node.word() == "identifier"
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(path) = children(node).find(|child| child.kind() == "qualified_identifier") else { return };
+    let Some(path) = children(node).find(|child| child.word() == "qualified_identifier") else { return };
     let star = has_word(node, "*");
     let last = children(path).last().filter(|last| !star && *last != path);
     let mut module = span(path);

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::branches::{otherwise_of, then_of};
 use super::ci::names_ci;
@@ -15,7 +13,7 @@ use super::test_calls::function_of;
 use super::test_cases::{Mark, MarkKind, Reader, Visited, squashed};
 use super::uncollected::head;
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Subtests deeper than this are not looked at.
 const MAX_NESTED: usize = 8;

@@ -4,10 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tree_sitter::Tree;
-
 use super::version::parse_beside;
 use super::{Language, OtherVersion, Outline, outline, parse_tree, unread};
+use crate::tree::Tree;
 
 /// Budgets in bytes of text; a cache that exceeds its own forgets the oldest. A tree takes some twenty times its text.
 pub(crate) const TREES_WITHIN: Budget = Budget { bytes: 128 << 10, bytes_of_two: 512 << 10 };

@@ -58,7 +58,7 @@ mod written;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use tree_sitter::{ParseOptions, Parser, Point, Range, Tree};
+use tree_sitter::{ParseOptions, Parser, Point, Range};
 
 pub use behaviour::{
     Behaviour, Check, Declared, Demand, Effect, Facts, Fate, Function, Guard, Handler, ParsedSource, Row,
@@ -80,6 +80,8 @@ pub use test_cases::{Mark, MarkKind, TestCase, TestFile};
 pub use version::OtherVersion;
 pub(crate) use walk::outline;
 pub(crate) use written::written_imports;
+
+use crate::tree::Tree;
 
 /// Larger texts are not parsed.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
@@ -198,7 +200,7 @@ fn parse_by(
     grammar: &tree_sitter::Language,
     text: &str,
     spans: &[Span],
-    edited: Option<&Tree>,
+    edited: Option<&tree_sitter::Tree>,
 ) -> Option<Tree> {
     if text.len() > MAX_BYTES {
         return None;
@@ -211,7 +213,7 @@ fn parse_with(
     grammar: &tree_sitter::Language,
     text: &str,
     spans: &[Span],
-    edited: Option<&Tree>,
+    edited: Option<&tree_sitter::Tree>,
 ) -> Option<Tree> {
     // A parse that was stopped would be continued.
     parser.reset();
@@ -220,14 +222,15 @@ fn parse_with(
     let most = (FREE_STEPS + text.len() * MOST_STEPS_PER_BYTE) / STEPS_PER_ASKING;
     let mut asked = 0;
     let bytes = text.as_bytes();
-    parser.parse_with_options(
+    let parsed = parser.parse_with_options(
         &mut |offset, _| bytes.get(offset..).unwrap_or_default(),
         edited,
         Some(ParseOptions::new().progress_callback(&mut |_| {
             asked += 1;
             if asked > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })),
-    )
+    );
+    parsed.map(Tree::new)
 }
 
 /// Adds rows and columns to spans, which are in order.

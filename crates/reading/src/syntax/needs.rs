@@ -1,7 +1,5 @@
 //! Conditions of a build under which tests are left out unless somebody gives a word: features, macros and symbols.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::constants;
 use super::outline::Span;
@@ -10,7 +8,7 @@ use super::test_blocks::{body_of, statements};
 use super::test_cases::{Mark, MarkKind, Reader, Visited};
 use super::uncollected::head;
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Path of a mark with the words that have to be given, each an argument: `feature:slow`.
 pub const NEEDS: &str = "needs";

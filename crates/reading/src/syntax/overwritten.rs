@@ -1,14 +1,12 @@
 //! Tests of Python and Ruby whose name something else takes further down, and hooks of pytest that leave tests out.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::outline::Span;
 use super::spelled::{Form, Spelled, parts};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::{head, is_decorated};
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Hooks that keep a test from running by what they return.
 const ANSWERING_HOOKS: &[&str] =

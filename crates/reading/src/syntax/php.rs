@@ -1,11 +1,9 @@
 //! PHP: types, their members, functions and constants, what `use` names, the files a file requires, and tests.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
 use super::walk::{Found, Place, children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let nested = Place { nested: true, ..place };
@@ -66,14 +64,14 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
     let hidden = |modifier: Node<'_>| matches!(found.text(modifier), "private" | "protected");
-    !children(node).any(|child| child.kind() == "visibility_modifier" && hidden(child))
+    !children(node).any(|child| child.word() == "visibility_modifier" && hidden(child))
 }
 
 /// Notes the constants or the properties that one declaration has.
 fn members(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
     for member in children(node) {
-        let (kind, name) = match member.kind() {
+        let (kind, name) = match member.word() {
             "const_element" => (SymbolKind::Constant, member.named_child(0)),
             "property_element" => (SymbolKind::Field, member.field("name")),
             _ => continue,
@@ -101,9 +99,9 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
 /// Notes what one `use` names, each with its namespace as the module.
 fn uses(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let group = node.field("body");
-    let prefix = children(node).find(|child| child.kind() == "namespace_name");
+    let prefix = children(node).find(|child| child.word() == "namespace_name");
     let prefix = prefix.map(|prefix| format!("{}\\", found.text(prefix))).unwrap_or_default();
-    for clause in children(group.unwrap_or(node)).filter(|child| child.kind() == "namespace_use_clause") {
+    for clause in children(group.unwrap_or(node)).filter(|child| child.word() == "namespace_use_clause") {
         let Some(path) = clause.named_child(0) else { continue };
         let text = found.text(path).trim_start_matches('\\');
         let (module, name) = text.rsplit_once('\\').unwrap_or(("", text));
@@ -124,10 +122,10 @@ fn uses(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 /// other paths depends on where the program is started.
 fn required(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let mut path = node.named_child(0);
-    while let Some(inner) = path.filter(|path| path.kind() == "parenthesized_expression") {
+    while let Some(inner) = path.filter(|path| path.word() == "parenthesized_expression") {
         path = inner.named_child(0);
     }
-    let Some(path) = path.filter(|path| path.kind() == "binary_expression" && has_word(*path, ".")) else {
+    let Some(path) = path.filter(|path| path.word() == "binary_expression" && has_word(*path, ".")) else {
         return;
     };
     let directory: String = found.field_text(path, "left").split_whitespace().collect();

@@ -1,11 +1,9 @@
 //! Values that are there, or true, whatever the code does: a list around the actual one, a function that nobody calls.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::shape::parts;
 use super::spelled::Speller;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Calls of a language that give an object, whatever they are given.
 const MAKERS: &[&str] = &[

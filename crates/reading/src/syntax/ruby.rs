@@ -1,12 +1,10 @@
 //! Ruby: classes, modules, methods and constants, the files a file requires, and tests of RSpec and Minitest.
 
-use tree_sitter::Node;
-
 use super::comments::gives_reason;
 use super::idle;
 use super::outline::{ImportKind, Span, SymbolKind};
 use super::walk::{Found, Place, children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let nested = Place { nested: true, ..place };
@@ -32,7 +30,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             nested
         }
         "assignment" => {
-            let constant = node.field("left").filter(|left| left.kind() == "constant");
+            let constant = node.field("left").filter(|left| left.word() == "constant");
             if let Some(name) = constant {
                 found.symbol(SymbolKind::Constant, node, name, true, place);
             }
@@ -43,7 +41,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "block" | "do_block" | "lambda" => Place { conditional: true, ..nested },
-        "begin" if children(node).any(|child| child.kind() == "rescue") => {
+        "begin" if children(node).any(|child| child.word() == "rescue") => {
             Place { conditional: true, guarded: true, ..place }
         }
         "rescue_modifier" => Place { conditional: true, guarded: true, ..place },
@@ -61,7 +59,7 @@ fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let symbol = if place.nested { SymbolKind::Method } else { SymbolKind::Function };
     found.symbol(symbol, node, name, exported, place);
     // In a block it is a method of something else that a test makes.
-    if node.kind() == "method" && found.text(name).starts_with("test_") && !place.conditional {
+    if node.word() == "method" && found.text(name).starts_with("test_") && !place.conditional {
         note_test(found, node, node);
     }
 }
@@ -83,7 +81,7 @@ fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
 fn hide_private(found: &mut Found<'_>, class: Node<'_>) {
     let Some(body) = class.field("body") else { return };
     let mark = children(body).find(|statement| {
-        statement.kind() == "identifier" && matches!(found.text(*statement), "private" | "protected")
+        statement.word() == "identifier" && matches!(found.text(*statement), "private" | "protected")
     });
     if let Some(mark) = mark {
         found.hide(Span { start: mark.start_byte(), end: body.end_byte() });
@@ -111,8 +109,8 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         _ => return,
     };
     let path = node.field("arguments").and_then(|arguments| children(arguments).last());
-    let Some(path) = path.filter(|path| path.kind() == "string") else { return };
-    let is_computed = children(path).any(|part| part.kind() == "interpolation");
+    let Some(path) = path.filter(|path| path.word() == "string") else { return };
+    let is_computed = children(path).any(|part| part.word() == "interpolation");
     if let Some((module, at)) = found.plain_string(path).filter(|_| !is_computed) {
         let import = found.import(kind, node, module, at, place);
         found.outline.imports.push(import);

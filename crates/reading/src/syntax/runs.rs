@@ -1,11 +1,9 @@
 //! Calls, assignments and deletions that run whenever a statement does, in one spelling.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::spelled::{Argument, Callee, Form, MAX_DEPTH, Shape, Spelled, Speller, first_field, parts, shape};
 use super::walk::span;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Returns whether a call of Python sets or deletes what its arguments name.
 pub(super) fn sets_by_arguments(path: &str) -> bool {

@@ -1,11 +1,9 @@
 //! Rust: items with their visibility, `use` trees leaf by leaf, and `mod name;` as the file it is.
 
-use tree_sitter::Node;
-
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
 use super::walk::{Found, Place, children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
     let item = match kind {

@@ -1,9 +1,7 @@
 //! Parts of paths, which are names, members and calls, by the kind of a node and its fields.
 
-use tree_sitter::Node;
-
 use super::walk::children;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Kinds of nodes, as far as paths are made of them.
 pub(super) enum Shape<'n> {
@@ -132,7 +130,7 @@ pub(super) fn shape(node: Node<'_>) -> Shape<'_> {
     const OBJECTS: &[&str] =
         &["object", "value", "operand", "expression", "argument", "path", "scope", "receiver", "qualifier"];
     const NAMES: &[&str] = &["property", "attribute", "field", "name", "method"];
-    let class = node.properties().map_or_else(|| Class::of(node.kind()), |kind| kind.class);
+    let class = node.properties().map_or_else(|| Class::of(node.word()), |kind| kind.class);
     let inner = match class {
         Class::Name => return Shape::Name,
         Class::Member => {

@@ -3,15 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::outline::Span;
 use super::runs::sets_by_arguments;
 pub(super) use super::shape::{Callee, Shape, first_field, parts, shape};
 use super::walk::{children, span};
 use crate::escapes::unescaped;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Deeper nodes are not looked at.
 pub(super) const MAX_DEPTH: usize = 60;
@@ -98,7 +96,7 @@ pub(super) struct Speller<'t> {
 #[derive(Default)]
 pub(super) struct Paths {
     /// By the number of the node, with the depth at which it was spelled.
-    known: RefCell<BTreeMap<usize, (usize, Option<String>)>>,
+    known: RefCell<BTreeMap<u32, (usize, Option<String>)>>,
     /// Set where something was too deep to be looked at, so that what is around it depends on its own depth.
     is_cut: Cell<bool>,
 }

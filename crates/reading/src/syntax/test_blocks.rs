@@ -1,14 +1,12 @@
 //! Tests that are calls with a block, or with functions and a chain of calls behind, RSpec and Pest, and tests that a
 //! macro makes functions of, GoogleTest; and the statements of all of them.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::outline::Span;
 use super::spelled::{Form, Spelled};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Words of RSpec and of Rails, without the letter that switches them on or off.
 const RUBY_CASES: &[&str] = &["example", "it", "pending", "scenario", "skip", "specify", "test"];

@@ -1,13 +1,11 @@
 //! Calls that are tests or groups of tests: of frameworks of JavaScript, and of Ginkgo.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::outline::Span;
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::is_empty;
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Words of test frameworks in JavaScript, without the letter that switches them on or off.
 const CASES: &[&str] = &["it", "test", "specify", "bench", "Deno.test"];

@@ -5,8 +5,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use tree_sitter::Node;
-
 use super::branches::{Branch, branches};
 use super::occurrences::Occurrences;
 use super::outline::Span;
@@ -16,7 +14,7 @@ use super::test_calls::function_of;
 use super::uncollected::{empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty};
 use super::walk::{children, span};
 use super::{Cache, Language, OtherVersion, TREES_WITHIN, csharp, parse_tree_once, parse_version_once};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 200;
@@ -153,7 +151,7 @@ pub(super) struct Reader<'t> {
     /// Set once a statement was spelled that calls one of them.
     pub(super) has_called_defined: Cell<bool>,
     /// Marks of the bodies at the top of the file that call none of them, by the number of the node.
-    pub(super) independent: BTreeMap<usize, Vec<Mark>>,
+    pub(super) independent: BTreeMap<u32, Vec<Mark>>,
     /// Functions at the top of the file that do nothing.
     pub(super) idle: BTreeSet<&'t str>,
     /// Names to which the top of the file gives a collection without members.
@@ -161,9 +159,9 @@ pub(super) struct Reader<'t> {
     /// Classes of Python from which a class of tests in the file takes its tests.
     pub(super) extended: BTreeSet<&'t str>,
     /// Calls that statements run, by the number of the node.
-    pub(super) runs: RefCell<BTreeMap<usize, Arc<[Spelled]>>>,
+    pub(super) runs: RefCell<BTreeMap<u32, Arc<[Spelled]>>>,
     /// Calls with the words of a framework, by the number of the node: each is asked about some three times.
-    pub(super) framework_words: RefCell<BTreeMap<usize, Option<bool>>>,
+    pub(super) framework_words: RefCell<BTreeMap<u32, Option<bool>>>,
     words: Occurrences<'t>,
 }
 
@@ -469,8 +467,7 @@ impl<'t> Reader<'t> {
         } else {
             &["private"]
         };
-        let mut cursor = modifiers.walk();
-        let mut words = modifiers.children(&mut cursor);
+        let mut words = modifiers.children();
         words.any(|word| !word.word().contains("annotation") && hidden.contains(&self.text_of(word)))
     }
 

@@ -1,12 +1,10 @@
 //! Assertions that hold whatever the code does: of truth or equality, over literals alone.
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::constants::LONGEST_CONDITION;
 use super::rust_text;
 use super::spelled::{Speller, first_field, parts};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Functions that assert the truth of an argument, in small letters without underscores.
 const TRUTHS: &[&str] = &[

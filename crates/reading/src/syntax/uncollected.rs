@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::Node;
-
 use super::Language;
 use super::outline::Span;
 use super::test_cases::{Mark, Reader};
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 impl Reader<'_> {
     /// Returns the mark of a definition that hides the tests inside of it.

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use qa_contracts::v1::Hunk;
-use tree_sitter::{InputEdit, Tree};
+use tree_sitter::InputEdit;
 
 use super::outline::Span;
 use super::{Language, advanced, parse_by, ranges};
+use crate::tree::Tree;
 
 /// Another version of a text, with the hunks between both.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +34,7 @@ pub(super) fn parse_beside(
 ) -> Option<Tree> {
     let edits = edits(text, other)?;
     let replaced: Vec<Span> = edits.iter().map(|edit| edit.other).collect();
-    let mut edited = tree.clone();
+    let mut edited = tree.parsed().clone();
     // The last first, so that the offsets of the others stay those of the other version.
     for (range, Edit { own, .. }) in ranges(other.text, &replaced).iter().zip(&edits).rev() {
         edited.edit(&InputEdit {
@@ -132,7 +133,7 @@ mod tests {
         let mut nodes = Vec::new();
         loop {
             let node = cursor.node();
-            nodes.push(format!("{:?} {node:?} {:?}", cursor.field_name(), node.range()));
+            nodes.push(format!("{:?} {node:?}", cursor.field_name()));
             if cursor.goto_first_child() {
                 continue;
             }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::{Node, Tree, TreeCursor};
-
 use super::kinds::{Kind, Kinds};
 use super::outline::{Import, ImportKind, Outline, Span, Symbol, SymbolKind};
 use super::{Language, c, coroutines, csharp, ecma, flow, go, java, kotlin, php, python, ruby, rust};
 use crate::escapes::unescaped;
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;
@@ -149,29 +147,14 @@ pub(super) fn span(node: Node<'_>) -> Span {
     Span { start: node.start_byte(), end: node.end_byte() }
 }
 
-/// Returns the named children, in order. Those of a long list are not asked for by number, which counts from the first.
-pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    const FEW: u32 = 3;
-    let count = u32::try_from(node.named_child_count()).unwrap_or(u32::MAX);
-    let mut cursor = (count > FEW).then(|| node.walk());
-    (0..count).filter_map(move |index| match &mut cursor {
-        Some(cursor) => next_named(cursor, index == 0),
-        None => node.named_child(index),
-    })
-}
-
-/// Moves to the first named child, or to the next named sibling.
-fn next_named<'t>(cursor: &mut TreeCursor<'t>, is_first: bool) -> Option<Node<'t>> {
-    let mut is_there = if is_first { cursor.goto_first_child() } else { cursor.goto_next_sibling() };
-    while is_there && !cursor.node().is_named() {
-        is_there = cursor.goto_next_sibling();
-    }
-    is_there.then(|| cursor.node())
+/// Returns the named children, in order.
+pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> + use<'t> {
+    node.named_children()
 }
 
 /// Returns whether one of the direct children is this word.
 pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
-    (0..node.child_count()).filter_map(|index| node.child(index)).any(|child| child.word() == word)
+    node.children().any(|child| child.word() == word)
 }
 
 /// Returns the outline of a tree.

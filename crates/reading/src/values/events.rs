@@ -1,11 +1,9 @@
 //! Uses of names and calls in expressions, in the order of evaluation.
 
-use tree_sitter::Node;
-
 use super::statements::{Builder, first_field, parts, span};
 use super::{Act, Call, Event, Fate, Statement};
-use crate::nodes::Tabled;
 use crate::syntax::{Language, is_function};
+use crate::tree::Node;
 
 /// The surroundings of an expression.
 #[derive(Debug, Clone)]

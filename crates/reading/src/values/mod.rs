@@ -7,7 +7,6 @@ mod statements;
 mod tests;
 mod tests_for_null;
 
-use crate::nodes::Tabled;
 use crate::syntax::{Language, Span, is_function, parse_tree_once};
 use statements::Builder;
 

@@ -1,12 +1,10 @@
 //! Statements and blocks of a function.
 
-use tree_sitter::Node;
-
 use super::events::Around;
 use super::tests_for_null::null_test;
 use super::{Bind, Block, Body, Fate, PassedTo, Statement, StatementKind, Target, Value};
-use crate::nodes::Tabled;
 use crate::syntax::{Language, Span, is_function};
+use crate::tree::Node;
 
 /// Deeper statements and expressions are not read, nor is the function around them.
 pub(super) const MAX_DEPTH: usize = 200;
@@ -25,8 +23,7 @@ pub(super) fn span(node: Node<'_>) -> Span {
 
 /// Returns the named children that are no comments.
 pub(super) fn parts(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).filter(|child| !child.is_comment()).collect()
+    node.named_children().filter(|child| !child.is_comment()).collect()
 }
 
 /// Returns the first of some fields that a node has.
@@ -334,9 +331,7 @@ impl<'t> Builder<'t> {
         }
         let then = first_field(node, &["consequence", "body"]);
         statement.blocks.push(then.map(|then| self.block(then)).unwrap_or_default());
-        let mut cursor = node.walk();
-        let alternatives: Vec<Node<'_>> =
-            node.children_by_field_name("alternative", &mut cursor).filter(Node::is_named).collect();
+        let alternatives: Vec<Node<'_>> = node.fields("alternative").filter(Node::is_named).collect();
         for alternative in alternatives {
             let block = match alternative.word() {
                 "elif_clause" | "elsif" | "else_if_clause" => {

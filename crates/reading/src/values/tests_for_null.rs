@@ -1,10 +1,8 @@
 //! Conditions that ask if a name is null.
 
-use tree_sitter::Node;
-
 use super::NullTest;
-use crate::nodes::Tabled;
 use crate::syntax::{Language, Span};
+use crate::tree::Node;
 
 /// Spellings of the test that hold for null, with `$` for the name.
 const EXACT: &[(&str, &str)] = &[

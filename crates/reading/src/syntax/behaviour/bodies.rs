@@ -1,12 +1,10 @@
 //! Bodies that do nothing: empty ones, those that give a constant, and those that only say that they are to be written.
 
-use tree_sitter::Node;
-
 use super::super::branches::{otherwise_of, then_of};
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::{Language, Reader, names};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Deeper values are no constants.
 const MAX_DEPTH: usize = 6;

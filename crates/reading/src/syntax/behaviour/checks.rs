@@ -1,7 +1,5 @@
 //! Assertions: what each is about, and how much it demands.
 
-use tree_sitter::Node;
-
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::inner;
@@ -9,7 +7,7 @@ use super::conditions::sized;
 use super::matchers::demand_of;
 use super::tolerance::{Tolerance, tolerance};
 use super::{Language, Reader, names};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Longest chain of calls behind `expect(…)` that is followed.
 const LONGEST_CHAIN: usize = 12;

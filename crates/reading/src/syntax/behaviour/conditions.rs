@@ -1,12 +1,10 @@
 //! Conditions of assertions: the demands of their parts, joined.
 
-use tree_sitter::Node;
-
 use super::super::outline::Span;
 use super::super::walk::children;
 use super::checks::{Claim, Demand, Operand};
 use super::{Language, Reader, names};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Parts of deeper conditions are read by their text alone.
 const MAX_DEPTH: usize = 30;

@@ -1,13 +1,11 @@
 //! Code that runs beside or behind the function that it stands in, and panics of Go that nobody hears of.
 
-use tree_sitter::Node;
-
 use super::super::comments::gives_reason;
 use super::super::outline::Span;
 use super::super::walk::span;
 use super::drops::Handler;
 use super::{Language, Reader};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Number of bytes of a statement in which its first call stands.
 const LONGEST_BEGIN: usize = 80;

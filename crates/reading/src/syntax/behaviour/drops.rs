@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::Node;
-
 use super::super::comments::{gives_reason, has_reason};
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
 use super::{Facts, Language, Reader, names};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Nodes of a guarded part that are looked at.
 const MOST_NODES: usize = 400;

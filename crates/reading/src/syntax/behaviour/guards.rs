@@ -1,14 +1,12 @@
 //! Conditions that decide whether the assertions of a test run, and the values of its names.
 
-use tree_sitter::Node;
-
 use super::super::branches::{otherwise_of, then_of};
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::bodies::{inner, statements};
 use super::checks::Demand;
 use super::{Facts, Language, Reader, names};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Kinds of nodes whose children are statements, or are one.
 const BLOCKS: &[&str] = &[

@@ -17,14 +17,12 @@ mod types;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::{Node, Tree, TreeCursor};
-
 use super::kinds::{Kind, Kinds};
 use super::outline::Span;
 use super::spelled::{Paths, Speller};
 use super::walk::{children, span};
 use super::{Language, OtherVersion, parse_version_once};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree, TreeCursor};
 
 pub use bodies::Effect;
 pub use checks::{Check, Demand};

@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 
-use tree_sitter::Node;
-
 use super::super::test_blocks::body_of;
 use super::super::walk::{children, span};
 use super::Language;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Named function or group, such as a class, that may enclose other definitions.
 pub(super) struct Definition<'n> {

@@ -1,13 +1,11 @@
 //! Assertions of Rust, whose arguments are read as text: those of a macro have no tree.
 
-use tree_sitter::Node;
-
 use super::super::rust_text::split;
 use super::super::walk::children;
 use super::Reader;
 use super::checks::{Claim, Demand, Operand};
 use super::conditions::{bare, comparison, either, every};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Parts of deeper conditions are taken as they are.
 const MAX_DEPTH: usize = 30;

@@ -1,11 +1,9 @@
 //! Statements of a text, each apart from those in its blocks.
 
-use tree_sitter::Node;
-
 use super::super::outline::Span;
 use super::super::walk::span;
 use super::ParsedSource;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 use crate::work;
 
 /// Nodes whose children are statements.

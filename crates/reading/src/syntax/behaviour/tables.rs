@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::{Node, TreeCursor};
-
 use super::{MAX_DEPTH, ParsedSource, Reader};
-use crate::nodes::Tabled;
 use crate::syntax::walk::{children, span};
 use crate::syntax::{Language, Span};
+use crate::tree::{Node, TreeCursor};
 
 /// A table of cases of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]

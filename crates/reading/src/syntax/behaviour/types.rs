@@ -1,11 +1,9 @@
 //! Declared types, and casts around the type checker.
 
-use tree_sitter::Node;
-
 use super::super::outline::Span;
 use super::super::walk::{children, span};
 use super::{Facts, Language, Reader};
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// The declared type of a parameter, of a variable, or of the result, whose name is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::{Node, Tree, TreeCursor};
-
 use super::super::walk::span;
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree, TreeCursor};
 
 /// Parts of patterns, which bind where the pattern does. Those with a field bind by it alone; a bar stands between fields,
 /// and a hyphen for children without one.

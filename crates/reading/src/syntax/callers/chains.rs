@@ -1,10 +1,8 @@
 //! Chains of names: a name with the objects, types and modules before it, and the call that it is the function of.
 
-use tree_sitter::Node;
-
 use super::super::Language;
 use super::super::shape::parts;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// A path of names, with the whole node.
 pub(super) struct Chain<'t, 'a> {

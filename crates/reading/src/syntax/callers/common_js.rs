@@ -1,11 +1,9 @@
 //! Names that a CommonJS module gives to others.
 
-use tree_sitter::{Node, Tree};
-
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::span;
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// Deeper nodes are not looked at.
 const MAX_DEPTH: usize = 1_000;

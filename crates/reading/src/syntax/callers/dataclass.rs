@@ -1,11 +1,10 @@
 //! Constructors that `dataclass` of Python makes out of the fields of a class.
 
+use crate::tree::Node;
 use qa_contracts::v1::{Parameter, Passing, Signature};
-use tree_sitter::Node;
 
 use super::super::shape::parts;
 use super::super::walk::{children, span};
-use crate::nodes::Tabled;
 
 /// Returns the parameters of the constructor of a decorated class; `None` where anything else may make it.
 pub(super) fn constructor(text: &str, decorated: Node<'_>, class: Node<'_>) -> Option<Signature> {

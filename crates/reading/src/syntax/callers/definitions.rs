@@ -1,17 +1,16 @@
 //! Definitions of a file with their owners and parameters, by the symbols of its outline.
 
+use crate::tree::{Node, Tree};
 use qa_contracts::v1::{DefinitionKind, Signature};
-use tree_sitter::{Node, Tree};
 
 use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
 use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
 use super::dataclass;
-use super::seek::{Found, Seeker};
+use super::seek::Seeker;
 use super::signatures::signature;
 use crate::callers::CLOSED_TRAITS;
-use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
 
 /// A definition that other files may refer to.
@@ -93,9 +92,9 @@ enum Owner {
 }
 
 impl<'t> Reader<'t> {
-    fn defined(&self, symbol: &Symbol, name: Found<'_, 't>) -> Option<Defined> {
+    fn defined(&self, symbol: &Symbol, name: Node<'t>) -> Option<Defined> {
         let whole = name.parent()?;
-        let owner = match (symbol.top_level, whole.node.field("receiver")) {
+        let owner = match (symbol.top_level, whole.field("receiver")) {
             (true, _) => None,
             (false, Some(receiver)) => Some(self.receiver(receiver)?),
             (false, None) => match self.owner(whole.parent()?)? {
@@ -109,7 +108,7 @@ impl<'t> Reader<'t> {
         Some(Defined {
             name: symbol.name.clone(),
             name_span: symbol.name_span,
-            kind: kind(symbol.kind, whole.node),
+            kind: kind(symbol.kind, whole),
             public: symbol.exported,
             open: self.is_open(symbol, whole),
             signature: self.signature(whole, owner.as_deref()),
@@ -129,8 +128,8 @@ impl<'t> Reader<'t> {
     }
 
     /// Adds the fields of a struct of Go, or the methods of an interface.
-    fn add_members(&self, symbol: &Symbol, name: Found<'_, 't>, defined: &mut Vec<Defined>) {
-        let body = name.parent().filter(|_| symbol.top_level).and_then(|whole| whole.node.field("type"));
+    fn add_members(&self, symbol: &Symbol, name: Node<'t>, defined: &mut Vec<Defined>) {
+        let body = name.parent().filter(|_| symbol.top_level).and_then(|whole| whole.field("type"));
         let lists = body.into_iter().flat_map(|body| match body.word() {
             "struct_type" => parts(body).into_iter().flat_map(parts).collect(),
             "interface_type" => parts(body),
@@ -154,16 +153,16 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns what a definition belongs to, or `None` for one that is local to a function.
-    fn owner(&self, mut around: Found<'_, 't>) -> Option<Owner> {
+    fn owner(&self, inner: Node<'t>) -> Option<Owner> {
+        let mut node = inner;
         loop {
-            let node = around.node;
             let word = node.word();
             if ROOTS.contains(&word) {
                 return Some(Owner::File);
             }
             if TYPES.contains(&word) {
                 // Types inside of types have longer names.
-                let is_outer = is_outermost(around);
+                let is_outer = is_outermost(node);
                 let of_trait = node.field("trait").is_some();
                 let name = node.field("name").or_else(|| node.field("type"))?;
                 let name = if name.word() == "generic_type" { name.field("type")? } else { name };
@@ -174,12 +173,11 @@ impl<'t> Reader<'t> {
             if !TRANSPARENT.contains(&word) {
                 return None;
             }
-            around = around.parent()?;
+            node = node.parent()?;
         }
     }
 
-    fn is_open(&self, symbol: &Symbol, found: Found<'_, 't>) -> bool {
-        let whole = found.node;
+    fn is_open(&self, symbol: &Symbol, whole: Node<'t>) -> bool {
         let inherits = ["superclass", "interfaces", "superclasses"]
             .iter()
             .any(|field| whole.field(field).is_some())
@@ -187,7 +185,7 @@ impl<'t> Reader<'t> {
         symbol.conditional
             || inherits
             || is_annotated(whole)
-            || self.is_decorated(found)
+            || self.is_decorated(whole)
             || self.is_extended(whole)
     }
 
@@ -271,15 +269,11 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns whether something makes another thing of a definition than its text says.
-    fn is_decorated(&self, found: Found<'_, 't>) -> bool {
-        let whole = found.node;
+    fn is_decorated(&self, whole: Node<'t>) -> bool {
         match self.language {
-            Language::Python => {
-                found.parent().is_some_and(|around| around.node.word() == "decorated_definition")
-            }
+            Language::Python => whole.parent().is_some_and(|around| around.word() == "decorated_definition"),
             Language::Tsx | Language::TypeScript => {
-                let exported = found.parent().map(|around| around.node);
-                let exported = exported.filter(|around| around.word() == "export_statement");
+                let exported = whole.parent().filter(|around| around.word() == "export_statement");
                 [Some(whole), exported].into_iter().flatten().any(|node| node.field("decorator").is_some())
             }
             Language::Rust => {
@@ -321,11 +315,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn signature(&self, found: Found<'_, 't>, owner: Option<&str>) -> Option<Signature> {
-        let whole = found.node;
-        if self.is_decorated(found) {
-            let around = found.parent().filter(|_| whole.word() == "class_definition")?;
-            return dataclass::constructor(self.text, around.node, whole);
+    fn signature(&self, whole: Node<'t>, owner: Option<&str>) -> Option<Signature> {
+        if self.is_decorated(whole) {
+            let around = whole.parent().filter(|_| whole.word() == "class_definition")?;
+            return dataclass::constructor(self.text, around, whole);
         }
         match whole.word() {
             "function_definition"
@@ -414,19 +407,13 @@ impl<'t> Reader<'t> {
 }
 
 /// Returns whether a type stands in no other one.
-fn is_outermost(found: Found<'_, '_>) -> bool {
-    let mut around = found.parent();
-    while let Some(outer) = around {
-        let word = outer.node.word();
-        if ROOTS.contains(&word) {
-            return true;
-        }
-        if !NAMESPACES.contains(&word) && !TRANSPARENT.contains(&word) || TYPES.contains(&word) {
-            return false;
-        }
-        around = outer.parent();
-    }
-    false
+fn is_outermost(node: Node<'_>) -> bool {
+    let mut words = node.ancestors().map(|outer| outer.word());
+    let end = words.find(|word| {
+        let is_between = NAMESPACES.contains(word) || TRANSPARENT.contains(word);
+        ROOTS.contains(word) || !is_between || TYPES.contains(word)
+    });
+    end.is_some_and(|word| ROOTS.contains(&word))
 }
 
 /// Returns whether a base of C# is an interface that gives an object no members. One of another library, such as a list,

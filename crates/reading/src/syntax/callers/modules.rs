@@ -1,14 +1,12 @@
 //! Names that the imports of a file bind, with the modules that they come from.
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::{Import, ImportKind, Outline, Span};
 use super::super::shape::parts;
 use super::super::walk::span;
-use super::seek::{Found, Seeker};
-use crate::nodes::Tabled;
+use super::seek::Seeker;
 use crate::outlines::MAX_NAME_BYTES;
+use crate::tree::{Node, Tree};
 
 /// A name that an import binds.
 pub(super) struct Binding {
@@ -124,9 +122,9 @@ fn of_csharp(import: &Import, all: &mut Vec<Binding>) {
     all.push(Binding { module: module.to_owned(), ..bound });
 }
 
-fn of_rust(found: Found<'_, '_>, import: &Import, all: &mut Vec<Binding>) {
+fn of_rust(found: Node<'_>, import: &Import, all: &mut Vec<Binding>) {
     // The number of modules with a body around it.
-    let depth = found.above.iter().filter(|node| node.word() == "mod_item").count();
+    let depth = found.ancestors().filter(|node| node.word() == "mod_item").count();
     let parts: Vec<&str> = import.module.split("::").filter(|part| !part.is_empty()).collect();
     let around: &[&str] = if is_short(import) { &parts } else { &[] };
     for name in &import.names {
@@ -168,8 +166,8 @@ pub(super) fn rooted(path: Vec<String>, inline_modules: usize) -> Option<(String
     }
 }
 
-fn of_require(call: Found<'_, '_>, text: &str, import: &Import, all: &mut Vec<Binding>) {
-    if !is_require(call.node, text) {
+fn of_require(call: Node<'_>, text: &str, import: &Import, all: &mut Vec<Binding>) {
+    if !is_require(call, text) {
         return;
     }
     let Some((declarator, path)) = declarator(call, text) else { return };
@@ -203,9 +201,9 @@ pub(super) fn is_require(node: Node<'_>, text: &str) -> bool {
 }
 
 /// Returns the declaration of a variable that is given a module, or one of its members, with the names of these.
-fn declarator<'t>(call: Found<'_, 't>, text: &str) -> Option<(Node<'t>, Vec<String>)> {
-    let (mut node, mut path) = (call.node, Vec::new());
-    for parent in call.above.iter().rev().copied() {
+fn declarator<'t>(call: Node<'t>, text: &str) -> Option<(Node<'t>, Vec<String>)> {
+    let (mut node, mut path) = (call, Vec::new());
+    for parent in call.ancestors() {
         match parent.word() {
             "member_expression" if parent.field("object") == Some(node) => {
                 path.push(span(parent.field("property")?).of(text).to_owned());

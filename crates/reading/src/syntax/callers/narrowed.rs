@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::Node;
-
 use super::super::shape::parts;
 use super::super::walk::{has_word, span};
 use super::chains::arguments_list;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Operators that ask for a type.
 const OPERATORS: &[&str] = &["in", "instanceof", "not in", "typeof"];

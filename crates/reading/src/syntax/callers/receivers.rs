@@ -4,14 +4,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
 use super::super::Language;
 use super::super::shape::parts;
 use super::super::walk::span;
 use super::bound::{BoundName, bound_names};
 use super::narrowed::narrowed;
-use crate::nodes::Tabled;
+use crate::tree::Node;
 
 /// Maximum number of functions around a place whose variables are looked for.
 const MOST_FUNCTIONS: usize = 8;
@@ -122,7 +120,7 @@ pub(super) struct Receivers<'t> {
     language: Language,
     text: &'t str,
     /// By the node of the scope.
-    scopes: RefCell<BTreeMap<usize, Rc<Scope<'t>>>>,
+    scopes: RefCell<BTreeMap<u32, Rc<Scope<'t>>>>,
 }
 
 impl<'t> Receivers<'t> {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use crate::tree::{Node, Tree};
 use qa_contracts::v1::{CallArguments, DefinitionKind, Parameter, Passing, Signature};
-use tree_sitter::{Node, Tree};
 
 use super::super::shape::parts;
 use super::super::walk::{children, span};
 use super::definitions::Defined;
 use super::uses::Used;
-use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
 use crate::work;
 

@@ -1,68 +1,41 @@
-//! Finds nodes by their places with the nodes above them: a node's own search for its parent begins at the root.
-
-use tree_sitter::{Node, Tree, TreeCursor};
+//! Finds nodes by their places.
 
 use super::super::outline::Span;
 use super::super::walk::span;
+use crate::tree::{Node, Tree};
 
 /// A walk to one place after the other, fastest in the order of the text.
 pub(super) struct Seeker<'t> {
-    cursor: TreeCursor<'t>,
-    above: Vec<Node<'t>>,
-}
-
-/// A node with the nodes above it, outer ones first.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'s, 't> {
-    pub(super) node: Node<'t>,
-    pub(super) above: &'s [Node<'t>],
+    at: Node<'t>,
 }
 
 impl<'t> Seeker<'t> {
     pub(super) fn new(tree: &'t Tree) -> Self {
-        Self { cursor: tree.walk(), above: Vec::new() }
+        Self { at: tree.root_node() }
     }
 
     /// Returns the innermost node around a place.
-    pub(super) fn find(&mut self, place: Span) -> Found<'_, 't> {
-        while !self.above.is_empty() && !contains(self.cursor.node(), place) {
+    pub(super) fn find(&mut self, place: Span) -> Node<'t> {
+        while !contains(self.at, place)
+            && let Some(parent) = self.at.parent()
+        {
             // The next place is nearly always behind the last one.
-            if self.cursor.node().end_byte() > place.start || !self.cursor.goto_next_sibling() {
-                self.cursor.goto_parent();
-                self.above.pop();
-            }
+            let next = self.at.next_sibling().filter(|_| self.at.end_byte() <= place.start);
+            self.at = next.unwrap_or(parent);
         }
-        loop {
-            let outer = self.cursor.node();
-            if !self.cursor.goto_first_child() {
-                break;
-            }
-            crate::work::count();
-            let is_inside = loop {
-                if contains(self.cursor.node(), place) {
-                    break true;
-                }
-                if self.cursor.node().start_byte() > place.start || !self.cursor.goto_next_sibling() {
-                    break false;
-                }
-                crate::work::count();
-            };
-            if !is_inside {
-                self.cursor.goto_parent();
-                break;
-            }
-            self.above.push(outer);
+        while let Some(inside) = child_around(self.at, place) {
+            self.at = inside;
         }
-        Found { node: self.cursor.node(), above: &self.above }
+        self.at
     }
 }
 
-impl<'s, 't> Found<'s, 't> {
-    /// Returns the node above with those above it.
-    pub(super) fn parent(self) -> Option<Self> {
-        let (node, above) = self.above.split_last()?;
-        Some(Self { node: *node, above })
-    }
+fn child_around<'t>(node: Node<'t>, place: Span) -> Option<Node<'t>> {
+    let mut before = node.children().take_while(|child| child.start_byte() <= place.start);
+    before.find(|child| {
+        crate::work::count();
+        contains(*child, place)
+    })
 }
 
 fn contains(node: Node<'_>, place: Span) -> bool {

@@ -1,12 +1,11 @@
 //! Parameters of functions and arguments of calls, where their numbers are certain.
 
+use crate::tree::Node;
 use qa_contracts::v1::{CallArguments, Parameter, Passing, Signature};
-use tree_sitter::Node;
 
 use super::super::Language;
 use super::super::shape::parts;
 use super::super::walk::span;
-use crate::nodes::Tabled;
 
 /// Returns the parameters of a function's node, without its receiver where it `is_method`.
 pub(super) fn signature(

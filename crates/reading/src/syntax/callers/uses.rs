@@ -3,8 +3,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::tree::{Node, Tree};
 use qa_contracts::v1::CallArguments;
-use tree_sitter::{Node, Tree};
 
 use super::super::Language;
 use super::super::outline::{Outline, Span};
@@ -18,7 +18,6 @@ use super::chains::{
 use super::modules::{Binding, bindings, is_import, is_require, rooted};
 use super::receivers::{Receivers, constructed};
 use super::signatures::arguments;
-use crate::nodes::Tabled;
 use crate::outlines::MAX_NAME_BYTES;
 
 /// Longest chain of members that is followed.

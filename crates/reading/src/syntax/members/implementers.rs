@@ -1,13 +1,11 @@
 //! Classes that name the types whose members they have to write.
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::{children, span};
 use super::{Reader, each, last_name};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// A class with the types that it extends or implements.
 pub(crate) struct Implementer {

@@ -4,12 +4,10 @@ mod implementers;
 mod switches;
 mod types;
 
-use tree_sitter::{Node, Tree};
-
 use super::Language;
 use super::outline::Span;
 use super::walk::{children, span};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 pub(crate) use implementers::implementers;
 pub use switches::Label;

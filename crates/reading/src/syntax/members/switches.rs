@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::span;
 use super::{Reader, each};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// A label of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

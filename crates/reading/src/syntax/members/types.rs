@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::{children, span};
 use super::Reader;
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// The way in which a type has its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

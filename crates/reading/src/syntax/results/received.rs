@@ -1,12 +1,10 @@
 //! Reads the use that callers make of the result of a call.
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// The use of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,10 @@
 //! The shape of what the functions of a file give back, as far as their callers depend on it.
 
-use tree_sitter::{Node, Tree};
-
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
 use super::super::walk::{children, has_word, span};
-use crate::nodes::Tabled;
+use crate::tree::{Node, Tree};
 
 /// The shape of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
