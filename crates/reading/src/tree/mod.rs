@@ -53,13 +53,12 @@ impl Marks {
     const HAS_ERROR: u8 = 8;
 
     fn new(node: tree_sitter::Node<'_>) -> Self {
-        let all = [
-            (node.is_named(), Self::NAMED),
-            (node.is_error(), Self::ERROR),
-            (node.is_missing(), Self::MISSING),
-            (node.has_error(), Self::HAS_ERROR),
-        ];
-        Self(all.into_iter().filter(|(is_set, _)| *is_set).fold(0, |marks, (_, mark)| marks | mark))
+        Self(
+            u8::from(node.is_named()) * Self::NAMED
+                | u8::from(node.is_error()) * Self::ERROR
+                | u8::from(node.is_missing()) * Self::MISSING
+                | u8::from(node.has_error()) * Self::HAS_ERROR,
+        )
     }
 
     fn has(self, mark: u8) -> bool {
@@ -124,7 +123,8 @@ impl Nodes {
 /// Writes down the nodes of a parsed tree.
 fn records(parsed: &tree_sitter::Tree) -> Vec<Record> {
     let mut cursor = parsed.walk();
-    let mut records = vec![Record::new(&cursor, NONE, NONE)];
+    let mut records = Vec::with_capacity(cursor.node().descendant_count());
+    records.push(Record::new(&cursor, NONE, NONE));
     let mut at = 0;
     loop {
         if cursor.goto_first_child() {
@@ -144,7 +144,6 @@ fn records(parsed: &tree_sitter::Tree) -> Vec<Record> {
                 break;
             }
             if !cursor.goto_parent() {
-                records.shrink_to_fit();
                 return records;
             }
             at = parent;
