@@ -53,12 +53,11 @@ impl Marks {
     const HAS_ERROR: u8 = 8;
 
     fn new(node: tree_sitter::Node<'_>) -> Self {
-        Self(
-            u8::from(node.is_named()) * Self::NAMED
-                | u8::from(node.is_error()) * Self::ERROR
-                | u8::from(node.is_missing()) * Self::MISSING
-                | u8::from(node.has_error()) * Self::HAS_ERROR,
-        )
+        let named = u8::from(node.is_named()) * Self::NAMED;
+        let error = u8::from(node.is_error()) * Self::ERROR;
+        let missing = u8::from(node.is_missing()) * Self::MISSING;
+        let has_error = u8::from(node.has_error()) * Self::HAS_ERROR;
+        Self(named | error | missing | has_error)
     }
 
     fn has(self, mark: u8) -> bool {
