@@ -24,7 +24,7 @@ use qa_core::verdict::unread_files;
 pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
     let mut all: Vec<&Finding> =
         report.result.lens_results.iter().flat_map(|result| &result.findings).collect();
-    all.sort_by_key(|finding| rank(*finding));
+    all.sort_by_key(|finding| rank(finding));
     all
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn rival<'a>(report: &Report<'a>, finding: &Finding) -> Option<&'a Fi
     let rivals = all.filter(|other| {
         other.edit.as_ref().is_some_and(|other| share_lines(edit, other)) && rank(other) < rank(finding)
     });
-    rivals.min_by_key(|other| rank(*other))
+    rivals.min_by_key(|other| rank(other))
 }
 
 /// Returns the command that applies the edits of the judged change, with the overrides of its run. A base that was asked for
