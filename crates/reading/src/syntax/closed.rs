@@ -33,7 +33,17 @@ impl Speller<'_> {
         let functions = match self.language {
             Language::Go => OF_GO,
             Language::Python => OF_PYTHON,
-            _ => OBJECTS,
+            Language::C
+            | Language::CSharp
+            | Language::Cpp
+            | Language::Java
+            | Language::JavaScript
+            | Language::Kotlin
+            | Language::Php
+            | Language::Ruby
+            | Language::Rust
+            | Language::Tsx
+            | Language::TypeScript => OBJECTS,
         };
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {

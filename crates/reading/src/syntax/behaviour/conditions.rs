@@ -36,10 +36,8 @@ impl Reader<'_> {
                 Some(Claim { demand: Demand::Part, ..every(claims.collect()) })
             }
             ("conditional" | "conditional_expression" | "ternary_expression", [first, second, third]) => {
-                let branches = match self.language {
-                    Language::Python => [*first, *third],
-                    _ => [*second, *third],
-                };
+                let is_value_first = self.language == Language::Python;
+                let branches = [if is_value_first { *first } else { *second }, *third];
                 Some(either(self.claims(branches.as_slice(), holds, depth)))
             }
             (

@@ -187,10 +187,10 @@ impl Reader<'_> {
 
     /// Returns the truth value of a condition that has the same in every run.
     fn value_of(&self, condition: Node<'_>) -> Option<bool> {
-        match self.language {
-            Language::Rust => super::super::rust_text::truth(&self.spelled(condition)),
-            _ => self.speller().constant(condition),
+        if self.language == Language::Rust {
+            return super::super::rust_text::truth(&self.spelled(condition));
         }
+        self.speller().constant(condition)
     }
 
     /// Returns the expressions that a condition is about, and whether it only says that they are there, or true.
