@@ -222,6 +222,18 @@ fn who_judges_what_is_checked_out_is_told_that_only_commits_are_judged() {
 }
 
 #[test]
+fn a_head_that_the_base_contains_is_told_from_one_without_a_change() {
+    let repo = checkout();
+    let text = within(&repo.path(), &["run", "--base=topic", "--head=main"]).run().expect(3).text();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words.matches("is already contained in base").count(), 1, "{text}");
+    assert!(words.contains("which is ahead of it; swap --base and --head, or fetch"), "{text}");
+    assert!(!words.contains("same files") && !words.contains("nothing changed"), "{text}");
+    let text = within(&repo.path(), &["run", "--base=main", "--head=main"]).run().expect(3).text();
+    assert_eq!(text.matches("nothing changed between base and head").count(), 1, "{text}");
+}
+
+#[test]
 fn a_path_that_is_no_run_is_not_told_to_be_deleted() {
     let repo = checkout();
     within(&repo.path(), &["run", "--base=main"]).run().expect(0);

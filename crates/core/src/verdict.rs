@@ -155,9 +155,7 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     }
     let is_empty = grounds.change_set.files.is_empty();
     if grounds.coverage.full_cells == 0 && !(is_empty && grounds.empty_may_pass) {
-        let reason =
-            if is_empty { "nothing changed between base and head" } else { "no lens looked at anything" };
-        reasons.add_gap(Code::NothingToJudge, reason.to_owned());
+        reasons.add_gap(Code::NothingToJudge, nothing_to_judge(grounds.change_set));
     }
     if grounds.change_set.landing == Landing::Conflict && !grounds.change_set.other_merge_bases.is_empty() {
         let reason = "base and head conflict and have several merge bases, so what lands is unknown";
@@ -169,6 +167,25 @@ fn add_gaps(reasons: &mut Reasons, grounds: &Grounds<'_>, missing: &[String], fa
     if is_unnamed {
         reasons.add_gap(Code::InternalError, "a lens is degraded without saying why".to_owned());
     }
+}
+
+/// Returns why a change has nothing to judge.
+pub fn nothing_to_judge(change_set: &ChangeSet) -> String {
+    let ChangeSet { base_sha, merge_base_sha, head_sha, .. } = change_set;
+    if !change_set.files.is_empty() {
+        return "no lens looked at anything".to_owned();
+    }
+    if merge_base_sha == base_sha {
+        return "nothing changed between base and head".to_owned();
+    }
+    if merge_base_sha == head_sha {
+        let (head, base) = (head_sha.short(), base_sha.short());
+        return format!(
+            "head {head} is already contained in base {base}, which is ahead of it; swap --base and --head, or fetch \
+             the commits that head should have"
+        );
+    }
+    "base has everything that head changes".to_owned()
 }
 
 /// Adds that a stage for reviews has none to judge by: its pass would say that a model looked.

@@ -18,7 +18,7 @@ use qa_core::findings::all_places;
 use qa_core::observer::is_deferred;
 use qa_core::opaque::opaque_files;
 use qa_core::qa_report::{RunDetails, qa_report};
-use qa_core::verdict::unread_files;
+use qa_core::verdict::{nothing_to_judge, unread_files};
 
 /// Returns all findings of a run: blocking ones first, each half worst first, then by place.
 pub(crate) fn findings<'a>(report: &Report<'a>) -> Vec<&'a Finding> {
@@ -161,7 +161,7 @@ fn headline(report: &Report<'_>) -> String {
             "The change was reviewed in part; the rest waits for a later turn of the observer.".to_owned()
         }
         Conclusion::CouldNotComplete if verdict.error_codes == [Code::NothingToJudge] => {
-            "There is nothing to judge: base and head have the same files.".to_owned()
+            format!("There is nothing to judge: {}.", nothing_to_judge(report.change_set))
         }
         Conclusion::CouldNotComplete => {
             "The run could not be completed, so the change was not judged.".to_owned()
@@ -203,11 +203,16 @@ pub(crate) fn shown_settings(preview: &PolicyPreview) -> ShownSettings<'_> {
     ShownSettings { settings, of_rules: of_rules.len() }
 }
 
-/// Returns the reasons beside the headline, which has the number of blocking findings already.
+/// Returns the reasons beside the headline, which has the number of blocking findings and why there is nothing to judge
+/// already.
 pub(crate) fn further_reasons<'a>(report: &Report<'a>) -> Vec<&'a str> {
     let verdict = &report.result.final_verdict;
     let number = format!("{} blocking", all_places(&verdict.blocking_findings));
-    let further = verdict.rationale.iter().filter(|line| !line.starts_with(&number));
+    let nothing = match verdict.error_codes == [Code::NothingToJudge] {
+        true => nothing_to_judge(report.change_set),
+        false => String::new(),
+    };
+    let further = verdict.rationale.iter().filter(|line| !line.starts_with(&number) && **line != nothing);
     further.map(String::as_str).collect()
 }
 
