@@ -231,6 +231,14 @@ fn a_head_that_the_base_contains_is_told_from_one_without_a_change() {
     assert!(!words.contains("same files") && !words.contains("nothing changed"), "{text}");
     let text = within(&repo.path(), &["run", "--base=main", "--head=main"]).run().expect(3).text();
     assert_eq!(text.matches("nothing changed between base and head").count(), 1, "{text}");
+    // `fix` has no report, so it gives the reason and the code itself.
+    let fix = within(&repo.path(), &["fix", "--base=topic", "--head=main"]).run().expect(3).text();
+    assert!(
+        fix.contains("is already contained in base") && fix.contains("error[NOTHING_TO_JUDGE]\n"),
+        "{fix}"
+    );
+    let diff = within(&repo.path(), &["fix", "--base=main", "--head=main", "--diff"]).run().expect(3);
+    assert!(diff.stderr.contains("error[NOTHING_TO_JUDGE]\n") && diff.text().is_empty(), "{}", diff.stderr);
 }
 
 #[test]

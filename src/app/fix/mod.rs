@@ -45,6 +45,7 @@ pub(super) fn fix(arguments: &FixArgs, cancellation: &Arc<Cancellation>) -> Resu
         }
         Mode::Diff => {
             console::write_stderr(&show::left_out(&proposal));
+            console::write_stderr(&show::incomplete(&finished));
             console::write_stdout(&proposal.patch)?;
             finished.outcome.verdict.conclusion
         }

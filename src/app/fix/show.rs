@@ -105,12 +105,24 @@ fn summary(finished: &Finished, proposal: &Proposal) -> String {
         0 => ".\n".to_owned(),
         count => format!("; {} without an edit, which `run` shows.\n", counted(count, "finding")),
     });
+    out.push_str(&incomplete(finished));
     if safe > 0 {
         out.push_str(
             "`--apply` writes the safe edits to the working tree, `--diff` prints them as a patch.\n",
         );
     }
     out
+}
+
+/// Returns the reasons and codes of a run that could not complete; empty for any other.
+pub(super) fn incomplete(finished: &Finished) -> String {
+    let verdict = &finished.outcome.verdict;
+    if verdict.conclusion != Conclusion::CouldNotComplete {
+        return String::new();
+    }
+    let reasons = verdict.rationale.iter().map(|reason| format!("  {}\n", sanitize_cut(reason, 400)));
+    let codes = verdict.error_codes.iter().map(|code| format!("error[{code}]\n  help: {}\n", code.hint()));
+    reasons.chain(codes).collect()
 }
 
 /// Returns a line for each edit that is not applied.
