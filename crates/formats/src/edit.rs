@@ -29,15 +29,18 @@ pub(crate) fn edit_title(report: &Report<'_>, finding: &Finding, reader: Reader)
         let (file, line) = (visible_cut(&rival.file.to_string(), 200), rival.start_line);
         return Some(format!("see the edit of {rule} at {file}:{line}, which changes the same line"));
     }
-    let command = fix_command(report, reader);
     let place = match report.input.head_ref.as_str() {
         "HEAD" => "",
         _ if reader == Reader::Anybody || uncommitted(report).is_some() => "",
         _ => "with that head checked out, ",
     };
     let advice = match edit.safety {
-        EditSafety::Safe => format!("{place}`{command}` does it"),
-        EditSafety::Unsafe => format!("look at it first, `{command}` leaves it out"),
+        EditSafety::Safe => format!("{place}`{} --apply` does it", fix_command(report, reader)),
+        EditSafety::Unsafe => format!(
+            "look at it first and make it by hand, no command applies it; `{}{}` shows all of it",
+            fix_command(report, reader),
+            head_option(report)
+        ),
     };
     Some(format!("{} ({advice})", visible_cut(&edit.title, 200)))
 }
@@ -53,8 +56,8 @@ pub(crate) fn rival<'a>(report: &Report<'a>, finding: &Finding) -> Option<&'a Fi
     rivals.min_by_key(|other| rank(other))
 }
 
-/// Returns the command that applies the edits of the judged change, with the overrides of its run. A base that was asked for
-/// differs between machines that judge the same commits, so only a terminal names it.
+/// Returns the command that shows the edits of the judged change, with the overrides of its run. The name of a base differs
+/// between machines that judge the same commits, so other readers than that of a terminal get its commit.
 fn fix_command(report: &Report<'_>, reader: Reader) -> String {
     let mut command = "qa-skill fix".to_owned();
     match uncommitted(report) {
@@ -63,17 +66,27 @@ fn fix_command(report: &Report<'_>, reader: Reader) -> String {
         None => {}
     }
     let input = report.input;
-    if let Some(base) = input.base_ref.as_deref().filter(|_| reader == Reader::OfTerminal) {
-        let base = if is_word(base) { base } else { input.base_sha.short() };
-        command.push_str(&format!(" --base {base}"));
-    }
+    let base = match (reader, input.base_ref.as_deref()) {
+        (Reader::OfTerminal, Some(base)) if is_word(base) => Some(base),
+        (Reader::OfTerminal, None) => None,
+        (Reader::OfTerminal, Some(_)) | (Reader::Anybody, _) => Some(input.base_sha.short()),
+    };
+    command.extend(base.map(|base| format!(" --base {base}")));
     if let Some(mode) = input.overrides.mode {
         command.push_str(&format!(" --mode {}", mode.as_str()));
     }
     if let Some(preset) = input.overrides.preset {
         command.push_str(&format!(" --preset {}", preset.as_str()));
     }
-    command + " --apply"
+    command
+}
+
+/// Returns the option that names the judged commit; empty where it is the one that is checked out, or none.
+fn head_option(report: &Report<'_>) -> String {
+    if report.input.head_ref == "HEAD" || uncommitted(report).is_some() {
+        return String::new();
+    }
+    format!(" --head {}", report.input.head_sha.short())
 }
 
 /// Returns whether a revision is one word to every shell.
@@ -231,6 +244,31 @@ mod tests {
             .into_iter()
             .find(|finding| finding.edit.as_ref().is_some_and(|edit| edit.title == "Drop it"));
         assert!(rival(&report, other.unwrap()).is_none(), "the line before is another one");
+    }
+
+    #[test]
+    fn an_edit_names_the_command_that_shows_or_makes_it() {
+        let title = |safety: EditSafety, head: &str, reader: Reader| {
+            let mut sample = edited(vec![replacement([31, 1], [32, 1], "")], safety);
+            sample.input.base_ref = Some("main".to_owned());
+            sample.input.head_ref = head.to_owned();
+            let report = sample.report(false);
+            let commits =
+                [report.input.base_sha.short().to_owned(), report.input.head_sha.short().to_owned()];
+            (edit_title(&report, findings(&report)[0], reader).unwrap(), commits)
+        };
+        let (text, [_, head]) = title(EditSafety::Unsafe, "topic", Reader::OfTerminal);
+        assert!(
+            text.contains(&format!("`qa-skill fix --base main --head {head}` shows all of it")),
+            "{text}"
+        );
+        assert!(text.contains("make it by hand") && !text.contains("--apply"), "{text}");
+        let (text, _) = title(EditSafety::Unsafe, "HEAD", Reader::OfTerminal);
+        assert!(text.contains("`qa-skill fix --base main` shows"), "{text}");
+        let (text, _) = title(EditSafety::Safe, "HEAD", Reader::OfTerminal);
+        assert!(text.contains("`qa-skill fix --base main --apply` does it"), "{text}");
+        let (text, [base, _]) = title(EditSafety::Safe, "HEAD", Reader::Anybody);
+        assert!(text.contains(&format!("`qa-skill fix --base {base} --apply` does it")), "{text}");
     }
 
     #[test]
