@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::Files;
-use crate::common::{is_on_base, location, message_lines, note};
+use crate::common::{Files, counted, is_on_base, location, message_lines, note};
 use crate::contract::Report;
 use crate::excerpt::{Sides, excerpt};
 use crate::why::why;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Finding, Severity};
 use qa_core::escape::visible_cut;
+use qa_core::findings::all_places;
 
 /// Findings whose texts are equal, so that only their places differ. At least one.
 pub(crate) struct Cause<'a> {
@@ -103,6 +103,28 @@ pub(crate) fn place_line(
     PlaceLine { location: visible_cut(&location(finding), 300), line: visible_cut(line.trim(), limit) }
 }
 
+/// Counts the findings of each rule, blocking and not.
+pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize, usize)> {
+    let mut counts = BTreeMap::new();
+    for finding in findings {
+        let entry: &mut (usize, usize) = counts.entry(finding.rule_id.as_str()).or_default();
+        let places = all_places([*finding]);
+        if finding.blocking { entry.0 += places } else { entry.1 += places }
+    }
+    counts
+}
+
+/// Counts findings that are listed, and the places that the verdict counts where a finding stands for more than one.
+pub(crate) fn listed(findings: &[&Finding]) -> String {
+    let places = all_places(findings.iter().copied());
+    match places > findings.len() {
+        true => {
+            format!("{} listed, {} with those only counted", findings.len(), counted(places, "finding"))
+        }
+        false => findings.len().to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,6 +140,17 @@ mod tests {
         let sample = sample::large(300, 3000);
         let all = findings(&sample.report(false));
         assert_eq!(sizes(&all), [75, 2925]);
+    }
+
+    #[test]
+    fn a_heading_tells_listed_findings_from_counted_ones() {
+        let sample = sample::fail();
+        let all = findings(&sample.report(false));
+        let first = all[0].clone();
+        assert_eq!(listed(&[&first]), "1");
+        let evidence = [(qa_core::findings::UNLISTED.to_owned(), 1_200.into())].into();
+        let many = Finding { evidence, ..first.clone() };
+        assert_eq!(listed(&[&first, &many]), "2 listed, 1,201 findings with those only counted");
     }
 
     #[test]

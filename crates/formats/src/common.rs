@@ -57,17 +57,6 @@ pub(crate) fn elsewhere(count: usize) -> Option<String> {
     })
 }
 
-/// Counts the findings of each rule, blocking and not.
-pub(crate) fn by_rule<'a>(findings: &[&'a Finding]) -> BTreeMap<&'a str, (usize, usize)> {
-    let mut counts = BTreeMap::new();
-    for finding in findings {
-        let entry: &mut (usize, usize) = counts.entry(finding.rule_id.as_str()).or_default();
-        let places = all_places([*finding]);
-        if finding.blocking { entry.0 += places } else { entry.1 += places }
-    }
-    counts
-}
-
 /// Returns the verdict's name.
 pub(crate) fn verdict_word(conclusion: Conclusion) -> &'static str {
     match conclusion {

@@ -2,11 +2,11 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::causes::{Cause, causes, place_line};
+use crate::causes::{Cause, by_rule, causes, listed, place_line};
 use crate::common::{
-    Files, by_rule, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons,
-    gate_word, is_on_base, location, message_lines, model_reviews, note, quality_gates, reason,
-    shown_settings, uncommitted, verdict_word,
+    Files, codes, counted, elsewhere, evidence_number, extent, findings_here, further_reasons, gate_word,
+    is_on_base, location, message_lines, model_reviews, note, quality_gates, reason, shown_settings,
+    uncommitted, verdict_word,
 };
 use crate::contract::{Format, FormatSpec, Report};
 use crate::edit::{Reader, edit_lines, edit_title};
@@ -139,7 +139,7 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     let (files, split) = (Files::new(report), all.partition_point(|finding| finding.blocking));
     let (blocking, advice) = all.split_at(split);
     if !blocking.is_empty() {
-        page.heading(&format!("Blocking ({})", blocking.len()));
+        page.heading(&format!("Blocking ({})", listed(blocking)));
         let groups = causes(blocking);
         for cause in groups.iter().take(MAX_WHOLE) {
             one_cause(page, report, &files, cause);
@@ -158,7 +158,7 @@ fn all_findings(page: &mut Page, report: &Report<'_>) {
     if advice.is_empty() {
         return;
     }
-    page.heading(&format!("Not blocking ({})", advice.len()));
+    page.heading(&format!("Not blocking ({})", listed(advice)));
     let groups = causes(advice);
     if groups.len() <= MANY {
         for cause in &groups {

@@ -4,9 +4,9 @@ use maud::{Markup, html};
 
 use super::filter::Filter;
 use super::sections::{columns, left_out, with_code};
-use crate::causes::{Cause, PlaceLine, causes, place_line};
+use crate::causes::{Cause, PlaceLine, by_rule, causes, listed, place_line};
 use crate::common::{
-    Files, by_rule, capital, counted, evidence_text, is_on_base, location, message_lines, note, standing,
+    Files, capital, counted, evidence_text, is_on_base, location, message_lines, note, standing,
 };
 use crate::contract::Report;
 use crate::edit::{Reader, edit_lines, edit_title};
@@ -34,7 +34,7 @@ pub(super) fn section(report: &Report<'_>, all: &[&Finding], filter: &Filter<'_>
     let (shown, rest) = all.split_at(all.len().min(MAX_SHOWN));
     html! {
         section aria-labelledby="findings" {
-            h2 id="findings" { "Findings" small { (all.len()) } }
+            h2 id="findings" { "Findings" small { (listed(all)) } }
             @if all.is_empty() { p.muted { "No findings." } }
             (filter.controls())
             @for (index, cause) in causes(shown).iter().enumerate() {

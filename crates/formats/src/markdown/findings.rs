@@ -1,10 +1,10 @@
 //! The findings of the page: what blocks with its lines and its edit, each cause once, and the rest folded away.
 
 use super::{MAX_LIST, Page, cell_code, prose, text};
-use crate::causes::{Cause, causes, place_line};
+use crate::causes::{Cause, by_rule, causes, place_line};
 use crate::common::{
-    Files, by_rule, capital, counted, elsewhere, findings_here, is_on_base, is_warning, location,
-    message_lines, note, standing,
+    Files, capital, counted, elsewhere, findings_here, is_on_base, is_warning, location, message_lines, note,
+    standing,
 };
 use crate::contract::{Links, Report};
 use crate::edit::{Reader, edit_lines, edit_title};
