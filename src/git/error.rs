@@ -43,6 +43,8 @@ pub(crate) enum GitError {
     PathRefused(String),
     #[error("create a temporary repository: {0}")]
     NoScratch(String),
+    #[error("read the repository: {0} is not a regular file")]
+    NotRegularFile(String),
     #[error("accept the file {path}: {reason}")]
     UnsafeFile { path: String, reason: String },
     #[error("read object {id}: the {kind} claims {bytes} bytes, and more than {most} are not read")]
@@ -72,9 +74,11 @@ impl GitError {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::NotFound { .. } => Code::RepositoryNotFound,
-            Self::Open { .. } | Self::Unsupported(_) | Self::RefUnreadable { .. } | Self::RefStorage(_) => {
-                Code::RepositoryUnsupported
-            }
+            Self::Open { .. }
+            | Self::Unsupported(_)
+            | Self::NotRegularFile(_)
+            | Self::RefUnreadable { .. }
+            | Self::RefStorage(_) => Code::RepositoryUnsupported,
             Self::BaseNotFound(_) => Code::BaseRefConfiguredNotFound,
             Self::HeadNotFound(_)
             | Self::NoBase(_)
@@ -140,6 +144,9 @@ impl GitError {
             }
             Self::ObjectTooLarge { .. } => {
                 "delete the checkout and fetch again, or, in a workflow, set `objects: server`: an earlier step may have planted the object; if the change brings it, make it smaller"
+            }
+            Self::NotRegularFile(_) => {
+                "commit a regular file there on the base branch: links and directories are not followed"
             }
             Self::NotCommittable { hint, .. } => hint,
             Self::NotWritten(_) => {

@@ -119,7 +119,7 @@ fn find_file(repository: &Repository, tree: Oid, path: &str) -> Result<Option<Bl
         Place::Absent => return Ok(None),
     };
     if entry.kind() != Some(ObjectType::Blob) || entry.filemode() == 0o120_000 {
-        return Err(GitError::Unsupported(format!("{path} is not a regular file")));
+        return Err(GitError::NotRegularFile(path.to_owned()));
     }
     let id = BlobId::parse(&entry.id().to_string());
     id.map(Some).map_err(|error| GitError::Other(error.to_string()))

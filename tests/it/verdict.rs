@@ -187,7 +187,10 @@ fn a_head_that_the_next_run_could_not_read_is_no_head_without_a_policy() {
         let next = repo.commit(repo.tree(&head.with("b.py", "b\n")), &[topic]);
         repo.reference("refs/heads/main", topic);
         repo.reference("refs/heads/topic", next);
-        assert!(repo.judge().run().exit >= 2, "{expected}");
+        let refused = repo.judge().run();
+        assert!(refused.exit >= 2, "{expected}");
+        let is_hinted = refused.stderr.contains("commit a regular file there on the base branch");
+        assert_eq!(is_hinted, expected.ends_with("a regular file"), "{expected}: {}", refused.stderr);
     }
 }
 

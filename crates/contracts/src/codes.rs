@@ -188,7 +188,7 @@ codes! {
         RenameDetectionLimited = "RENAME_DETECTION_LIMITED", Notice, "too many files for inexact rename detection; such moves appear as deleted and added";
         ReplayRecordingMissing = "REPLAY_RECORDING_MISSING", Terminal, "what a model answered is not recorded, and nothing was to be asked; run with `--replies replay_or_record`, or verify with the binary that made the run";
         RepositoryNotFound = "REPOSITORY_NOT_FOUND", UserRecoverable, "there is no git repository at this place; run inside a checkout, or name one with --repo; in a workflow, check out before this step with actions/checkout";
-        RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, or larger than git writes it; delete the checkout and fetch again, and find out which step made it";
+        RepositoryUnsafe = "REPOSITORY_UNSAFE", Terminal, "a file that git reads in the repository is a pipe, a device or a socket, or larger than git writes it; remove it where it is in the working tree, else delete the checkout and fetch again, and find out which step made it";
         RepositoryUnsupported = "REPOSITORY_UNSUPPORTED", UserRecoverable, "the repository cannot be read: by its storage format, a file of git that is damaged, or for this user; the reason is named";
         ReviewCanaryMissed = "REVIEW_CANARY_MISSED", Terminal, "the model did not name a defect that was put into what it was given, so its silence says nothing; run again, or name a stronger model on the base branch";
         ReviewLate = "REVIEW_LATE", Notice, "the model says it of lines that it was asked about before and had nothing to say of; a change should not fail later than it could have, so it does not block";
