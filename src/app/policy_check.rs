@@ -8,9 +8,11 @@ use super::console::write_page;
 use super::exit::{Exit, Failure};
 use super::inputs::{Request, open, policy_in_file, read_policy, waivers_in_file};
 use super::policy_difference::InForce;
+use super::prepare::seconds_since_1970;
 use super::run_args::BaseArgs;
 use qa_contracts::codes::Code;
 use qa_contracts::v1::{Registry, Rubric, Scope, SettingOrigin, Strength};
+use qa_core::calendar;
 use qa_core::canonical;
 use qa_core::escape::visible;
 use qa_core::policy::{GatePolicy, Overrides, POLICY_PATH, Policy, WAIVERS_PATH, in_scope};
@@ -97,9 +99,16 @@ fn check_waivers(path: &Path, registry: &Registry) -> Result<String, Failure> {
         visible(&path.display().to_string()),
         counted(file.waiver.len(), "waiver")
     );
+    let today = calendar::day(seconds_since_1970(crate::config::now()));
     for waiver in &file.waiver {
-        let line =
-            format!("  {}, until {}, by {}: {}", waiver.rule, waiver.expires, waiver.owner, waiver.reason);
+        let passed = match waiver.expires < today {
+            true => " (this date has passed: from a base of a later day on, it waives nothing)",
+            false => "",
+        };
+        let line = format!(
+            "  {}, until {}{passed}, by {}: {}",
+            waiver.rule, waiver.expires, waiver.owner, waiver.reason
+        );
         text.push_str(&visible(&line));
         text.push('\n');
     }

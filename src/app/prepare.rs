@@ -137,7 +137,7 @@ fn read_reports(
     Ok(record_reports(&in_force.policy, &Workspace::new(root), &head, baseline)?)
 }
 
-fn seconds_since_1970(time: SystemTime) -> i64 {
+pub(super) fn seconds_since_1970(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     i64::try_from(since).unwrap_or(i64::MAX)
 }

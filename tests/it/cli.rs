@@ -275,6 +275,10 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
     std::fs::write(&waivers, entry("alice")).unwrap();
     let text = check(&waivers).run().expect(0).text();
     assert!(text.contains("1 waiver") && text.contains("until 2099-01-31, by alice: a sample"), "{text}");
+    assert!(!text.contains("has passed"), "{text}");
+    std::fs::write(&waivers, entry("alice").replace("2099", "2020")).unwrap();
+    let text = check(&waivers).run().expect(0).text();
+    assert!(text.contains("until 2020-01-31 (this date has passed: "), "{text}");
     std::fs::write(&waivers, entry("person or team")).unwrap();
     let refused = check(&waivers).run().expect_code(2, "POLICY_INVALID");
     assert!(refused.stderr.contains("line 4: replace `person or team`"), "{}", refused.stderr);
