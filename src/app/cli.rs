@@ -167,9 +167,10 @@ pub fn main_with(
     }
     let json = console::wants_json(&arguments);
     let usage = super::hook::usage_exit(&arguments);
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            super::usage_tip::add_tip(&mut error, &arguments);
             if let Err(failure) = console::print_clap(&error, json) {
                 console::print_failure(&failure);
                 return failure.exit.into();

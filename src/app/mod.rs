@@ -62,6 +62,7 @@ mod store_run;
 mod uncommitted_args;
 mod upgrade;
 mod upload;
+mod usage_tip;
 mod verify;
 mod verify_command;
 mod verify_drift;

@@ -285,6 +285,14 @@ fn policy_check_shows_what_is_in_force_and_what_is_wrong_with_a_file() {
 }
 
 #[test]
+fn a_range_of_git_and_a_value_with_a_hyphen_lead_to_the_options() {
+    let range = qa_skill(["run", "main..HEAD"]).run().expect(2);
+    assert!(range.stderr.contains("--base main --head HEAD"), "{}", range.stderr);
+    let value = qa_skill(["run", "--base", "-x"]).run().expect(2);
+    assert!(value.stderr.contains("--base=-x"), "{}", value.stderr);
+}
+
+#[test]
 fn policy_check_lists_what_the_policy_changes_and_how_the_working_tree_differs() {
     let strict = "preset = \"guarded\"\n[rules.\"secret-token/generic-credential\".scopes]\ntest = \"off\"\n\
                   [lenses.trojan-source]\nignore = [\"locales/**\"]\n";
