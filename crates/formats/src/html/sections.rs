@@ -65,7 +65,7 @@ pub(super) fn numbers(report: &Report<'_>, all: &[&Finding]) -> Markup {
         ("blocking", blocking.to_string()),
         ("not blocking", (all_places(all.iter().copied()) - blocking).to_string()),
         ("incomplete checks", report.coverage.incomplete_cells.to_string()),
-        ("sensitivity of 100", report.sensitivity.score.to_string()),
+        ("change sensitivity, of 100", report.sensitivity.score.to_string()),
     ];
     html! { dl.numbers { @for (name, value) in entries { div { dt { (name) } dd { (value) } } } } }
 }
