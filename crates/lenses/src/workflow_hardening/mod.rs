@@ -8,6 +8,7 @@ mod injection;
 mod jobs;
 mod known_agents;
 mod network;
+mod pins;
 mod uses;
 
 use super::contract::{
@@ -32,6 +33,7 @@ const ENVIRONMENT: &str = "workflow-hardening/environment-injection";
 const PERMISSIONS: &str = "workflow-hardening/excessive-permissions";
 const FIRST_PARTY: &str = "workflow-hardening/first-party-by-name";
 const LOOSENED: &str = "workflow-hardening/pin-loosened";
+const MOVED: &str = "workflow-hardening/pin-moved";
 const INJECTION: &str = "workflow-hardening/script-injection";
 const FROM_NETWORK: &str = "workflow-hardening/script-from-network";
 const INHERITED: &str = "workflow-hardening/secrets-inherited";
@@ -132,6 +134,13 @@ static SPEC: LensSpec = LensSpec {
             Severity::High,
             ALWAYS,
             "Keep the full commit SHA; for another version pin its commit.",
+        ),
+        rule(
+            MOVED,
+            "Action is pinned to another commit under the same version",
+            Severity::Medium,
+            GUARDED,
+            "Pin the commit that the action's repository has for this version, or name the version of the new commit.",
         ),
         text_rule(
             FROM_NETWORK,
@@ -276,7 +285,13 @@ impl Lens for WorkflowHardening {
                 // An injection is worse with more rights, so those that the base had count as new.
                 before.retain(|found| !matches!(found.rule, INJECTION | ENVIRONMENT));
             }
-            let found = new_ones(before, audit(base.as_ref(), &head), changes);
+            let mut found = new_ones(before, audit(base.as_ref(), &head), changes);
+            if let Some(model) = &base
+                && let [Some(old), Some(new)] = [&packet.text.full_base, &packet.text.full_head]
+            {
+                let old = pins::Version { model, text: old };
+                found.extend(pins::audit(old, pins::Version { model: &head, text: new }));
+            }
             found.iter().filter_map(|each| changes.draft(each, is_compared)).collect()
         })
     }

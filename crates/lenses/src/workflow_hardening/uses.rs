@@ -10,19 +10,21 @@ use crate::workflows::model::{Model, text_of};
 
 /// Code that `uses` names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Used {
+pub(super) struct Used {
     /// Owner, repository and path in lower case, or the image.
-    name: String,
-    /// Full commit or digest.
-    pinned: bool,
+    pub(super) name: String,
+    /// Commit, branch or tag in lower case; empty for an image.
+    pub(super) reference: String,
+    /// True for a full commit or digest.
+    pub(super) pinned: bool,
 }
 
 /// A `uses` of a job or a step.
 #[derive(Debug)]
-struct Use<'d> {
+pub(super) struct Use<'d> {
     job: String,
-    value: Value<'d>,
-    used: Used,
+    pub(super) value: Value<'d>,
+    pub(super) used: Used,
 }
 
 /// Uses of one name.
@@ -41,7 +43,8 @@ fn used(value: &str) -> Option<Used> {
         Reference::Local(_) => None,
         Reference::Image(name) => {
             let image = image(name)?;
-            Some(Used { name: format!("docker://{}", image.name), pinned: image.pinned })
+            let name = format!("docker://{}", image.name);
+            Some(Used { name, reference: String::new(), pinned: image.pinned })
         }
         Reference::Remote { name, reference } => {
             let name = name.to_ascii_lowercase();
@@ -49,7 +52,8 @@ fn used(value: &str) -> Option<Used> {
                 return None;
             }
             let is_hex = reference.bytes().all(|byte| byte.is_ascii_hexdigit());
-            Some(Used { name, pinned: is_hex && matches!(reference.len(), 40 | 64) })
+            let pinned = is_hex && matches!(reference.len(), 40 | 64);
+            Some(Used { name, reference: reference.to_ascii_lowercase(), pinned })
         }
     }
 }
@@ -60,7 +64,7 @@ fn is_first_party(name: &str) -> bool {
 }
 
 /// Returns every `uses` of jobs and steps.
-fn uses<'d>(model: &Model<'d>) -> Vec<Use<'d>> {
+pub(super) fn uses<'d>(model: &Model<'d>) -> Vec<Use<'d>> {
     let mut found = Vec::new();
     for group in model.groups() {
         let job = group.job.map(|job| job.id).unwrap_or_default();
