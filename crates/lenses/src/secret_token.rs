@@ -109,7 +109,10 @@ impl Lens for SecretToken {
         }
         for hunk in packet.hunks() {
             let lines: Vec<Line<'_>> = hunk.added().collect();
-            let secrets = packet.added_secrets(&hunk).chunk_by(of_one_key);
+            let is_one = |one: &MaskedSecret, next: &MaskedSecret| {
+                of_one_key(one, next) || are_pieces(&packet.text.text, one, next)
+            };
+            let secrets = packet.added_secrets(&hunk).chunk_by(is_one);
             drafts.extend(secrets.filter_map(|secret| draft(packet, &lines, secret)));
         }
         Inspection { drafts, facts: Vec::new() }
@@ -128,6 +131,12 @@ const KEY_GAP: u32 = 48;
 fn of_one_key(one: &MaskedSecret, next: &MaskedSecret) -> bool {
     let is_key = secrets::detector(&one.detector).is_some_and(|detector| detector.kind == Kind::PrivateKey);
     is_key && next.detector == one.detector && next.start.saturating_sub(one.end) <= KEY_GAP
+}
+
+/// Returns whether two secrets in a row are pieces of one token, in literals that are joined.
+fn are_pieces(text: &str, one: &MaskedSecret, next: &MaskedSecret) -> bool {
+    let between = text.get(one.end as usize..next.start as usize);
+    one.detector == next.detector && between.is_some_and(secrets::joins_pieces)
 }
 
 /// Returns the finding about a secret that stands in a hunk's added lines; null for one that does not.

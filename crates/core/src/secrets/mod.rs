@@ -5,6 +5,7 @@ mod cloud;
 mod detector;
 mod forge;
 mod header;
+mod joined;
 mod plausible;
 mod private_key;
 mod rules;
@@ -61,6 +62,11 @@ pub fn masked(mut text: String) -> String {
     let spans = find(&text);
     mask(&mut text, &spans);
     text
+}
+
+/// Returns whether a text between two secrets joins them: they are pieces of one.
+pub fn joins_pieces(between: &str) -> bool {
+    joined::is_seam(between.as_bytes())
 }
 
 /// Returns the detector with an id.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::detector::{self, Back, Compiled, Found};
+use super::detector::{self, Back, Compiled, Found, Kind};
 use super::plausible::is_token_byte;
 use super::rules::TABLES;
 use super::spelled::Spelled;
@@ -69,13 +69,37 @@ pub(super) fn find(text: &str, known: &[SecretSpan]) -> Vec<SecretSpan> {
     resolve_overlaps(text, found)
 }
 
-/// Returns all candidates, as they are written and as escapes spell them.
+/// Returns all candidates, as they are written, as escapes spell them, and as literals are joined.
 pub(super) fn candidates(text: &str) -> Vec<Found> {
     let mut found = scan(text.as_bytes(), &Spelled::default());
+    found.extend(in_pieces(text.as_bytes()));
     let spelled = Spelled::new(text.as_bytes());
-    for one in scan(&spelled.bytes, &spelled) {
+    let decoded = scan(&spelled.bytes, &spelled).into_iter().chain(in_pieces(&spelled.bytes));
+    for one in decoded {
         if let (Some(span), Some(whole)) = (spelled.origin(one.span), spelled.origin(one.whole)) {
             found.push(Found { span, whole, ..one });
+        }
+    }
+    found
+}
+
+/// Returns the pieces of tokens that literals have between them. Values that are only random are found in one piece alone:
+/// words that are joined look random too.
+fn in_pieces(bytes: &[u8]) -> Vec<Found> {
+    let joined = Spelled::joined(bytes);
+    let mut found = Vec::new();
+    for one in scan(&joined.bytes, &joined) {
+        if one.detector.kind != Kind::Provider || joined.pieces(one.whole.clone()).len() < 2 {
+            continue;
+        }
+        let Some(whole) = joined.origin(one.whole) else { continue };
+        let mut begin = whole.start;
+        for piece in joined.pieces(one.span) {
+            let Some(span) = joined.origin(piece) else { continue };
+            // What a format has before its secret stays visible with the first piece.
+            let around = begin.min(span.start)..span.end;
+            begin = span.end;
+            found.push(Found::new(span, one.detector).within(around));
         }
     }
     found

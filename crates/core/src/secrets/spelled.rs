@@ -1,9 +1,11 @@
-//! Decodes escapes, so that secrets are found in any notation of a file or a report.
+//! Decodes escapes and joins literals, so that secrets are found in any notation of a file or a report.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
+
+use super::joined;
 
 /// Escapes of languages, JSON, URLs, XML and JUnit, also when they are escaped twice. Terminal colours come first and have
 /// no group.
@@ -89,14 +91,14 @@ const ENTITIES: [(&str, char); 45] = [
     ("vert", '|'),
 ];
 
-/// Lines of a text that have escapes, with the escapes decoded.
+/// Lines of a text that have escapes or seams of literals, with the escapes decoded and the pieces joined.
 #[derive(Default)]
 pub(super) struct Spelled {
     pub(super) bytes: Vec<u8>,
     replaced: Vec<Replaced>,
 }
 
-/// A part of the text that differs in [`Spelled::bytes`]: an escape, or omitted lines.
+/// A part of the text that differs in [`Spelled::bytes`]: an escape, a seam, or omitted lines.
 struct Replaced {
     /// Place in [`Spelled::bytes`].
     here: Range<usize>,
@@ -106,27 +108,48 @@ struct Replaced {
     is_lines: bool,
 }
 
+/// A place in a text that stands for a character, or for nothing.
+struct Meaning {
+    place: Range<usize>,
+    character: Option<char>,
+}
+
 impl Spelled {
+    /// Decodes the escapes of a text.
     pub(super) fn new(text: &[u8]) -> Self {
+        let escapes = ESCAPE
+            .captures_iter(text)
+            .filter_map(|escape| Some(Meaning { place: escape.get(0)?.range(), character: decode(&escape) }));
+        Self::with(text, escapes)
+    }
+
+    /// Joins the pieces of literals in a text.
+    pub(super) fn joined(text: &[u8]) -> Self {
+        let seams = joined::seams(text).into_iter();
+        Self::with(text, seams.map(|place| Meaning { place, character: None }))
+    }
+
+    fn with(text: &[u8], meanings: impl Iterator<Item = Meaning>) -> Self {
         let mut spelled = Self::default();
-        // The end of the copied text, and the end of the line with the last escape.
+        // The end of the copied text, and the end of the line with the last place.
         let (mut taken, mut line_end) = (0, 0);
-        for escape in ESCAPE.captures_iter(text) {
-            let Some(place) = escape.get(0).map(|whole| whole.range()) else { continue };
+        for Meaning { place, character } in meanings {
             if place.start >= line_end {
                 spelled.bytes.extend_from_slice(&text[taken..line_end]);
                 let before = text[..place.start].iter().rev().take_while(|byte| **byte != b'\n').count();
                 let line = place.start - before;
                 spelled.replace(line_end..line, "", true);
+                taken = line;
+            }
+            if place.end > line_end {
                 line_end = match text[place.end..].iter().position(|byte| *byte == b'\n') {
                     Some(after) => place.end + after + 1,
                     None => text.len(),
                 };
-                taken = line;
             }
             spelled.bytes.extend_from_slice(&text[taken..place.start]);
             taken = place.end;
-            match decode(&escape) {
+            match character {
                 Some(character) => spelled.replace(place, character.encode_utf8(&mut [0; 4]), false),
                 None => spelled.replace(place, "", false),
             }
@@ -149,6 +172,22 @@ impl Spelled {
         let inside = self.replaced[after..].iter().take_while(|replaced| replaced.here.start <= last);
         let is_whole = inside.into_iter().all(|replaced| !replaced.is_lines);
         is_whole.then(|| self.byte_origin(part.start).start..self.byte_origin(last).end)
+    }
+
+    /// Returns a part of these bytes as the pieces between the places that were left out of it.
+    pub(super) fn pieces(&self, part: Range<usize>) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let mut start = part.start;
+        let after = self.replaced.partition_point(|replaced| replaced.here.start <= part.start);
+        let seams = self.replaced[after..].iter().map(|replaced| replaced.here.start);
+        for seam in seams.take_while(|seam| *seam < part.end).filter(|seam| *seam > part.start) {
+            if seam > start {
+                pieces.push(start..seam);
+            }
+            start = seam;
+        }
+        pieces.push(start..part.end);
+        pieces
     }
 
     fn byte_origin(&self, at: usize) -> Range<usize> {

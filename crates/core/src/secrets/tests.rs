@@ -206,6 +206,71 @@ fn tokens_without_a_prefix_are_found_by_what_follows_or_by_their_name() {
 }
 
 #[test]
+fn a_token_in_pieces_is_found_and_each_piece_is_masked() {
+    let (first, second) = (alnum(20), hex(16));
+    for seam in [
+        "\" + \"",
+        "\" \"",
+        "\"\"",
+        "' + '",
+        "\" +\n    \"",
+        "\"\n    + \"",
+        "\"\n    \"",
+        "\" + // one\n    \"",
+        "\" . \"",
+        "\" .. \"",
+        "\" & \"",
+        "\" <> \"",
+        "\" ++ \"",
+        "\" + f\"",
+        "${\"",
+        "\"}",
+        "\".concat(\"",
+        "\") + (\"",
+        "%s\" % \"",
+        "{}\".format(\"",
+        "\").append(\"",
+        "\");\n  out.append(\"",
+        "\" + \"\" + \"",
+        "\\\n",
+        "\";\nkey += \"",
+        "\"\nkey = key + \"",
+    ] {
+        for (before, split) in [("", 0), ("gh", 2), ("ghp_", 4)] {
+            let text = match before {
+                "" => format!("key = \"ghp_{first}{seam}{second}\";"),
+                _ => format!("key = \"{before}{seam}{}{first}{second}\";", &"ghp_"[split..]),
+            };
+            let found = detectors(&text);
+            assert!(!found.is_empty() && found.iter().all(|own| *own == "github-token"), "{text}");
+            let masked = masked(&text);
+            assert!(!masked.contains(&first) && !masked.contains(&second), "{masked}");
+            assert_eq!(masked.len(), text.len());
+            assert!(find(&masked).is_empty(), "{masked}");
+        }
+    }
+    let list = format!("key = [\"ghp_{first}\", \"{second}\"]");
+    assert!(detectors(&list).is_empty());
+    for joined in [format!("{list}.join(\"\")"), format!("key = \"\".join([\"ghp_{first}\", \"{second}\"])")]
+    {
+        assert_eq!(detectors(&joined), ["github-token", "github-token"], "{joined}");
+    }
+}
+
+#[test]
+fn words_that_are_joined_are_no_secret() {
+    for text in [
+        format!("path = \"{}\" + \"{}\"", alnum(20), alnum(20)),
+        format!("token = \"{}\" + suffix", alnum(6)),
+        "prefixes = [\"ghp_\", \"gho_\", \"ghu_\"].join(\"|\")".to_owned(),
+        format!("id = \"npm_\" + name + \"{}\"", alnum(36)),
+        "message = \"sk-\" + \"the longest words that people write here\"".to_owned(),
+    ] {
+        assert!(detectors(&text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn an_aws_secret_beside_its_key_id_is_found_without_a_name() {
     let (id, secret) = (upper(16), alnum(40));
     assert_eq!(detectors(&format!("ci,AKIA{id},{secret}\n")), ["aws-access-key-id", "aws-secret-access-key"]);
