@@ -5,7 +5,7 @@ use super::manifests::{Claim, OPTIONS, constant, row_claims};
 use qa_reading::dockerfile::{self, Variable};
 use qa_reading::documents::{Document, Format, Step};
 use qa_reading::makefile::Makefile;
-use qa_reading::shell::{Options, Script};
+use qa_reading::shell::{Options, Script, Word};
 use qa_reading::syntax::Span;
 
 const VARIABLES: &[(&str, Meaning)] = &[
@@ -14,13 +14,16 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ("GONOSUMDB", Any),
     ("GOSUMDB", Is("off")),
     ("NPM_CONFIG_REGISTRY", Registry),
+    ("NPM_CONFIG_STRICT_SSL", Is("false")),
     ("PIP_EXTRA_INDEX_URL", Registry),
     ("PIP_INDEX_URL", Registry),
     ("PIP_TRUSTED_HOST", Any),
     ("UV_DEFAULT_INDEX", Registry),
     ("UV_EXTRA_INDEX_URL", Registry),
     ("UV_INDEX_URL", Registry),
+    ("UV_INSECURE_HOST", Any),
     ("npm_config_registry", Registry),
+    ("npm_config_strict_ssl", Is("false")),
 ];
 /// Programs whose options name registries.
 const PROGRAMS: &[&str] = &["npm", "pip", "pip3", "pnpm", "python", "python3", "uv", "yarn"];
@@ -30,7 +33,7 @@ const PROGRAMS: &[&str] = &["npm", "pip", "pip3", "pnpm", "python", "python3", "
 pub(super) enum Commands {
     Dockerfile,
     Makefile,
-    /// Variables alone, as go.env has them.
+    /// Scripts, and variables alone, as go.env has them.
     Shell,
     Workflow,
 }
@@ -39,7 +42,9 @@ pub(super) enum Commands {
 pub(super) fn may_set(hunks: &str) -> bool {
     let words = VARIABLES.iter().map(|(name, _)| *name);
     let options = OPTIONS.iter().map(|(name, _)| *name).filter(|name| name.starts_with("--"));
-    words.chain(options).any(|word| hunks.contains(word)) || hunks.contains(" -i ")
+    words.chain(options).any(|word| hunks.contains(word))
+        || hunks.contains(" -i ")
+        || hunks.contains("config") && hunks.contains("set ")
 }
 
 impl Commands {
@@ -50,6 +55,7 @@ impl Commands {
             "go.env" => Some(Self::Shell),
             "makefile" => Some(Self::Makefile),
             _ if name.starts_with("dockerfile") => Some(Self::Dockerfile),
+            _ if name.ends_with(".sh") || name.ends_with(".bash") => Some(Self::Shell),
             _ if folder == ".github/workflows" && (name.ends_with(".yml") || name.ends_with(".yaml")) => {
                 Some(Self::Workflow)
             }
@@ -79,6 +85,7 @@ fn script_claims(script: &Script) -> Vec<Claim> {
             continue;
         }
         let words = command.arguments();
+        claims.extend(stored_setting(words));
         for (at, word) in words.iter().enumerate() {
             let (name, value) = match word.text().split_once('=') {
                 Some((name, value)) if word.constant().is_some() => (name, value),
@@ -89,6 +96,23 @@ fn script_claims(script: &Script) -> Vec<Claim> {
         }
     }
     claims
+}
+
+/// Returns the setting that a command such as `pip config set global.trusted-host HOST` stores.
+fn stored_setting(words: &[Word]) -> Vec<Claim> {
+    let plain: Vec<&Word> = words.iter().filter(|word| !word.text().starts_with('-')).collect();
+    let Some(set) = plain.windows(2).position(|pair| pair[0].text() == "config" && pair[1].text() == "set")
+    else {
+        return Vec::new();
+    };
+    let Some((word, behind)) = plain[set + 2..].split_first() else { return Vec::new() };
+    let (name, value) = match word.text().split_once('=') {
+        Some((name, value)) => (name, value),
+        None => (word.text(), behind.first().map(|word| constant(word)).unwrap_or_default()),
+    };
+    // pip has sections, as in `global.index-url`.
+    let name = name.rsplit('.').next().unwrap_or(name);
+    row_claims(OPTIONS, &format!("--{name}"), value, word.span)
 }
 
 fn dockerfile_claims(text: &str) -> Vec<Claim> {

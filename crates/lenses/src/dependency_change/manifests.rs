@@ -114,6 +114,7 @@ const CARGO: &[(&str, Meaning)] = &[
 pub(super) const OPTIONS: &[(&str, Meaning)] = &[
     ("-f", Registry),
     ("-i", Registry),
+    ("--allow-insecure-host", Any),
     ("--default-index", Registry),
     ("--extra-index-url", Registry),
     ("--find-links", Registry),

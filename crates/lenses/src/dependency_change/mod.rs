@@ -57,6 +57,8 @@ static SPEC: LensSpec = LensSpec {
         "**/*constraints*.txt",
         "**/*requirements*.in",
         "**/*requirements*.txt",
+        "**/*.bash",
+        "**/*.sh",
         "**/.cargo/config",
         "**/.cargo/config.toml",
         "**/.npmrc",
