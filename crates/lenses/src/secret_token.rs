@@ -41,7 +41,7 @@ pub(crate) struct SecretToken;
 
 static SPEC: LensSpec = LensSpec {
     id: "secret-token",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Credentials in added lines",
     required_by_default: true,

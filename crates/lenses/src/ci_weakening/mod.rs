@@ -68,7 +68,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "17",
+    version: "18",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,

@@ -46,7 +46,7 @@ const GUARDED: PresetStrengths = presets(ADVISE, BLOCK);
 
 static SPEC: LensSpec = LensSpec {
     id: "dependency-change",
-    version: "5",
+    version: "6",
     class: LensClass::Security,
     title: "Dependencies from other sources, with install scripts or changed checksums",
     required_by_default: true,

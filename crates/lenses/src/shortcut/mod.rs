@@ -77,7 +77,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "11",
+    version: "12",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

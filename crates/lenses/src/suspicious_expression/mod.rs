@@ -43,7 +43,7 @@ use site::{Check, Site};
 
 static SPEC: LensSpec = LensSpec {
     id: "suspicious-expression",
-    version: "5",
+    version: "6",
     class: LensClass::Style,
     title: "Expressions that are faults by themselves",
     required_by_default: false,
