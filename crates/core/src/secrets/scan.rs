@@ -96,7 +96,7 @@ fn in_pieces(bytes: &[u8]) -> Vec<Found> {
         let mut begin = whole.start;
         for piece in joined.pieces(one.span) {
             let Some(span) = joined.origin(piece) else { continue };
-            // What a format has before its secret stays visible with the first piece.
+            // The text that a format has before its secret stays visible with the first piece.
             let around = begin.min(span.start)..span.end;
             begin = span.end;
             found.push(Found::new(span, one.detector).within(around));

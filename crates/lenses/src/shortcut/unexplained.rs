@@ -283,7 +283,7 @@ fn texts<'c>(checks: impl IntoIterator<Item = &'c Check>) -> BTreeSet<&'c str> {
 /// Returns whether a new assertion demands of an expression no more than another one that stays.
 fn repeats(base: &Function<'_>, head: &Function<'_>, new: &Check) -> bool {
     let kept = head.checks().iter().filter(|check| base.checks().iter().any(|old| old.text == check.text));
-    // What a call gives may differ from one call to the next.
+    // The result of a call may differ from one call to the next.
     let is_weaker = new.demand < Demand::Value || !new.subjects.iter().any(|subject| subject.contains('('));
     !new.subjects.is_empty()
         && is_weaker

@@ -56,14 +56,15 @@ fn pins<'d>(version: Version<'_, 'd>) -> Vec<Pin<'d>> {
     found
 }
 
-/// Returns the comment on the line of a value, and one that has the line above to itself.
+/// Returns the comments on the lines on which a value begins and ends, and those behind brackets that close right below it.
 fn comments<'t>(text: &'t str, value: Value<'_>) -> impl Iterator<Item = &'t str> {
-    let start = value.definition().start;
-    let [before, from] = [text.get(..start), text.get(start..)].map(Option::unwrap_or_default);
-    let own = from.lines().next().and_then(|line| line.split_once('#'));
-    let above = before.lines().rev().nth(usize::from(!before.ends_with('\n'))).unwrap_or_default();
-    let above = above.split_once('#').filter(|(code, _)| code.trim_matches([' ', '\t', '-']).is_empty());
-    own.into_iter().chain(above).map(|(_, comment)| comment)
+    let place = value.definition();
+    // A block ends behind its last line.
+    let end = place.start + place.of(text).trim_end().len();
+    let [from, behind] = [place.start, end].map(|at| text.get(at..).unwrap_or_default());
+    let closed = behind.lines().skip(1).take_while(|line| line.trim_start().starts_with(['}', ']']));
+    let lines = from.lines().take(1).chain(behind.lines().take(1)).chain(closed);
+    lines.filter_map(|line| line.split_once('#')).map(|(_, comment)| comment)
 }
 
 /// Returns the full version that a comment names, without the letter before it; `None` where it names a version that moves,

@@ -87,7 +87,7 @@ fn pairs(tree: &Tree) -> Vec<Both<'_>> {
     }
 }
 
-/// What is compared of a node.
+/// The properties of a node that are compared.
 #[derive(Debug, PartialEq, Eq)]
 struct Described<'t> {
     kind: &'t str,
