@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
-use qa_core::escape::visible_cut;
+use qa_core::masking::sanitize_cut;
 
 /// Most characters of an argument that a tip repeats.
 const MOST_CHARACTERS: usize = 80;
@@ -22,7 +22,7 @@ fn tip(unknown: &str, arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
     let option = words.windows(2).find(|pair| pair[1] == unknown).map(|pair| pair[0]);
     if let Some(option) = option.filter(|option| ["--base", "--head"].contains(option)) {
-        let value = visible_cut(unknown, MOST_CHARACTERS);
+        let value = sanitize_cut(unknown, MOST_CHARACTERS);
         return Some(format!("a value that begins with a hyphen follows `=`: {option}={value}"));
     }
     let (base, head) = unknown.split_once("...").or_else(|| unknown.split_once(".."))?;
@@ -31,7 +31,7 @@ fn tip(unknown: &str, arguments: &[OsString]) -> Option<String> {
     }
     let [base, head] = [base, head].map(|side| match side {
         "" => "HEAD".to_owned(),
-        side => visible_cut(side, MOST_CHARACTERS),
+        side => sanitize_cut(side, MOST_CHARACTERS),
     });
     Some(format!("the two sides of a change are named by options: --base {base} --head {head}"))
 }

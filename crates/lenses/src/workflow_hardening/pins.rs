@@ -59,9 +59,9 @@ fn pins<'d>(version: Version<'_, 'd>) -> Vec<Pin<'d>> {
 /// Returns the comments on the lines on which a value begins and ends, and those behind brackets that close right below it.
 fn comments<'t>(text: &'t str, value: Value<'_>) -> impl Iterator<Item = &'t str> {
     let place = value.definition();
-    // A block ends behind its last line.
-    let end = place.start + place.of(text).trim_end().len();
-    let [from, behind] = [place.start, end].map(|at| text.get(at..).unwrap_or_default());
+    // A value of several lines ends behind the blanks, or the comment, on its last one.
+    let last = place.start + place.of(text).trim_end().rfind('\n').map_or(0, |end| end + 1);
+    let [from, behind] = [place.start, last].map(|at| text.get(at..).unwrap_or_default());
     let closed = behind.lines().skip(1).take_while(|line| line.trim_start().starts_with(['}', ']']));
     let lines = from.lines().take(1).chain(behind.lines().take(1)).chain(closed);
     lines.filter_map(|line| line.split_once('#')).map(|(_, comment)| comment)
