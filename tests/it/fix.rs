@@ -143,7 +143,7 @@ fn options_choose_what_is_mended_and_how() {
     let [debugger, focus, skip] =
         ["merge-leftover/debugger-statement", "merge-leftover/focused-test", "test-weakening/test-skipped"];
     assert_eq!(shown(&["--base=main"]), [debugger]);
-    assert_eq!(shown(&["--base=main", "--head=main"]), [] as [&str; 0]);
+    assert_eq!(shown(&["--base=main", "--head=main"]), ["NOTHING_TO_JUDGE"]);
     assert_eq!(shown(&["--staged"]), [focus]);
     assert_eq!(shown(&["--worktree"]), [focus, skip]);
     assert_eq!(shown(&["--worktree", "--base=main"]), [focus, debugger, skip]);
