@@ -34,7 +34,7 @@ fn a_run_verifies_offline_and_against_the_repository() {
     let run = repo.run_dir();
     let text = run.verify().run().expect(0).text();
     assert!(text.contains(&run.run_digest()) && text.contains("from the recording"), "{text}");
-    assert!(text.contains("masked"), "{text}");
+    assert!(text.contains("masks secrets"), "{text}");
     let text = run.verify().arg("--repo").arg(repo.path()).run().expect(0).text();
     assert!(text.contains("from the repository"), "{text}");
     // The directory alone is enough: neither the repository nor the place it was written to is needed.
