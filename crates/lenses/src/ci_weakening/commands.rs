@@ -16,6 +16,7 @@ use super::guards::{self, Directory, Shadows};
 use super::later::{Later, Setting, effect_of_limit, later};
 use super::options::softens;
 use super::shards::with_known_shards;
+use super::writers::judges_differences;
 
 /// A command of a job, of a target, of a script or of a hook.
 #[derive(Debug, Clone, Default)]
@@ -80,6 +81,8 @@ pub(super) enum Effect {
     Excused,
     /// Its failure is what passes, which a new check may be for.
     Inverted,
+    /// A formatter puts right what it looks for, so that it does not fail.
+    Forestalled,
     /// Its failure passes for a success.
     Ignored,
     /// It does not run.
@@ -132,6 +135,8 @@ static NO_CHECK: Pattern = Pattern::new(
 /// Action that uploads the results of another tool, and the word for its work.
 const UPLOAD_OF_RESULTS: &str = "codeql-action/upload-sarif";
 pub(super) const UPLOAD: &str = "upload-sarif";
+/// Work of a command that fails where files differ from what is committed.
+pub(super) const DIFFERENCES: &str = "differences";
 
 /// Returns whether a command may fail without any check failing.
 pub(super) fn is_harmless(text: &str) -> bool {
@@ -142,6 +147,9 @@ pub(super) fn is_harmless(text: &str) -> bool {
 
 /// Returns the words that name what a text checks.
 pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
+    if judges_differences(text) {
+        return BTreeSet::from([DIFFERENCES.to_owned()]);
+    }
     if NO_CHECK.is_match(text) || HARMLESS.is_match(text) {
         return BTreeSet::new();
     }
@@ -360,10 +368,10 @@ impl Reader<'_> {
         }
         marks.extend(self.idle_function(command).map(|span| Mark { effect: Effect::Never, span }));
         let Some(lost) = command.lost else { return marks };
-        if HARMLESS.is_match(&step.text) {
+        let is_check = !step.checks.is_empty();
+        if !is_check && HARMLESS.is_match(&step.text) {
             return marks;
         }
-        let is_check = !step.checks.is_empty();
         let is_soft = match lost.loss {
             Loss::OrElse | Loss::ErrexitOff | Loss::Trap => true,
             Loss::AndLeft

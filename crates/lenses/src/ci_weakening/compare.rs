@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::commands::{Effect, UPLOAD, is_harmless};
+use super::commands::{DIFFERENCES, Effect, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
 use crate::selection::Selection;
 use crate::successors;
@@ -245,6 +245,10 @@ fn is_as_certain(old: &Check, new: &Check) -> bool {
 fn covers(new: &Check, old: &Check) -> bool {
     let is_beside = new.unit.file == old.unit.file;
     old.checks.iter().any(|word| {
+        // A check that reports the differences itself needs none to look for them.
+        if word == DIFFERENCES && is_beside && new.is_check() {
+            return true;
+        }
         let may_cover = is_beside || word != UPLOAD || new.checks.contains(word);
         may_cover && successors::cover(&new.checks, word)
     })

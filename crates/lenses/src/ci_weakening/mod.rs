@@ -68,7 +68,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "18",
+    version: "19",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -219,6 +219,9 @@ impl ChangeSet<'_> {
                             commands::Effect::Partial => PARTIAL,
                             commands::Effect::Answered => {
                                 "a program of the repository may answer for the CI check"
+                            }
+                            commands::Effect::Forestalled => {
+                                "a formatter puts right what the CI check looks for"
                             }
                             commands::Effect::Excused => "CI failure is now ignored in a part of the runs",
                             commands::Effect::Ignored => "CI failure is now ignored",

@@ -13,7 +13,7 @@ use super::files::{DIRECTORIES, Kind, is_script_of_ci};
 use super::later::{Cause, Later};
 use super::source::{Source, Unit};
 use super::triggers::Reach;
-use super::writers::{looks_at_differences, only_writes};
+use super::writers::{forestalls, looks_at_differences, only_writes};
 use crate::changes::Change;
 use crate::contract::Lookups;
 use crate::selection::Selection;
@@ -102,6 +102,20 @@ impl Check {
     /// Returns whether a hook runs it and it does something.
     pub(super) fn is_run_by_hook(&self, hook: &str) -> bool {
         self.runner == Runner::Hook && *self.root == *hook && !self.does_nothing
+    }
+
+    /// Returns whether it may run in the same checkout as another one: in the same job, as far as that is known.
+    fn may_follow(&self, other: &Self) -> bool {
+        let mut is_called = [self, other].into_iter().map(|check| check.unit.file != check.pipeline);
+        self.root == other.root && (self.unit == other.unit || is_called.any(|is_called| is_called))
+    }
+
+    /// Returns whether it puts right what another one of its job looks for.
+    fn forestalls(&self, other: &Self) -> bool {
+        let is_near = self.unit == other.unit && self.directory == other.directory;
+        let writes_all = self.selection.operands().all(|operand| operand == ".")
+            || other.selection.operands().all(|operand| self.selection.has_operand(operand));
+        is_near && forestalls(&self.text, &other.text) && writes_all
     }
 
     pub(super) fn program(&self) -> &str {
@@ -240,14 +254,24 @@ impl<'a> Tree<'a> {
         self.find_writers();
     }
 
-    /// Finds the formatters that write. What a hook runs puts right what is committed, and counts as it is.
+    /// Finds the formatters that write, and the checks behind them, in one job, that these forestall. What a hook runs puts
+    /// right what is committed, and counts as it is.
     fn find_writers(&mut self) {
-        let own = self.checks.iter();
-        let looking = own.filter(|check| looks_at_differences(&check.text)).map(|check| check.root.clone());
-        let looking: BTreeSet<Rc<str>> = looking.collect();
+        let looking = self.checks.iter().filter(|check| looks_at_differences(&check.text));
+        let looking: Vec<Check> = looking.cloned().collect();
         for check in &mut self.checks {
-            let may_write = check.runner != Runner::Hook && !looking.contains(&check.root);
-            check.only_writes = may_write && only_writes(&check.text);
+            let is_looked_at = looking.iter().any(|look| look.may_follow(check));
+            check.only_writes = check.runner != Runner::Hook && !is_looked_at && only_writes(&check.text);
+        }
+        let writers =
+            self.checks.iter().enumerate().filter(|(_, check)| check.only_writes && !check.is_lost());
+        let writers: Vec<usize> = writers.map(|(position, _)| position).collect();
+        for position in 0..self.checks.len() {
+            let own = &self.checks[position];
+            let mut before = writers.iter().take_while(|at| **at < position).map(|at| &self.checks[*at]);
+            let place = before.find(|other| other.forestalls(own)).and_then(|other| other.places.first());
+            let mark = place.cloned().map(|place| PlacedMark { effect: Effect::Forestalled, place });
+            self.checks[position].marks.extend(mark);
         }
     }
 

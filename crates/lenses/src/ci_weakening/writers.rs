@@ -74,14 +74,38 @@ const STARTERS: &[&str] = &[
 /// Marks of words that another program replaces by options.
 const COMPUTED: &[&str] = &["$@", "$*", "ARGS", "FLAGS", "OPTS", "OPTIONS", "matrix.", "posargs"];
 
+/// A command that runs a formatter.
+struct Run<'c> {
+    writer: &'static Writer,
+    /// Words behind the name of the tool.
+    words: Vec<&'c str>,
+}
+
 /// Returns whether a command only formats files and writes them, so that it fails for no difference.
 pub(super) fn only_writes(command: &str) -> bool {
+    Run::new(command).is_some_and(|run| run.only_writes())
+}
+
+/// Returns whether a command that only writes puts right what another one checks with the same tool.
+pub(super) fn forestalls(writing: &str, checking: &str) -> bool {
+    let (Some(writing), Some(checking)) = (Run::new(writing), Run::new(checking)) else { return false };
+    std::ptr::eq(writing.writer, checking.writer) && writing.only_writes() && !checking.only_writes()
+}
+
+/// Returns whether a command fails where files differ from what is committed.
+pub(super) fn judges_differences(command: &str) -> bool {
+    const ENDS: &[&str] = &["--exit-code", "--quiet"];
+    const EMPTY: &[&str] = &["[ -z ", "[[ -z ", "test -z "];
     let words: Vec<&str> = command.split_whitespace().collect();
-    let Some(at) = words.iter().position(|word| !is_before_tool(word)) else { return false };
-    let name = words[at].rsplit('/').next().unwrap_or_default();
-    let tool = name.trim_end_matches(".cmd").trim_end_matches(".exe");
-    let behind = &words[at + 1..];
-    WRITERS.iter().any(|writer| writer.tool == tool && writer.is_run_by(behind))
+    let is_diff = matches!(words.as_slice(), ["git", "diff" | "diff-files" | "diff-index", ..]);
+    let fails = words.iter().any(|word| ENDS.contains(word));
+    // Other commits, and what is staged, are no differences that a job made.
+    let is_own = !words.iter().any(|word| {
+        matches!(*word, "--cached" | "--staged" | "main" | "master")
+            || ["$", "..", "@", "^", "origin/", "~"].iter().any(|sign| word.contains(sign))
+    });
+    let is_empty = EMPTY.iter().any(|test| command.starts_with(test));
+    is_diff && fails && is_own || is_empty && looks_at_differences(command)
 }
 
 /// Returns whether a command looks at differences from what is committed, by which a formatter before it becomes a check.
@@ -98,19 +122,36 @@ fn is_before_tool(word: &str) -> bool {
 }
 
 impl Writer {
-    fn is_run_by(&self, words: &[&str]) -> bool {
+    /// Returns whether words behind the name of the tool ask for its formatter.
+    fn is_meant_by(&self, words: &[&str]) -> bool {
         let mut operands = words.iter().filter(|word| !word.starts_with(['-', '+']));
-        let is_meant = match self.subcommand {
+        match self.subcommand {
             "" => true,
             // Tasks of a build may stand in any order.
             task if task.contains("potless") => operands.any(|word| word.ends_with(task)),
             task => operands.next() == Some(&task),
-        };
-        let has = |options: &[&str]| {
-            words.iter().any(|word| options.contains(&word.split('=').next().unwrap_or(word)))
-        };
-        let is_computed = words.iter().any(|word| COMPUTED.iter().any(|mark| word.contains(mark)));
-        is_meant && (self.writes.is_empty() || has(self.writes)) && !has(self.checks) && !is_computed
+        }
+    }
+}
+
+impl<'c> Run<'c> {
+    fn new(command: &'c str) -> Option<Self> {
+        let mut words = command.split_whitespace().skip_while(|word| is_before_tool(word));
+        let name = words.next()?.rsplit('/').next().unwrap_or_default();
+        let tool = name.trim_end_matches(".cmd").trim_end_matches(".exe");
+        let words: Vec<&str> = words.collect();
+        let mut own = WRITERS.iter().filter(|writer| writer.tool == tool);
+        own.find(|writer| writer.is_meant_by(&words)).map(|writer| Self { writer, words })
+    }
+
+    fn only_writes(&self) -> bool {
+        let writes = self.writer.writes.is_empty() || self.has_option(self.writer.writes);
+        let is_computed = self.words.iter().any(|word| COMPUTED.iter().any(|mark| word.contains(mark)));
+        writes && !self.has_option(self.writer.checks) && !is_computed
+    }
+
+    fn has_option(&self, options: &[&str]) -> bool {
+        self.words.iter().any(|word| options.contains(&word.split('=').next().unwrap_or(word)))
     }
 }
 
@@ -163,6 +204,39 @@ mod tests {
             ("make black", false),
         ] {
             assert_eq!(only_writes(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_formatter_that_writes_forestalls_its_own_check() {
+        for (writing, checking, expected) in [
+            ("black .", "black --check .", true),
+            ("cargo fmt", "cargo fmt --check", true),
+            ("npx prettier -w .", "yarn prettier --check .", true),
+            ("black .", "ruff format --check", false),
+            ("black --check .", "black --check .", false),
+            ("black .", "black .", false),
+            ("cargo fmt", "cargo test", false),
+        ] {
+            assert_eq!(forestalls(writing, checking), expected, "{writing}, {checking}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_fails_by_differences_is_told_from_one_that_shows_them() {
+        for (command, expected) in [
+            ("git diff --exit-code", true),
+            ("git diff --exit-code -- src/gen", true),
+            ("git diff-index --quiet HEAD", true),
+            ("[ -z \"$(git status --porcelain)\" ]", true),
+            ("test -z \"$(gofmt -l .)\"", false),
+            ("git diff", false),
+            ("git diff --cached --quiet", false),
+            ("git diff --quiet origin/main -- docs", false),
+            ("git diff --quiet HEAD~1", false),
+            ("git status --porcelain", false),
+        ] {
+            assert_eq!(judges_differences(command), expected, "{command}");
         }
     }
 
