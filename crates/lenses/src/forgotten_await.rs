@@ -5,6 +5,7 @@ use super::parsed::Parsed;
 use qa_contracts::v1::{ChangedFile, FileText, LensClass, ScopeStrengths, Severity, Strength};
 use qa_core::classify;
 use qa_core::packet::Packet;
+use qa_reading::names::joins;
 use qa_reading::syntax::{Language, Span};
 
 const NEVER_RUNS: &str = "forgotten-await/coroutine-never-runs";
@@ -72,7 +73,7 @@ impl Lens for ForgottenAwait {
 fn may_tell(line: &str) -> bool {
     let line = line.trim_start();
     let name = line.strip_prefix("self.").unwrap_or(line);
-    let end = name.find(|character: char| !(character.is_alphanumeric() || character == '_'));
+    let end = name.find(|character: char| !joins(character));
     end.is_some_and(|end| end > 0 && name[end..].starts_with('(')) || line.starts_with("async def ")
 }
 

@@ -2,19 +2,15 @@
 
 use qa_contracts::v1::MentionKind;
 use qa_core::classify;
+use qa_reading::names::places;
 use qa_reading::syntax::Language;
-
-pub fn joins(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
-}
 
 /// Returns whether a text has a word, with nothing around it that would make it another one. A part between hyphens in a
 /// configuration is part of a longer name, such as that of a rule.
 pub fn has_word(kind: MentionKind, text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(start, _)| {
-        let (before, after) = (&text[..start], &text[start + word.len()..]);
-        let is_part = kind == MentionKind::Configuration && before.ends_with('-') && after.starts_with('-');
-        !is_part && !before.ends_with(joins) && !after.starts_with(joins)
+    places(text, word).any(|place| {
+        let is_part = text[..place.start].ends_with('-') && text[place.end..].starts_with('-');
+        kind != MentionKind::Configuration || !is_part
     })
 }
 

@@ -109,10 +109,9 @@ impl Lens for SecretToken {
         }
         for hunk in packet.hunks() {
             let lines: Vec<Line<'_>> = hunk.added().collect();
-            let is_one = |one: &MaskedSecret, next: &MaskedSecret| {
-                of_one_key(one, next) || are_pieces(&packet.text.text, one, next)
-            };
-            let secrets = packet.added_secrets(&hunk).chunk_by(is_one);
+            let text = &packet.text.text;
+            let secrets = packet.added_secrets(&hunk);
+            let secrets = secrets.chunk_by(|one, next| of_one_key(one, next) || are_pieces(text, one, next));
             drafts.extend(secrets.filter_map(|secret| draft(packet, &lines, secret)));
         }
         Inspection { drafts, facts: Vec::new() }

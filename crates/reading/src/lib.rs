@@ -13,6 +13,7 @@ pub mod ignore;
 mod lines;
 pub mod makefile;
 pub mod members;
+pub mod names;
 pub mod outlines;
 pub mod packages;
 pub mod patterns;

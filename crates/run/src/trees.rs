@@ -10,7 +10,8 @@ use qa_contracts::ids::{BlobId, CommitId};
 use qa_contracts::v1::{MentionKind, Side};
 use qa_core::diff::lossy;
 use qa_core::secrets;
-use qa_lenses::mentions::{has_word, is_of, joins};
+use qa_lenses::mentions::{has_word, is_of};
+use qa_reading::names::joins;
 
 /// Size of the largest file that is read, in bytes.
 pub(super) const MAX_FILE_BYTES: u64 = 1 << 20;

@@ -2,6 +2,7 @@
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
+use qa_reading::names::joins;
 use qa_reading::syntax::{Language, Span};
 
 /// Value of a sighting whose error is handled.
@@ -72,8 +73,7 @@ impl Search<'_> {
 fn word<'t>(code: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
     code.match_indices(word).map(|(at, _)| at).filter(move |at| {
         let after = &code[at + word.len()..];
-        !code[..*at].ends_with(is_joining)
-            && !after.starts_with(|next: char| next.is_alphanumeric() || next == '_')
+        !code[..*at].ends_with(is_joining) && !after.starts_with(joins)
     })
 }
 

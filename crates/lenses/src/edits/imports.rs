@@ -1,9 +1,9 @@
 //! Deletes imports that a change adds and that nothing uses once a mark is gone.
 
 use super::{RawLine, added_lines, replace_lines};
-use crate::mentions::joins;
 use qa_contracts::v1::Replacement;
 use qa_core::packet::Packet;
+use qa_reading::names::{joins, places};
 
 /// Deletes the added import of a name that nothing but some lines uses. `None` where there is none, or the rest of the
 /// file is not known.
@@ -12,8 +12,8 @@ pub(super) fn unused_import(packet: &Packet<'_>, lines: &[RawLine<'_>]) -> Optio
     let language = packet.file.language.as_deref();
     let import = added_lines(packet).find(|line| {
         let Some(name) = imported_name(language, line.text.trim()) else { return false };
-        let own: usize = lines.iter().map(|line| uses(line.text, name)).sum();
-        own > 0 && uses(text, name) == own + uses(line.text, name)
+        let own: usize = lines.iter().map(|line| places(line.text, name).count()).sum();
+        own > 0 && places(text, name).count() == own + places(line.text, name).count()
     })?;
     replace_lines(packet, &[import], "")
 }
@@ -32,12 +32,4 @@ fn imported_name<'l>(language: Option<&str>, line: &'l str) -> Option<&'l str> {
         _ => return None,
     };
     (!name.is_empty() && name.chars().all(joins)).then_some(name)
-}
-
-/// Returns the number of times that a text has a name.
-fn uses(text: &str, name: &str) -> usize {
-    let found = text.match_indices(name);
-    found
-        .filter(|(at, _)| !text[..*at].ends_with(joins) && !text[at + name.len()..].starts_with(joins))
-        .count()
 }

@@ -103,11 +103,9 @@ impl<'a> Block<'a> {
     /// Returns whether the hunk changes nothing beside an added line and the removed one in its place, and no other hunk moves
     /// the commands of the file.
     fn is_all_beside(&self, at: usize, old: &RawLine<'_>) -> bool {
-        let is_other = |line: &&RawLine<'a>| line.number != old.number && !line.is_blank();
-        let removed = self.removed.iter().filter(is_other).map(|line| line.text.trim());
-        let added = self.added.iter().filter(|line| line.number != self.added[at].number && !line.is_blank());
+        let is_all = others(&self.removed, old).eq(others(&self.added, &self.added[at]));
         let mut all = self.packet.removed().chain(self.packet.added());
-        removed.eq(added.map(|line| line.text.trim())) && !all.any(|line| moves_commands(line.text))
+        is_all && !all.any(|line| moves_commands(line.text))
     }
 
     /// Returns whether added lines stood elsewhere in the file: to delete them would lose them.
@@ -138,6 +136,12 @@ impl<'a> Block<'a> {
         };
         edit(safety, "Restore the lines as they were", vec![replacement])
     }
+}
+
+/// Returns the texts of the lines beside one of them.
+fn others<'l>(lines: &'l [RawLine<'_>], line: &RawLine<'_>) -> impl Iterator<Item = &'l str> {
+    let others = lines.iter().filter(move |other| other.number != line.number && !other.is_blank());
+    others.map(|other| other.text.trim())
 }
 
 /// Returns whether a text is another one with something written into it at one place.

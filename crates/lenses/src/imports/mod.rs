@@ -25,6 +25,7 @@ use qa_contracts::v1::{
 };
 use qa_core::classify::is_example;
 use qa_core::packet::{HunkView, Packet};
+use qa_reading::names::joins;
 
 pub(super) use resolve::{has, may_be_made, may_be_provided, may_be_written, reached, target};
 pub(super) use standard::MODULES as STANDARD_MODULES;
@@ -159,11 +160,7 @@ fn is_name(words: &str) -> bool {
 
 /// Returns whether code has a call.
 fn is_statement(code: &str) -> bool {
-    code.match_indices('(').any(|(at, _)| code[..at].ends_with(is_part_of_name))
-}
-
-fn is_part_of_name(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
+    code.match_indices('(').any(|(at, _)| code[..at].ends_with(joins))
 }
 
 /// Returns whether a line has only Rust paths, as a line inside a multi-line `use` does.

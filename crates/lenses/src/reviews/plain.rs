@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::clean::is_hidden;
+use qa_reading::names::joins;
 
 /// Maximum passes over the text. One pass may leave something that only the next finds, rarely twice.
 const LOOKS: usize = 4;
@@ -112,7 +113,7 @@ fn without_signs(text: &str) -> String {
 fn drop_calls(out: &mut String, next: char) {
     if out.ends_with('@') {
         out.truncate(out.trim_end_matches('@').len());
-        if out.ends_with(|before: char| before.is_alphanumeric() || before == '_') {
+        if out.ends_with(joins) {
             out.push_str(" at ");
         }
     }

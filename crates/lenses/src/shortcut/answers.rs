@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::MOCKED;
 use super::statements::Statements;
 use crate::contract::{Draft, DraftExt};
-use crate::mentions::joins;
 use crate::pattern::Pattern;
 use qa_core::packet::Packet;
+use qa_reading::names::joins;
 
 /// A method of an object that answers as the test says, by language: the object, then the method.
 struct Answer {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::compared::{Compared, Pair};
-use super::{APPROXIMATED, WEAKENED, beside, caught, expected, guarded, helpers};
+use super::{APPROXIMATED, WEAKENED, beside, caught, expected, failing, guarded, helpers};
 use crate::contract::Draft;
-use crate::mentions::joins;
 use crate::pattern::Pattern;
-use qa_reading::syntax::{Check, Demand, Function, Language, Span};
+use qa_reading::names::places;
+use qa_reading::syntax::{Check, Demand, Function, Span};
 
 const APPROXIMATES: &str = "exact comparison of a number allows a difference";
 /// Letters of an assertion by which it is recognized in a comment.
@@ -20,8 +20,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     drafts.extend(pairs.iter().filter_map(|pair| guarded::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| expected::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
-    drafts.extend(turned_round(compared, pairs));
-    drafts.extend(pairs.iter().filter_map(|pair| expected_to_fail(compared, pair)));
+    drafts.extend(failing::inspect(compared, pairs));
     drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| beside::detached(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| beside::recovered(compared, pair)));
@@ -39,11 +38,17 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     // The base may say the same in other words.
     let new = new.filter(|check| {
         let subject = check.subjects.first().map(String::as_str).unwrap_or_default();
-        !compared.packet.removed().any(|line| line.text.matches(subject).count() > 1)
+        !compared.packet.removed().any(|line| uses(line.text, subject) > 1)
     });
     let summary = "assertion compares a value with itself";
     drafts.extend(new.filter_map(|check| compared.at_head(WEAKENED, check.span, summary)));
     drafts
+}
+
+/// Returns the number of times that a line has an expression, but for where Go gives its value to a name.
+fn uses(line: &str, expression: &str) -> usize {
+    let all = line.match_indices(expression).map(|(at, _)| line[at + expression.len()..].trim_start());
+    all.filter(|behind| !behind.starts_with(":=")).count()
 }
 
 fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
@@ -150,6 +155,7 @@ fn wraps(new: &Check, old: &Check) -> bool {
         "abs(",
         "\"${",
         "f\"{",
+        "Some(",
         "hash(",
         "id(",
         "typeof",
@@ -160,14 +166,8 @@ fn wraps(new: &Check, old: &Check) -> bool {
                 .subjects
                 .iter()
                 .filter(|about| *about != subject && MAKERS.iter().any(|maker| about.contains(maker)));
-            about.any(|about| holds_name(about, subject))
+            about.any(|about| places(about, subject).next().is_some())
         })
-}
-
-/// Returns whether a text has another one with nothing beside it that would make it another name.
-fn holds_name(text: &str, part: &str) -> bool {
-    text.match_indices(part)
-        .any(|(at, _)| !text[..at].ends_with(joins) && !text[at + part.len()..].starts_with(joins))
 }
 
 /// Returns whether an exact comparison of a number is replaced by one with a tolerance.
@@ -305,83 +305,11 @@ fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect::<String>().replace(['\'', '`'], "\"")
 }
 
-/// Marks of a test that passes by any failure, that of an assertion too.
-static FAILURE_EXPECTED: Pattern = Pattern::new(
-    r"#\[should_panic(?:\(\s*\))?\s*\]|\bexpected\s*=\s*(?:\w+\.)*(?:AssertionError|Error|Exception|RuntimeException|Throwable)(?:\.|::)class\b|\bExpectedException\(typeof\((?:System\.)?Exception\)",
-);
-
-/// Reports marks by which a test passes where its assertions fail, which are those of the base.
-fn turned_round(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {
-    let summary = "failure of an assertion makes the test pass";
-    let mut added = compared.packet.added().filter(|line| FAILURE_EXPECTED.is_match(line.text)).peekable();
-    if added.peek().is_none() {
-        return Vec::new();
-    }
-    // An attribute of Rust stands above its function.
-    let all = if compared.language == Language::Rust { compared.all_pairs() } else { Vec::new() };
-    let mut drafts = Vec::new();
-    for Pair { base, head } in pairs.iter().chain(&all) {
-        let (before, marks) = (marks_of(compared.base.text, base), marks_of(compared.head.text, head));
-        let was_there = FAILURE_EXPECTED.is_match(before.of(compared.base.text));
-        let is_kept = head.checks().iter().any(|check| has(base, check));
-        let Some(mark) = FAILURE_EXPECTED.find(marks.of(compared.head.text)) else { continue };
-        let place = Span { start: marks.start + mark.start(), end: marks.start + mark.end() };
-        if !was_there && is_kept {
-            drafts.extend(compared.at_head(WEAKENED, place, summary));
-        }
-    }
-    drafts.dedup_by_key(|draft| draft.start_line);
-    drafts
-}
-
-/// A block of Python that passes only where something in it fails, be it an assertion.
-static FAILING_BLOCK: Pattern = Pattern::new(
-    r"(?m)^([ \t]*)with[ \t]+(?:pytest\.raises|raises|self\.assertRaises)\(\s*(?:#[^\n]*\s*)?(?:AssertionError|BaseException|Exception)\s*(?:#[^\n]*\s*)?\)[^\n]*:",
-);
-
-/// Reports a block that expects an assertion of the base to fail.
-fn expected_to_fail(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
-    let Pair { base, head } = pair;
-    let (before, text) = (base.span.of(compared.base.text), head.span.of(compared.head.text));
-    if compared.language != Language::Python || FAILING_BLOCK.is_match(before) {
-        return None;
-    }
-    let block = FAILING_BLOCK.captures(text)?;
-    let (whole, indent) = (block.get(0)?, block.get(1)?.as_str());
-    let inside = text[whole.end()..].split_inclusive('\n').skip(1).take_while(|line| {
-        let rest = line.strip_prefix(indent);
-        line.trim().is_empty() || rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
-    });
-    let start = head.span.start + whole.end();
-    let end = start + inside.map(str::len).sum::<usize>() + 1;
-    let mut kept = head.checks().iter().filter(|check| start <= check.span.start && check.span.start < end);
-    if !kept.any(|check| has(base, check)) {
-        return None;
-    }
-    let call = whole.as_str().find('(').unwrap_or_default();
-    let place = Span { start: head.span.start + whole.start(), end: head.span.start + whole.start() + call };
-    compared.at_head(WEAKENED, place, "failure of an assertion makes the test pass")
-}
-
-/// Returns the head of a function with the attributes above it.
-fn marks_of(text: &str, function: &Function<'_>) -> Span {
-    let mut start = function.span.start;
-    loop {
-        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
-        let above = text[..line].trim_end();
-        let begin = above.rfind('\n').map_or(0, |end| end + 1);
-        if line == 0 || !above[begin..].trim_start().starts_with("#[") {
-            return Span { start, end: function.head.end.max(start) };
-        }
-        start = begin;
-    }
-}
-
 pub(super) fn has(function: &Function<'_>, check: &Check) -> bool {
     function.checks().iter().any(|other| other.text == check.text)
 }
 
 /// Returns whether two assertions are about the same expression.
-fn shares(one: &Check, other: &Check) -> bool {
+pub(super) fn shares(one: &Check, other: &Check) -> bool {
     one.subjects.iter().any(|subject| other.subjects.contains(subject))
 }

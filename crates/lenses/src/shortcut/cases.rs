@@ -8,9 +8,9 @@ use super::statements::Statements;
 use super::unexplained::{Seen, letters};
 use super::{CASES, loops};
 use crate::contract::{Draft, DraftExt, Fact};
-use crate::mentions::joins;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Scope;
+use qa_reading::names::{joins, places};
 use qa_reading::syntax::{Row, Table};
 
 /// Shorter words tell nothing about a case.
@@ -92,11 +92,8 @@ fn assigned_name(before: &str) -> &str {
 /// Returns whether something puts members into a collection, or takes another one in its place.
 fn is_filled(text: &str, name: &str) -> bool {
     let mut assigned = 0;
-    for (at, _) in text.match_indices(name) {
-        let (before, behind) = (&text[..at], &text[at + name.len()..]);
-        if before.ends_with(joins) || behind.starts_with(joins) {
-            continue;
-        }
+    for place in places(text, name) {
+        let (before, behind) = (&text[..place.start], &text[place.end..]);
         let line = behind.split('\n').next().unwrap_or_default();
         let is_member =
             line.starts_with('[') && line.split_once(']').is_some_and(|(_, rest)| is_assigned(rest));

@@ -8,10 +8,10 @@ use std::ops::Range;
 use super::WEAKENED;
 use super::statements::{Changed, Statements};
 use crate::contract::{Draft, DraftExt};
-use crate::mentions::joins;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Side;
 use qa_core::packet::Packet;
+use qa_reading::names::joins;
 use qa_reading::work;
 
 /// An expectation that is compared like a value, or that nothing follows.

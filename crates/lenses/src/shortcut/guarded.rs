@@ -38,7 +38,7 @@ fn decides(guard: &Guard, check: &Check) -> bool {
     is_inside(guard, check) && (guard.is_dead || is_alike && !condition.is_empty() && condition == asserted)
 }
 
-fn is_inside(guard: &Guard, check: &Check) -> bool {
+pub(super) fn is_inside(guard: &Guard, check: &Check) -> bool {
     guard.place.start <= check.span.start && check.span.end <= guard.place.end
 }
 

@@ -2,9 +2,10 @@
 
 use super::REMOVED;
 use super::compared::{Compared, Pair};
+use super::guarded::is_inside;
 use crate::contract::Draft;
-use crate::mentions::joins;
-use qa_reading::syntax::Function;
+use qa_reading::names::{joins, places};
+use qa_reading::syntax::{Check, Function};
 
 /// First words of the name of a function that asserts.
 const ASSERTING: &[&str] = &[
@@ -14,15 +15,25 @@ const ASSERTING: &[&str] = &[
 /// Functions that tests may call without asserting anything.
 const IDLE: &[&str] = &[
     "DoesNotThrow",
+    "EXPECT_NO_THROW",
     "Helper",
     "Log",
     "Logf",
+    "SUCCEED",
+    "Write",
+    "WriteLine",
+    "addToAssertionCount",
     "assertDoesNotThrow",
     "assert_nothing_raised",
+    "assert_silent",
+    "assertions",
     "bool",
     "console.log",
     "debug",
     "doesNotThrow",
+    "eprintln",
+    "expectNotToPerformAssertions",
+    "hasAssertions",
     "info",
     "log",
     "print",
@@ -59,6 +70,27 @@ pub(super) fn cut_short(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draf
     compared.at_head(REMOVED, cut, "function that tests call to assert is left before its assertions")
 }
 
+/// Returns whether as many assertions of the same text run in the file as at the base.
+pub(super) fn runs_as_often(compared: &Compared<'_>, check: &Check) -> bool {
+    let older = compared.base.behaviour.functions.iter();
+    let newer = compared.head.behaviour.functions.iter();
+    let newer = newer.filter(|function| !is_uncalled(compared, function));
+    running(newer, &check.text) >= running(older, &check.text)
+}
+
+/// Counts the assertions of a text that run in some functions.
+fn running<'f>(functions: impl Iterator<Item = &'f Function<'f>>, text: &str) -> usize {
+    let counts = functions.map(|function| {
+        let own = function.checks().iter().filter(|check| check.text == text);
+        own.filter(|check| {
+            let mut dead = function.facts().guards.iter().filter(|guard| guard.is_dead);
+            !dead.any(|guard| is_inside(guard, check))
+        })
+        .count()
+    });
+    counts.sum()
+}
+
 /// Returns whether a function is a new one inside of another that nothing of the file calls, by its name.
 pub(super) fn is_uncalled(compared: &Compared<'_>, function: &Function<'_>) -> bool {
     let Some((around, name)) = function.path.rsplit_once('.') else { return false };
@@ -66,12 +98,9 @@ pub(super) fn is_uncalled(compared: &Compared<'_>, function: &Function<'_>) -> b
     let is_inside = functions.map(|other| &other.path).any(|path| path == around);
     let is_known = compared.base.behaviour.functions.iter().any(|old| old.path == function.path);
     // The title of a test is no name.
+    let name = name.trim_start_matches('$');
     let is_name = !name.is_empty() && name.chars().all(joins) && !name.to_lowercase().starts_with("test");
-    let text = compared.head.text;
-    let times = text
-        .match_indices(name)
-        .filter(|(at, _)| !text[..*at].ends_with(joins) && !text[at + name.len()..].starts_with(joins));
-    is_inside && is_name && !is_known && times.count() == 1
+    is_inside && is_name && !is_known && places(compared.head.text, name).count() == 1
 }
 
 /// Counts the added lines of a function that seem to assert something.
@@ -79,14 +108,31 @@ pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>) -> usize
     const WORDS: &[&str] = &["assert", "expect", "must", "require", "should", "verify"];
     let own = compared.packet.added().filter(|line| compared.head.is_on(line, pair.head.span));
     let code = own.map(|line| line.text.trim_start().to_lowercase());
-    let code = code.filter(|line| !["#", "*", "//"].iter().any(|mark| line.starts_with(mark)));
+    let code =
+        code.filter(|line| !["\"", "#", "'", "*", "//", "`"].iter().any(|mark| line.starts_with(mark)));
     let code = code.filter(|line| !is_of_no_failure(line));
     code.filter(|line| WORDS.iter().any(|word| line.contains(word))).count()
 }
 
+/// Returns whether a function asserts on a changed line that nothing fails.
+pub(super) fn asserts_no_failure(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    let mut own = compared.packet.added().filter(|line| compared.head.is_on(line, function.span));
+    own.any(|line| is_of_no_failure(&line.text.to_lowercase()))
+}
+
 /// Returns whether a line in small letters asserts only that nothing fails.
 fn is_of_no_failure(line: &str) -> bool {
-    ["doesnotthrow", "nothing_raised"].iter().any(|word| line.contains(word))
+    const WORDS: &[&str] = &[
+        "addtoassertioncount",
+        "doesnotthrow",
+        "expect.assertions",
+        "expect.hasassertions",
+        "expect_no_throw",
+        "expectnottoperformassertions",
+        "nothing_raised",
+        "silent",
+    ];
+    WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Returns whether a called function says something and asserts nothing.

@@ -10,6 +10,7 @@ mod detections;
 mod disarmed;
 mod errors;
 mod expected;
+mod failing;
 mod guarded;
 mod helpers;
 mod libraries;
@@ -77,7 +78,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "12",
+    version: "13",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SPECIAL;
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
-use crate::mentions::joins;
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, MentionKind, Side};
 use qa_core::packet::Packet;
+use qa_reading::names::places;
 use qa_reading::syntax::Language;
 
 /// A comparison with a value that is written out.
@@ -121,9 +121,8 @@ fn names(test: &str, stem: &str) -> bool {
 
 /// Returns whether a text has an input as a value that is written out, and the answer to it near behind or before.
 fn expects(text: &str, input: &str, answer: &str) -> bool {
-    text.match_indices(input).any(|(at, _)| {
-        let (before, behind) = (&text[..at], &text[at + input.len()..]);
-        is_whole(before, behind) && (has_near(behind, answer, false) || has_near(before, answer, true))
+    places(text, input).any(|place| {
+        has_near(&text[place.end..], answer, false) || has_near(&text[..place.start], answer, true)
     })
 }
 
@@ -137,16 +136,8 @@ fn has_near(text: &str, answer: &str, is_before: bool) -> bool {
     lines.into_iter().any(|line| {
         let is_near = near < NEAR;
         near += line.len();
-        is_near
-            && line
-                .match_indices(answer)
-                .any(|(found, _)| is_whole(&line[..found], &line[found + answer.len()..]))
+        is_near && places(line, answer).next().is_some()
     })
-}
-
-/// Returns whether nothing beside a part of a text makes it a part of a longer word.
-fn is_whole(before: &str, behind: &str) -> bool {
-    !before.ends_with(joins) && !behind.starts_with(joins)
 }
 
 /// Returns a value without its quotes.

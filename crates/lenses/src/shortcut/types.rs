@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::ESCAPED;
 use super::compared::{Compared, Pair};
 use crate::contract::{Draft, DraftExt};
-use crate::mentions::joins;
 use crate::pattern::Pattern;
+use qa_reading::names::joins;
 use qa_reading::syntax::{Language, Span};
 
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft> {

@@ -10,6 +10,7 @@ use crate::contract::{Draft, DraftExt, Fact, Lookups};
 use crate::mentions::has_word;
 use qa_contracts::v1::{ChangeKind, FileClass, MentionKind, Scope, Side};
 use qa_core::packet::{HunkView, Line, Packet};
+use qa_reading::names::places;
 use qa_reading::syntax::{Check, Demand, Function, Span};
 
 /// Maximum number of changed files that are read for a reason; a larger change may have one anywhere.
@@ -232,9 +233,16 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
     let own = texts(repeated.iter().copied()).len();
     let (now, before) = (texts(head.checks()).len() - own, texts(base.checks()).len());
-    let is_fewer = !head.checks().is_empty() && now < before;
+    let asserts = !head.checks().is_empty() || helpers::asserts_no_failure(compared, head);
+    let is_fewer = asserts && now < before;
     let calls = &base.facts().calls;
-    let mut gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
+    let before = base.span.of(compared.base.text);
+    let gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
+    // The arguments of macros have no calls.
+    let mut gained = gained.filter(|name| {
+        let name = name.rsplit(['.', ':']).next().unwrap_or(name);
+        places(before, name).next().is_none()
+    });
     // The words of an assertion that says nothing new are no call that could check in its place.
     let gains = gained.any(|name| {
         let call = format!("{name}(");
@@ -252,15 +260,12 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     if helpers::asserting_lines(compared, pair) > known {
         return Vec::new();
     }
-    let functions = compared.head.behaviour.functions.iter();
-    let running = functions.filter(|function| !helpers::is_uncalled(compared, function));
-    let anywhere: BTreeSet<&str> =
-        running.flat_map(Function::checks).map(|check| check.text.as_str()).collect();
     let comments: String =
         head.comments.iter().map(|comment| letters(comment.of(compared.head.text))).collect();
     let lost = old.into_iter();
-    let lost = lost
-        .filter(|check| !anywhere.contains(check.text.as_str()) && !comments.contains(&letters(&check.text)));
+    let lost = lost.filter(|check| {
+        !helpers::runs_as_often(compared, check) && !comments.contains(&letters(&check.text))
+    });
     let summary = match (is_helper, is_replaced) {
         (true, _) => "assertion is removed from a function that tests call to assert",
         (_, true) => "assertion is replaced by one that only says that a value is there",

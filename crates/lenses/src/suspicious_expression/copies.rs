@@ -4,6 +4,7 @@ use super::assignments::assignment;
 use super::rules;
 use super::site::{Check, Found, Site, bare};
 use qa_reading::expressions::{Expression, Form, Operator};
+use qa_reading::names::joins;
 
 pub(super) const COLUMN: Check =
     Check::new(rules::COPIED_LINE, "the value still has a name of the line before", column);
@@ -92,8 +93,7 @@ fn wrong_column(
 }
 
 fn is_name(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_alphabetic() || first == '_')
-        && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    word.starts_with(|first: char| first.is_alphabetic() || first == '_') && word.chars().all(joins)
 }
 
 /// Returns whether the name of a value equals that of its target, or is a suffix of it.

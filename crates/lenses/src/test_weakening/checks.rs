@@ -196,6 +196,12 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         if is_checking || !was_checking {
             continue;
         }
+        let is_unreachable = old_body.iter().any(|old| {
+            let assertion = old.trim().trim_end_matches(';');
+            let mut same = own.iter().filter(|line| line.text.contains(assertion));
+            is_assertion(language, old)
+                && same.any(|line| !head.lines[line.number as usize - 1].contains(assertion))
+        });
         let trivial =
             own.iter().find(|line| head.trivial.contains(&line.number) || is_trivial(language, line.text));
         let removed = gone.iter().find(|line| is_assertion(language, line.text));
@@ -203,6 +209,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             (*line, "test returns before its first assertion")
         } else if let Some(line) = trivial {
             (*line, "assertions are replaced by one that is always true")
+        } else if let Some(line) = own.iter().find(|line| is_unreachable && !line.text.trim().is_empty()) {
+            (*line, "assertions of a test are unreachable")
         } else if may_check {
             continue;
         } else if let Some(line) = removed {
@@ -222,9 +230,45 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
 /// Returns whether a line calls a function that some words do not name, and that may check something.
 fn calls_another(line: &str, known: &BTreeSet<&str>) -> bool {
     const NO_CHECKS: &[&str] = &[
-        "Err", "Log", "Logf", "Ok", "Some", "await", "catch", "elif", "except", "for", "function", "if",
-        "in", "int", "len", "log", "match", "not", "or", "and", "print", "println", "range", "return", "str",
-        "switch", "typeof", "while", "with",
+        "Err",
+        "Log",
+        "Logf",
+        "Ok",
+        "Print",
+        "Printf",
+        "Println",
+        "Some",
+        "Write",
+        "WriteLine",
+        "and",
+        "await",
+        "catch",
+        "dbg",
+        "elif",
+        "eprintln",
+        "except",
+        "for",
+        "foreach",
+        "function",
+        "if",
+        "in",
+        "int",
+        "len",
+        "log",
+        "match",
+        "not",
+        "or",
+        "print",
+        "printf",
+        "println",
+        "puts",
+        "range",
+        "return",
+        "str",
+        "switch",
+        "typeof",
+        "while",
+        "with",
     ];
     let called = CALLED.captures_all(line);
     called.iter().filter_map(|called| called.get(1)).any(|name| {

@@ -29,7 +29,7 @@ pub(super) fn inspect(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> 
     for hunk in packet.hunks() {
         let gone = of_kind(packet, hunk);
         let [fewer_failures, fewer_checks] = [gone.failures(), gone.checks()];
-        let skips = gone.new_skips.into_iter().take(fewer_failures);
+        let skips = gone.new_skips.into_iter().take(fewer_failures.max(fewer_checks));
         let assumptions = gone.new_assumptions.into_iter().take(fewer_checks);
         let new = skips.chain(assumptions).filter(|line| !is_of_new_test(base, head, line));
         drafts.extend(new.map(|line| Draft::on_line(TEST_SKIPPED, packet, &line, whole(line.text), SUMMARY)));

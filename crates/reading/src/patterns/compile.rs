@@ -4,11 +4,12 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::definition::{Context, Definition, is_part};
+use super::definition::{Context, Definition};
 use super::grammar::{Grammar, Role};
 use super::names::{Bindings, Resolved};
 use super::shape::{Callee, Node, Shape};
 use super::{Code, ParsedText};
+use crate::names::joins;
 use crate::syntax::Span;
 
 /// Reason why a pattern cannot be compiled.
@@ -225,7 +226,7 @@ fn bindings(grammar: Grammar, using: &str) -> Bindings {
 /// Texts around a pattern in which it is tried, in order.
 fn surroundings(grammar: Grammar, code: &str) -> &'static [(&'static str, &'static str)] {
     let behind_name =
-        code.trim_start_matches(|character: char| is_part(character) || "$'\"".contains(character));
+        code.trim_start_matches(|character: char| joins(character) || "$'\"".contains(character));
     match grammar {
         Grammar::Bash => &[("", "")],
         Grammar::Go => &[("package a\nvar a = T{", "}"), ("package a\nfunc f() {\n", "\n}")],

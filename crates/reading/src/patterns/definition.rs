@@ -1,6 +1,7 @@
 //! Patterns as pages of rules state them, and the words that each brings into a file.
 
 use super::words::{Choice, Needs, Spelling};
+use crate::names::joins;
 
 /// The code that has to run around a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,8 +160,8 @@ fn words_of(code: &'static str, variables: &[Variable]) -> Spelling<&'static str
     while let Some(first) = rest.chars().next() {
         let is_variable = first == '$' && rest[1..].starts_with(|next: char| next.is_ascii_uppercase());
         let from = usize::from(is_variable);
-        if is_variable || is_part(first) {
-            let behind = rest[from..].trim_start_matches(is_part);
+        if is_variable || joins(first) {
+            let behind = rest[from..].trim_start_matches(joins);
             let word = &rest[from..rest.len() - behind.len()];
             rest = behind;
             if is_variable {
@@ -174,16 +175,16 @@ fn words_of(code: &'static str, variables: &[Variable]) -> Spelling<&'static str
         } else if matches!(first, '"' | '\'' | '`') {
             let inside = rest[1..].split(first).next().unwrap_or("");
             rest = rest.get(inside.len() + 2..).unwrap_or("");
-            let names = rest.trim_start().starts_with([':', '=']) && inside.chars().all(is_part);
+            let names = rest.trim_start().starts_with([':', '=']) && inside.chars().all(joins);
             choices.extend(names.then(|| Choice { words: vec![inside] }));
         } else {
             rest = &rest[first.len_utf8()..];
         }
-        let joins = [".", "::", "?.", "->"].into_iter().find(|dot| {
+        let dot = [".", "::", "?.", "->"].into_iter().find(|dot| {
             rest.strip_prefix(dot)
-                .is_some_and(|after| after.starts_with(|next: char| is_part(next) || next == '$'))
+                .is_some_and(|after| after.starts_with(|next: char| joins(next) || next == '$'))
         });
-        if let Some(dot) = joins.filter(|_| !chain.is_empty()) {
+        if let Some(dot) = dot.filter(|_| !chain.is_empty()) {
             rest = &rest[dot.len()..];
             continue;
         }
@@ -191,10 +192,6 @@ fn words_of(code: &'static str, variables: &[Variable]) -> Spelling<&'static str
         chain.clear();
     }
     Spelling { choices }
-}
-
-pub(super) fn is_part(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
 }
 
 fn chain_words(chain: &[&'static str]) -> Vec<Choice<&'static str>> {

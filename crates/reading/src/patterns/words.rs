@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use super::definition::{Definition, is_part};
+use super::definition::Definition;
 use super::shape::decoded_name;
+use crate::names::{joins, places};
 
 /// Words of the definitions of one language, ready to be searched for.
 #[derive(Debug)]
@@ -193,12 +194,10 @@ fn length_bit(length: usize) -> u64 {
 
 /// Returns the longest part of a name that is one word.
 fn core_of(name: &'static str) -> &'static str {
-    let parts = name.split(|character| !is_part(character));
+    let parts = name.split(|character| !joins(character));
     parts.max_by_key(|part| part.len()).unwrap_or(name)
 }
 
 fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(start, _)| {
-        !text[..start].ends_with(is_part) && !text[start + word.len()..].starts_with(is_part)
-    })
+    places(text, word).next().is_some()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::words::{Decoded, Word, joined};
 use super::{Command, Options};
+use crate::names::joins;
 
 /// The program that runs a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +87,7 @@ pub(super) fn behind_wrappers(words: &[Word]) -> usize {
 
 fn is_assignment(text: &str) -> bool {
     let Some((name, _)) = text.split_once('=') else { return false };
-    !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_')
+    !name.is_empty() && name.chars().all(joins)
 }
 
 /// Changes settings as the arguments of `set`, or the options of a shell, do.

@@ -7,6 +7,7 @@ use super::fate::{Context, Fate, Loss, Lost, Outcome, block_outcome};
 use super::list::{Operand, Operator, Stage, flatten, span_of};
 use super::words::Decoder;
 use super::{Command, Frame, MAX_BYTES, MAX_INTERPRETERS, Options, Script, Surrounding, programs};
+use crate::names::joins;
 use crate::syntax::{Span, parse_script_once};
 use crate::tree::Node;
 
@@ -115,7 +116,7 @@ fn has_variable(statement: &str, name: &str) -> bool {
     statement.match_indices(name).any(|(at, _)| {
         let (before, after) = (&statement[..at], &statement[at + name.len()..]);
         let is_named = before.ends_with('$') || before.ends_with("${");
-        !after.starts_with(is_name_part) && (is_named || is_arithmetic && !before.ends_with(is_name_part))
+        !after.starts_with(joins) && (is_named || is_arithmetic && !before.ends_with(joins))
     })
 }
 
@@ -130,10 +131,6 @@ fn may_end(statement: &str) -> bool {
 
 fn is_test(statement: &str) -> bool {
     ["[ ", "[[ ", "((", "test ", "case "].iter().any(|sign| statement.contains(sign))
-}
-
-fn is_name_part(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
 }
 
 impl Walker<'_> {
@@ -213,7 +210,7 @@ impl Walker<'_> {
         let statement = rest[start..].trim_start();
         let line = statement.split(['\n', ';']).next().unwrap_or_default();
         let name: &str = line.split('=').next().unwrap_or_default();
-        if !name.is_empty() && name.len() < line.len() && name.chars().all(is_name_part) {
+        if !name.is_empty() && name.len() < line.len() && name.chars().all(joins) {
             return self.is_kept_as(name, end + at);
         }
         let is_condition = line.starts_with("if ");

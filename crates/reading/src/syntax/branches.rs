@@ -4,7 +4,7 @@ use super::Language;
 use super::needs::words_of_directive;
 use super::outline::Span;
 use super::test_blocks::{is_return, statements};
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Deeper branches are not looked at.
@@ -56,7 +56,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        let mut inside = children(node).peekable();
+        let mut inside = node.named_children().peekable();
         while let Some(child) = inside.next() {
             if let Some(next) = inside.peek() {
                 found.extend(self.early_return(child, *next, node));
@@ -75,7 +75,7 @@ impl Reader<'_> {
         });
         let condition = node.field("condition").or_else(|| node.field("name")).filter(|_| !is_of_project)?;
         let alternative = node.field("alternative");
-        let inside = children(node).filter(|child| *child != condition && Some(*child) != alternative);
+        let inside = node.named_children().filter(|child| *child != condition && Some(*child) != alternative);
         let inside: Vec<Node<'_>> = inside.collect();
         let then = Span { start: inside.first()?.start_byte(), end: inside.last()?.end_byte() };
         Some(Branch {
@@ -92,7 +92,8 @@ impl Reader<'_> {
             _ => statement,
         };
         let branch = condition(inner).filter(|branch| branch.otherwise == Span::default())?;
-        let end = children(around)
+        let end = around
+            .named_children()
             .last()
             .filter(|_| then_of(inner).is_some_and(|then| self.leaves(then, 0)))?
             .end_byte();
@@ -111,7 +112,7 @@ impl Reader<'_> {
     /// Returns a body whose failed assertions are caught.
     fn caught(&self, node: Node<'_>) -> Option<Branch> {
         let body = node.field("body")?;
-        let handler = children(node).find(|child| {
+        let handler = node.named_children().find(|child| {
             let head = span(*child).of(self.text);
             let head = head.split([':', '{']).next().unwrap_or(head);
             match (self.language, child.word()) {
@@ -196,5 +197,5 @@ pub(super) fn otherwise_of<'n>(node: Node<'n>) -> Option<Node<'n>> {
 fn unnamed_branches<'n>(node: Node<'n>) -> Vec<Node<'n>> {
     let condition = node.field("condition").filter(|_| node.word() == "if_expression");
     let Some(condition) = condition else { return Vec::new() };
-    children(node).filter(|child| *child != condition && !child.is_comment()).collect()
+    node.named_children().filter(|child| *child != condition && !child.is_comment()).collect()
 }

@@ -1,7 +1,7 @@
 //! C and C++: functions, types, macros and constants, and the files that a file includes.
 
 use super::outline::{ImportKind, Span, SymbolKind};
-use super::walk::{Found, Place, children, span};
+use super::walk::{Found, Place, span};
 use crate::tree::Node;
 
 /// Declarators inside of declarators that are followed to a name.
@@ -63,7 +63,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 fn function(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(declarator) = node.field("declarator").and_then(function_of) else { return };
     let Some(name) = declarator.field("declarator").and_then(declared) else { return };
-    let is_own = children(node)
+    let is_own = node
+        .named_children()
         .any(|child| child.word() == "storage_class_specifier" && found.text(child) == "static");
     let is_member = place.nested || name.word() == "field_identifier";
     let kind = if is_member { SymbolKind::Method } else { SymbolKind::Function };
@@ -119,7 +120,7 @@ fn last_name(name: Node<'_>) -> Node<'_> {
 /// Returns whether a condition keeps a header from being read twice, and leaves out nothing.
 fn is_guard(found: &Found<'_>, node: Node<'_>) -> bool {
     let name = found.field_text(node, "name");
-    let mut inside = children(node).filter(|child| child.word() != "comment").skip(1);
+    let mut inside = node.named_children().filter(|child| child.word() != "comment").skip(1);
     let first = inside.next().filter(|first| first.word() == "preproc_def");
     first.is_some_and(|first| found.field_text(first, "name") == name)
 }

@@ -1,6 +1,7 @@
 //! Conditions on the variables that a CI sets in every run: where a check counts, they are set.
 
-use super::test_cases::Reader;
+use super::spelled::Speller;
+use crate::names::joins;
 use crate::tree::Node;
 
 /// Variables that services set in every run of theirs.
@@ -145,7 +146,7 @@ pub(super) fn value_in_ci(text: &str) -> Option<bool> {
     truth(&text, 0)
 }
 
-impl Reader<'_> {
+impl Speller<'_> {
     /// Returns the value in a run of a CI of a condition of Go on a name that it binds first:
     /// `if _, ok := os.LookupEnv("CI"); ok`.
     pub(super) fn constant_of_bound(&self, node: Node<'_>, condition: Node<'_>) -> Option<bool> {
@@ -155,7 +156,7 @@ impl Reader<'_> {
         let text = self.text_of(condition);
         let rest = text.trim_start_matches('!').strip_prefix(name)?;
         let is_negated = text.starts_with('!');
-        let is_whole = !rest.starts_with(|sign: char| sign.is_alphanumeric() || sign == '_');
+        let is_whole = !rest.starts_with(joins);
         let held = value_in_ci(&format!("{value}{rest}")).filter(|_| is_whole)?;
         Some(held != is_negated)
     }

@@ -4,10 +4,11 @@ use super::Language;
 use super::spelled::{Speller, first_field, parts};
 use crate::tree::Node;
 
+const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
+
 impl Speller<'_> {
     /// Returns whether an expression is made of literals and functions of the language alone.
     pub(super) fn is_closed(&self, node: Node<'_>) -> bool {
-        const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
         const OF_PYTHON: &[&str] = &[
             "abs",
             "all",
@@ -30,21 +31,9 @@ impl Speller<'_> {
             "type",
         ];
         const OF_GO: &[&str] = &["len", "max", "min"];
-        let functions = match self.language {
-            Language::Go => OF_GO,
-            Language::Python => OF_PYTHON,
-            Language::C
-            | Language::CSharp
-            | Language::Cpp
-            | Language::Java
-            | Language::JavaScript
-            | Language::Kotlin
-            | Language::Php
-            | Language::Ruby
-            | Language::Rust
-            | Language::Tsx
-            | Language::TypeScript => OBJECTS,
-        };
+        const OTHERS: &[(Language, &[&str])] = &[(Language::Go, OF_GO), (Language::Python, OF_PYTHON)];
+        let others = OTHERS.iter().find(|(language, _)| *language == self.language);
+        let functions = others.map_or(OBJECTS, |(_, functions)| functions);
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
             let kind = node.word();
@@ -70,7 +59,6 @@ impl Speller<'_> {
     /// Returns whether a name that is not called is one of the language. In Python a class is such a name where the file
     /// gives no value the same name; other languages have their own in capitals.
     fn is_builtin(&self, name: &str) -> bool {
-        const OBJECTS: &[&str] = &["Array", "Boolean", "Math", "Number", "Object", "String"];
         const CLASSES: &[&str] =
             &["bool", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"];
         OBJECTS.contains(&name)

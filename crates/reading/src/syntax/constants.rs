@@ -4,7 +4,7 @@ use super::Language;
 use super::ci::{is_ci_name, value_in_ci};
 use super::spelled::{MAX_DEPTH, Speller, parts};
 use super::versions::value_of_version;
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Values of a platform's name that code is compared with.
@@ -117,7 +117,7 @@ impl Speller<'_> {
             }
             _ if kind.contains("string") => match self.string(node) {
                 Some(text) => Some(is_ruby || !text.is_empty()),
-                None => children(node).any(|part| part.word().contains("content")).then_some(true),
+                None => node.named_children().any(|part| part.word().contains("content")).then_some(true),
             },
             "not_operator"
             | "unary_expression"
@@ -228,7 +228,7 @@ impl Speller<'_> {
             "and" | "&&" => match (inner(*left), inner(*right)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), right) => right,
-                (None, _) => None,
+                (None, _) => self.is_negation(*left, *right).then_some(false),
             },
             "|" => [*left, *right].map(inner).contains(&Some(true)).then_some(true),
             "&" => [*left, *right].map(inner).contains(&Some(false)).then_some(false),

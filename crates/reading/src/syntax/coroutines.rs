@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::outline::{DroppedCoroutine, Span};
-use super::walk::{Found, children, has_word, span};
+use super::walk::{Found, has_word, span};
 use crate::tree::Node;
 
 /// Deeper nodes are not looked at.
@@ -218,7 +218,7 @@ fn enter<'t>(found: &Found<'t>, names: &mut Names<'t>, node: Node<'_>, parent: &
             Around { scope: Scope::Class(class), class: Some(class), asynchronous: false, ..around }
         }
         "with_statement" => {
-            let head = children(node).next().map(|clause| found.text(clause)).unwrap_or_default();
+            let head = node.named_children().next().map(|clause| found.text(clause)).unwrap_or_default();
             let expects = ["raises", "Raises", "warns", "Warns"].iter().any(|word| head.contains(word));
             Around { expected: around.expected || expects, ..around }
         }

@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
-use super::walk::{Found, Place, children, span};
+use super::walk::{Found, Place, span};
 use crate::tree::Node;
 
 /// Attributes of tests: xUnit, NUnit and MSTest.
@@ -51,8 +51,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 /// Returns the attributes of a definition.
 pub(super) fn attributes<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    let lists = children(node).filter(|child| child.word() == "attribute_list");
-    lists.flat_map(children).filter(|child| child.word() == "attribute")
+    let lists = node.named_children().filter(|child| child.word() == "attribute_list");
+    lists.flat_map(|node| node.named_children()).filter(|child| child.word() == "attribute")
 }
 
 /// Returns the name of an attribute, without its namespace and the ending that may be left out.
@@ -67,13 +67,13 @@ pub(super) fn plain_name(name: &str) -> &str {
 }
 
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
-    children(node).any(|child| child.word() == "modifier" && found.text(child) == "public")
+    node.named_children().any(|child| child.word() == "modifier" && found.text(child) == "public")
 }
 
 fn fields(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
-    let declaration = children(node).find(|child| child.word() == "variable_declaration");
-    for declarator in declaration.into_iter().flat_map(children) {
+    let declaration = node.named_children().find(|child| child.word() == "variable_declaration");
+    for declarator in declaration.into_iter().flat_map(|node| node.named_children()) {
         let name = declarator.field("name");
         if let Some(name) = name.filter(|_| declarator.word() == "variable_declarator") {
             found.symbol(SymbolKind::Field, node, name, exported, place);
@@ -84,7 +84,7 @@ fn fields(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 /// Notes a namespace whose names a file uses, or a type under another name.
 fn using(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let alias = node.field("name");
-    let Some(path) = children(node).filter(|child| Some(*child) != alias).last() else { return };
+    let Some(path) = node.named_children().filter(|child| Some(*child) != alias).last() else { return };
     let mut import = found.import(ImportKind::Static, node, found.text(path).to_owned(), span(path), place);
     import.alias = alias.map(|alias| found.text(alias).to_owned());
     import.star = alias.is_none();

@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{Import, ImportKind, ImportedName, SymbolKind};
-use super::walk::{Found, Place, children, has_word, span};
+use super::walk::{Found, Place, has_word, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -158,7 +158,7 @@ fn common_js(left: &str) -> bool {
 fn ambient(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
     // `declare module "x"` and `declare global` speak of other files.
     let of_others = has_word(node, "global")
-        || children(node).any(|child| {
+        || node.named_children().any(|child| {
             let name = child.field("name");
             child.word() == "module" && name.is_some_and(|name| name.word() == "string")
         });
@@ -194,7 +194,7 @@ fn pattern(found: &mut Found<'_>, whole: Node<'_>, node: Node<'_>, place: Place,
             }
         }
         "object_pattern" | "array_pattern" | "rest_pattern" if depth <= 50 => {
-            for child in children(node) {
+            for child in node.named_children() {
                 pattern(found, whole, child, place, depth + 1);
             }
         }
@@ -211,11 +211,11 @@ fn source(found: &Found<'_>, node: Node<'_>, kind: ImportKind, place: Place) -> 
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let required = children(node).find(|child| child.word() == "import_require_clause");
+    let required = node.named_children().find(|child| child.word() == "import_require_clause");
     let Some(mut import) = source(found, required.unwrap_or(node), ImportKind::Static, place) else { return };
     import.span = span(node);
-    let clause = children(node).find(|child| child.word() == "import_clause");
-    for child in clause.into_iter().flat_map(children) {
+    let clause = node.named_children().find(|child| child.word() == "import_clause");
+    for child in clause.into_iter().flat_map(|node| node.named_children()) {
         match child.word() {
             "identifier" => import.names.push(ImportedName {
                 name: "default".to_owned(),
@@ -226,7 +226,8 @@ fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
                 import.alias = child.named_child(0).map(|name| found.text(name).to_owned());
             }
             _ => {
-                let specifiers: Vec<_> = children(child).filter_map(|each| specifier(found, each)).collect();
+                let specifiers: Vec<_> =
+                    child.named_children().filter_map(|each| specifier(found, each)).collect();
                 import.names.extend(specifiers);
             }
         }
@@ -263,10 +264,10 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
     if has_word(node, "=") || has_word(node, "namespace") {
         found.outline.dynamic = true;
     }
-    let clause = children(node).find(|child| child.word() == "export_clause");
+    let clause = node.named_children().find(|child| child.word() == "export_clause");
     let names: Vec<(ImportedName, Node<'_>)> = clause
         .into_iter()
-        .flat_map(children)
+        .flat_map(|node| node.named_children())
         .filter_map(|each| Some((specifier(found, each)?, each)))
         .collect();
     for (name, each) in &names {
@@ -277,7 +278,7 @@ fn export(found: &mut Found<'_>, node: Node<'_>, place: Place) -> Place {
         }
     }
     if let Some(mut import) = source(found, node, ImportKind::Reexport, place) {
-        let namespace = children(node).find(|child| child.word() == "namespace_export");
+        let namespace = node.named_children().find(|child| child.word() == "namespace_export");
         if let Some(name) = namespace.and_then(|namespace| namespace.named_child(0)) {
             found.symbol(SymbolKind::Imported, node, name, true, place);
             import.alias = Some(found.text(name).to_owned());
@@ -304,13 +305,14 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let name = found.text(function);
     let given = node.field("arguments");
     // Bundlers are told things in a comment before the name.
-    let first = given.and_then(|given| children(given).find(|child| child.word() != "comment"));
+    let first = given.and_then(|given| given.named_children().find(|child| child.word() != "comment"));
     let head = name.split(['.', '(']).next().unwrap_or(name);
     if matches!(head, "describe" | "it" | "test" | "suite")
         && first.is_some_and(|first| first.word() == "string")
     {
         // `test("title", macro, () => {})` gives the function to a macro that checks something with it.
-        let second = given.and_then(|given| children(given).filter(|child| child.word() != "comment").nth(1));
+        let second =
+            given.and_then(|given| given.named_children().filter(|child| child.word() != "comment").nth(1));
         let has_macro = second.is_some_and(|second| second.word() == "identifier");
         let body = test_body(node).filter(|_| matches!(name, "it" | "test") && !has_macro);
         idle::note_test(found, node, body);
@@ -353,7 +355,8 @@ fn resolves_from_its_file(definition: &str) -> bool {
 
 /// Returns the statements of the function that a call of `test` is given.
 fn test_body(call: Node<'_>) -> Option<Node<'_>> {
-    let function = children(call.field("arguments")?).filter(|argument| !argument.is_comment()).last()?;
+    let function =
+        call.field("arguments")?.named_children().filter(|argument| !argument.is_comment()).last()?;
     function.field("body").filter(|body| body.word() == "statement_block")
 }
 

@@ -3,7 +3,6 @@
 use super::Language;
 use super::needs::{and, or};
 use super::spelled::{FRAMEWORKS, Speller, parts};
-use super::walk::children;
 use crate::tree::Node;
 
 /// Modules of JavaScript whose default export makes a test.
@@ -15,7 +14,7 @@ const STARRED: &[&str] =
 impl<'t> Speller<'t> {
     /// Notes the names that a block imports or sets.
     pub(super) fn note_names(&mut self, block: Node<'_>) {
-        for statement in children(block) {
+        for statement in block.named_children() {
             let inner = match statement.word() {
                 "export_statement" => statement.field("declaration").unwrap_or(statement),
                 _ => statement,

@@ -1,7 +1,7 @@
 //! Code that runs again or later: bodies of loops, functions and closures, and loops that wait in turn.
 
 use super::outline::{Outline, Span};
-use super::walk::{Found, children, has_word, span};
+use super::walk::{Found, has_word, span};
 use crate::tree::Node;
 
 /// Nodes of one loop that are looked at; a longer one is left alone.
@@ -71,7 +71,7 @@ pub(super) fn note(found: &mut Found<'_>, node: Node<'_>, runs: Runs, kind: &str
         }
         Runs::Later => {
             found.outline.functions.push(span(node));
-            let modifiers = children(node).find(|child| child.word() == "function_modifiers");
+            let modifiers = node.named_children().find(|child| child.word() == "function_modifiers");
             if kind == "async_block" || has_word(modifiers.unwrap_or(node), "async") {
                 found.outline.asynchronous.push(span(node));
             }

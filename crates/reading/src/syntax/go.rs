@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, SymbolKind};
-use super::walk::{Found, Place, children};
+use super::walk::{Found, Place};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -49,7 +49,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         }
         "const_spec" | "var_spec" => {
             let kind = if kind == "const_spec" { SymbolKind::Constant } else { SymbolKind::Variable };
-            for name in children(node).take_while(|name| name.word() == "identifier") {
+            for name in node.named_children().take_while(|name| name.word() == "identifier") {
                 note(found, kind, node, name, place);
             }
             Place { nested: true, ..place }

@@ -1,7 +1,7 @@
 //! Tests, and which of them do nothing.
 
 use super::comments::gives_reason;
-use super::walk::{Found, children, span};
+use super::walk::{Found, span};
 use crate::tree::Node;
 
 /// Notes a test, and whether the statements of its body do nothing. A comment in it may give a reason.
@@ -11,8 +11,8 @@ pub(super) fn note_test(found: &mut Found<'_>, node: Node<'_>, body: Option<Node
     // Go has a list inside the braces.
     let list = body.named_child(0).filter(|child| child.word() == "statement_list");
     let (comments, statements): (Vec<Node<'_>>, Vec<Node<'_>>) =
-        children(list.unwrap_or(body)).partition(|child| child.is_comment());
-    let comments = children(node).filter(|child| child.is_comment()).chain(comments);
+        list.unwrap_or(body).named_children().partition(|child| child.is_comment());
+    let comments = node.named_children().filter(|child| child.is_comment()).chain(comments);
     if gives_reason(&comments.map(|comment| found.text(comment)).collect::<Vec<_>>().join(" ")) {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
-use super::walk::{Found, Place, children, has_word, span};
+use super::walk::{Found, Place, has_word, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -19,9 +19,9 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
         "block" | "lambda_expression" => return Place { nested: true, ..place },
         _ => return place,
     };
-    let modifiers = children(node).find(|child| child.word() == "modifiers");
+    let modifiers = node.named_children().find(|child| child.word() == "modifiers");
     let exported = modifiers.is_some_and(|modifiers| has_word(modifiers, "public"));
-    let test = modifiers.into_iter().flat_map(children).any(|annotation| {
+    let test = modifiers.into_iter().flat_map(|node| node.named_children()).any(|annotation| {
         matches!(found.field_text(annotation, "name"), "Test" | "ParameterizedTest" | "RepeatedTest")
     });
     if test {
@@ -36,8 +36,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let star = children(node).any(|child| child.word() == "asterisk");
-    let Some(path) = children(node).find(|child| child.word().ends_with("identifier")) else { return };
+    let star = node.named_children().any(|child| child.word() == "asterisk");
+    let Some(path) = node.named_children().find(|child| child.word().ends_with("identifier")) else { return };
     let (module, name) = match (star, path.field("scope"), path.field("name")) {
         (false, Some(scope), Some(name)) => (scope, Some(name)),
         _ => (path, None),

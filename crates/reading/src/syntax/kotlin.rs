@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
-use super::walk::{Found, Place, children, has_word, span};
+use super::walk::{Found, Place, has_word, span};
 use crate::tree::Node;
 
 /// Annotations of tests, as in Java.
@@ -12,7 +12,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
     let nested = Place { nested: true, ..place };
     let symbol = match kind {
         "class_declaration" if has_word(node, "interface") => SymbolKind::Interface,
-        "class_declaration" if children(node).any(|child| child.word() == "enum_class_body") => {
+        "class_declaration" if node.named_children().any(|child| child.word() == "enum_class_body") => {
             SymbolKind::Enum
         }
         "class_declaration" | "companion_object" | "object_declaration" => SymbolKind::Class,
@@ -48,8 +48,8 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 /// Returns the annotations of a definition.
 pub(super) fn annotations<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    let modifiers = children(node).filter(|child| child.word() == "modifiers");
-    modifiers.flat_map(children).filter(|child| child.word() == "annotation")
+    let modifiers = node.named_children().filter(|child| child.word() == "modifiers");
+    modifiers.flat_map(|node| node.named_children()).filter(|child| child.word() == "annotation")
 }
 
 fn is_test(annotation: &str) -> bool {
@@ -59,21 +59,23 @@ fn is_test(annotation: &str) -> bool {
 
 /// Returns whether a definition is for others: that it is not, is said.
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
-    let modifiers = children(node).find(|child| child.word() == "modifiers");
-    let mut each = modifiers.into_iter().flat_map(children);
+    let modifiers = node.named_children().find(|child| child.word() == "modifiers");
+    let mut each = modifiers.into_iter().flat_map(|node| node.named_children());
     !each.any(|modifier| matches!(found.text(modifier), "internal" | "private" | "protected"))
 }
 
 fn property(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
     let kind = if place.nested { SymbolKind::Field } else { SymbolKind::Variable };
-    for child in children(node) {
+    for child in node.named_children() {
         let declarations: Vec<Node<'_>> = match child.word() {
             "variable_declaration" => vec![child],
-            "multi_variable_declaration" => children(child).collect(),
+            "multi_variable_declaration" => child.named_children().collect(),
             _ => continue,
         };
-        for name in declarations.into_iter().filter_map(|declared| children(declared).find(is_identifier)) {
+        for name in
+            declarations.into_iter().filter_map(|declared| declared.named_children().find(is_identifier))
+        {
             found.symbol(kind, node, name, exported, place);
         }
     }
@@ -84,9 +86,11 @@ fn is_identifier(node: &Node<'_>) -> bool {
 }
 
 fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    let Some(path) = children(node).find(|child| child.word() == "qualified_identifier") else { return };
+    let Some(path) = node.named_children().find(|child| child.word() == "qualified_identifier") else {
+        return;
+    };
     let star = has_word(node, "*");
-    let last = children(path).last().filter(|last| !star && *last != path);
+    let last = path.named_children().last().filter(|last| !star && *last != path);
     let mut module = span(path);
     if let Some(last) = last {
         module.end = last.start_byte().saturating_sub(1).max(module.start);
@@ -94,7 +98,7 @@ fn import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let text = module.of(found.text).to_owned();
     let mut import = found.import(ImportKind::Static, node, text, module, place);
     import.star = star;
-    let alias = children(node).filter(is_identifier).last();
+    let alias = node.named_children().filter(is_identifier).last();
     import.names.extend(last.map(|last| ImportedName {
         name: found.text(last).to_owned(),
         alias: alias.map(|alias| found.text(alias).to_owned()),

@@ -12,7 +12,7 @@ use super::test_blocks::{block_of, body_of, is_return, statements};
 use super::test_calls::function_of;
 use super::test_cases::{Mark, MarkKind, Reader, Visited, squashed};
 use super::uncollected::head;
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Subtests deeper than this are not looked at.
@@ -64,7 +64,7 @@ impl<'t> Reader<'t> {
         let last = match statement.word() {
             "if" | "if_modifier" | "unless" | "unless_modifier" => {
                 let holds = statement.word().starts_with("if");
-                let is_taken = self.constant(statement) == Some(holds);
+                let is_taken = self.speller.value_of_condition(statement) == Some(holds);
                 let branch = then_of(statement).filter(|_| is_taken)?;
                 if is_end(branch) { branch } else { statements(branch).last().copied()? }
             }
@@ -107,7 +107,8 @@ impl<'t> Reader<'t> {
             "labeled_statement" | "using_statement" => parts(statement).last().copied(),
             "do_statement" => statement.field("body"),
             "try_statement" | "while_statement"
-                if statement.word() == "try_statement" || self.constant(statement) == Some(true) =>
+                if statement.word() == "try_statement"
+                    || self.speller.value_of_condition(statement) == Some(true) =>
             {
                 marks.extend(self.needs_of_imports(statement));
                 let last = parts(statement).into_iter().find(|part| part.word() == "finally_clause");
@@ -171,10 +172,10 @@ impl<'t> Reader<'t> {
     pub(super) fn note_branches(&self, statement: Node<'_>, marks: &mut Vec<Mark>) {
         let (branch, alternative) = (then_of(statement), otherwise_of(statement));
         let is_asked_for = statement.field("condition").is_some_and(|condition| self.is_asked_for(condition));
-        let dead = self.dead_branches(statement);
-        if self.constant(statement).is_some() {
-            let taken = branch.into_iter().chain(alternative).filter(|branch| !dead.contains(branch));
-            marks.extend(taken.flat_map(|branch| self.marks_of_branch(branch)));
+        let value = self.speller.value_of_condition(statement);
+        if let Some(value) = value.map(|value| value ^ statement.word().starts_with("unless")) {
+            let taken = if value { branch } else { alternative };
+            marks.extend(taken.into_iter().flat_map(|branch| self.marks_of_branch(branch)));
         } else if let (Some(branch), Some(alternative)) = (branch, alternative) {
             // Whatever holds, one of both runs.
             let other = self.marks_of_branch(alternative);
@@ -229,7 +230,7 @@ impl<'t> Reader<'t> {
         let is_if = statement.word().starts_with("if") || statement.word().starts_with("unless");
         let holds = !statement.word().starts_with("unless");
         let head = Span { start: statement.start_byte(), end: condition.end_byte() };
-        is_if && names_ci(head.of(self.text)) && self.constant(statement) == Some(holds)
+        is_if && names_ci(head.of(self.text)) && self.speller.value_of_condition(statement) == Some(holds)
     }
 
     /// Returns whether a condition is about what a run asks for.
@@ -282,7 +283,7 @@ impl<'t> Reader<'t> {
     pub(super) fn note_helpers(&mut self, root: Node<'_>) {
         /// A function that runs more is none that skips.
         const MOST_RUNS: usize = 64;
-        let functions = children(root).filter_map(|statement| {
+        let functions = root.named_children().filter_map(|statement| {
             let function = statement.field("definition").unwrap_or(statement);
             let is_function = matches!(
                 function.word(),

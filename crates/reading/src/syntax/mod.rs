@@ -11,6 +11,7 @@ mod comments;
 mod constants;
 mod coroutines;
 mod csharp;
+mod dead;
 mod ecma;
 mod environment;
 mod file_names;

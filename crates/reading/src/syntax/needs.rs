@@ -7,7 +7,8 @@ use super::spelled::{Argument, Form, Spelled, Value, parts};
 use super::test_blocks::{body_of, statements};
 use super::test_cases::{Mark, MarkKind, Reader, Visited};
 use super::uncollected::head;
-use super::walk::{children, span};
+use super::walk::span;
+use crate::names::joins;
 use crate::tree::Node;
 
 /// Path of a mark with the words that have to be given, each an argument: `feature:slow`.
@@ -98,7 +99,7 @@ impl Reader<'_> {
     pub(super) fn visit_directive(&mut self, node: Node<'_>, needs: Mark, marks: &[Mark], depth: usize) {
         let alternative = node.field("alternative");
         let needing = [std::slice::from_ref(&needs), marks].concat();
-        for child in children(node) {
+        for child in node.named_children() {
             let marks = if Some(child) == alternative { marks } else { needing.as_slice() };
             self.visit(&Visited { node: child, parent: Some(node), above: &[] }, marks, depth + 1);
         }
@@ -107,7 +108,7 @@ impl Reader<'_> {
     /// Returns the mark of modules of Python without which a handler skips: `try: import a` and `except ImportError`.
     pub(super) fn needs_of_imports(&self, statement: Node<'_>) -> Option<Mark> {
         let body = statement.field("body").filter(|_| self.language == Language::Python)?;
-        let handler = children(statement).find(|child| {
+        let handler = statement.named_children().find(|child| {
             let caught =
                 child.word() == "except_clause" && span(*child).of(self.text).len() < LONGEST_HANDLER;
             caught
@@ -115,14 +116,15 @@ impl Reader<'_> {
                     .iter()
                     .any(|word| self.text_of(*child).contains(word))
         })?;
-        let block = children(handler).find(|child| child.word() == "block")?;
+        let block = handler.named_children().find(|child| child.word() == "block")?;
         let runs = self.marks_of_body(block);
         let mut runs = runs.iter().flat_map(|mark| mark.spelled.iter());
         if !runs.any(|run| run.form == Form::Run && (self.speller.asks)(self.language, Form::Run, &run.path))
         {
             return None;
         }
-        let imports = children(body)
+        let imports = body
+            .named_children()
             .filter(|import| matches!(import.word(), "import_from_statement" | "import_statement"));
         let modules =
             imports.filter_map(|import| import.field("module_name").or_else(|| import.field("name")));
@@ -163,7 +165,7 @@ impl Reader<'_> {
                 let is_return = only.word().starts_with("return");
                 return if is_return { parts(*only).last().copied() } else { Some(*only) };
             }
-            stack.extend(children(node));
+            stack.extend(node.named_children());
         }
         None
     }
@@ -214,7 +216,7 @@ fn condition(text: &str, node: Node<'_>, words: &mut Vec<String>, depth: usize) 
     if depth > MAX_DEPTH {
         return None;
     }
-    let parts: Vec<Node<'_>> = children(node).filter(|child| !child.is_comment()).collect();
+    let parts: Vec<Node<'_>> = node.named_children().filter(|child| !child.is_comment()).collect();
     let written = span(node).of(text);
     match (node.word(), parts.as_slice()) {
         ("identifier", _) | ("preproc_defined", []) => symbol(written, words),
@@ -289,7 +291,7 @@ fn cfg(tokens: &str, words: &mut Vec<String>, depth: usize) -> Option<bool> {
     if let Some(known) = constants::cfg(tokens) {
         return Some(known);
     }
-    if CFG_WORDS.contains(&tokens) || !tokens.chars().all(|sign| sign.is_alphanumeric() || sign == '_') {
+    if CFG_WORDS.contains(&tokens) || !tokens.chars().all(joins) {
         return None;
     }
     words.push(format!("cfg:{tokens}"));

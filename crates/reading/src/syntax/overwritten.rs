@@ -5,7 +5,7 @@ use super::outline::Span;
 use super::spelled::{Form, Spelled, parts};
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::{head, is_decorated};
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Hooks that keep a test from running by what they return.
@@ -25,7 +25,7 @@ impl Reader<'_> {
         if !matches!(self.language, Language::Python | Language::Ruby) {
             return;
         }
-        let definitions = children(block).map(|node| node.field("definition").unwrap_or(node));
+        let definitions = block.named_children().map(|node| node.field("definition").unwrap_or(node));
         let classes: Vec<Node<'_>> = definitions.filter(|node| node.word() == "class_definition").collect();
         for statement in self.certain_statements(block, 0) {
             let place = span(statement);
@@ -50,7 +50,7 @@ impl Reader<'_> {
     /// Returns the statements of a block, and those of blocks in it that run whenever it does.
     fn certain_statements<'n>(&self, block: Node<'n>, depth: usize) -> Vec<Node<'n>> {
         let mut all = Vec::new();
-        for statement in children(block) {
+        for statement in block.named_children() {
             let is_certain = match statement.word() {
                 "try_statement" | "with_statement" => true,
                 "if_statement" => {
@@ -106,7 +106,8 @@ impl Reader<'_> {
         let is_coroutine = self.text_of(function).starts_with("async")
             && !["await ", "async "].iter().any(|word| text.contains(word))
             && !LIBRARIES.iter().any(|word| self.text.contains(word));
-        let is_generator = children(body)
+        let is_generator = body
+            .named_children()
             .any(|statement| parts(statement).first().is_some_and(|first| first.word() == "yield"));
         (is_coroutine || is_generator).then(|| Mark::uncollected(head(function)))
     }

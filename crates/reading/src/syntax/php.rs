@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
-use super::walk::{Found, Place, children, has_word, span};
+use super::walk::{Found, Place, has_word, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -64,13 +64,13 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
 
 fn is_public(found: &Found<'_>, node: Node<'_>) -> bool {
     let hidden = |modifier: Node<'_>| matches!(found.text(modifier), "private" | "protected");
-    !children(node).any(|child| child.word() == "visibility_modifier" && hidden(child))
+    !node.named_children().any(|child| child.word() == "visibility_modifier" && hidden(child))
 }
 
 /// Notes the constants or the properties that one declaration has.
 fn members(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let exported = is_public(found, node);
-    for member in children(node) {
+    for member in node.named_children() {
         let (kind, name) = match member.word() {
             "const_element" => (SymbolKind::Constant, member.named_child(0)),
             "property_element" => (SymbolKind::Field, member.field("name")),
@@ -99,9 +99,11 @@ fn note_test(found: &mut Found<'_>, node: Node<'_>) {
 /// Notes what one `use` names, each with its namespace as the module.
 fn uses(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let group = node.field("body");
-    let prefix = children(node).find(|child| child.word() == "namespace_name");
+    let prefix = node.named_children().find(|child| child.word() == "namespace_name");
     let prefix = prefix.map(|prefix| format!("{}\\", found.text(prefix))).unwrap_or_default();
-    for clause in children(group.unwrap_or(node)).filter(|child| child.word() == "namespace_use_clause") {
+    for clause in
+        group.unwrap_or(node).named_children().filter(|child| child.word() == "namespace_use_clause")
+    {
         let Some(path) = clause.named_child(0) else { continue };
         let text = found.text(path).trim_start_matches('\\');
         let (module, name) = text.rsplit_once('\\').unwrap_or(("", text));

@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, ImportedName, Span, SymbolKind};
-use super::walk::{Found, Place, children, has_word, span};
+use super::walk::{Found, Place, has_word, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -49,7 +49,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "global_statement" => {
-            for name in children(node).filter(|name| name.word() == "identifier") {
+            for name in node.named_children().filter(|name| name.word() == "identifier") {
                 bind(found, SymbolKind::Variable, node, name, Place { nested: false, ..place });
             }
             place
@@ -111,7 +111,7 @@ fn targets(found: &mut Found<'_>, whole: Node<'_>, pattern: Node<'_>, place: Pla
         "attribute" | "subscript" | "call" => {}
         _ if depth > 50 => found.outline.dynamic = true,
         _ => {
-            for child in children(pattern) {
+            for child in pattern.named_children() {
                 targets(found, whole, child, place, depth + 1);
             }
         }
@@ -122,7 +122,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(function) = node.field("function") else { return };
     let name = found.text(function).to_owned();
     let arguments = node.field("arguments");
-    let given = arguments.into_iter().flat_map(children).count();
+    let given = arguments.into_iter().flat_map(|node| node.named_children()).count();
     let all = found.field_text(node, "arguments");
     // These calls may define names of the module that its text does not show.
     found.outline.dynamic |= match name.as_str() {
@@ -147,7 +147,7 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 }
 
 fn plain_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
-    for child in children(node) {
+    for child in node.named_children() {
         let (name, alias) = name_and_alias(child);
         let Some(name) = name else { continue };
         let mut import =
@@ -164,8 +164,8 @@ fn from_import(found: &mut Found<'_>, node: Node<'_>, place: Place) {
     let Some(module) = node.field("module_name") else { return };
     let text: String = found.text(module).chars().filter(|character| !character.is_whitespace()).collect();
     let mut import = found.import(ImportKind::Static, node, text, span(module), place);
-    import.star = children(node).any(|child| child.word() == "wildcard_import");
-    for child in children(node).filter(|child| *child != module) {
+    import.star = node.named_children().any(|child| child.word() == "wildcard_import");
+    for child in node.named_children().filter(|child| *child != module) {
         let (Some(name), alias) = name_and_alias(child) else { continue };
         import.names.push(ImportedName {
             name: found.text(name).to_owned(),
@@ -192,7 +192,7 @@ fn name_and_alias(node: Node<'_>) -> (Option<Node<'_>>, Option<Node<'_>>) {
 
 /// Returns the statements of a test; none where what it is given, or decorated with, may be the test.
 fn test_body<'t>(found: &Found<'_>, node: Node<'t>) -> Option<Node<'t>> {
-    let plain = children(node.field("parameters")?).all(|name| found.text(name) == "self");
+    let plain = node.field("parameters")?.named_children().all(|name| found.text(name) == "self");
     let bare = node.parent().is_none_or(|parent| parent.word() != "decorated_definition");
     node.field("body").filter(|_| plain && bare && node.word() == "function_definition")
 }

@@ -3,7 +3,7 @@
 use super::comments::gives_reason;
 use super::idle;
 use super::outline::{ImportKind, Span, SymbolKind};
-use super::walk::{Found, Place, children, span};
+use super::walk::{Found, Place, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -41,7 +41,7 @@ pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Pl
             place
         }
         "block" | "do_block" | "lambda" => Place { conditional: true, ..nested },
-        "begin" if children(node).any(|child| child.word() == "rescue") => {
+        "begin" if node.named_children().any(|child| child.word() == "rescue") => {
             Place { conditional: true, guarded: true, ..place }
         }
         "rescue_modifier" => Place { conditional: true, guarded: true, ..place },
@@ -67,7 +67,8 @@ fn method(found: &mut Found<'_>, node: Node<'_>, place: Place) {
 /// Notes a test whose statements stand in a method or a block.
 fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
     let body = holder.field("body");
-    let comments = children(holder).filter(|child| child.is_comment()).map(|comment| found.text(comment));
+    let comments =
+        holder.named_children().filter(|child| child.is_comment()).map(|comment| found.text(comment));
     let is_explained = gives_reason(&comments.collect::<Vec<_>>().join(" "));
     // Without a body a holder has nothing but its name and its parameters.
     let is_bare = body.is_none() && holder.field("parameters").is_none();
@@ -80,7 +81,7 @@ fn note_test(found: &mut Found<'_>, test: Node<'_>, holder: Node<'_>) {
 /// Hides what stands behind `private` or `protected` in a class. Ruby may show it again below, which is rare.
 fn hide_private(found: &mut Found<'_>, class: Node<'_>) {
     let Some(body) = class.field("body") else { return };
-    let mark = children(body).find(|statement| {
+    let mark = body.named_children().find(|statement| {
         statement.word() == "identifier" && matches!(found.text(*statement), "private" | "protected")
     });
     if let Some(mark) = mark {
@@ -108,9 +109,9 @@ fn call(found: &mut Found<'_>, node: Node<'_>, place: Place) {
         "autoload" => ImportKind::Call,
         _ => return,
     };
-    let path = node.field("arguments").and_then(|arguments| children(arguments).last());
+    let path = node.field("arguments").and_then(|arguments| arguments.named_children().last());
     let Some(path) = path.filter(|path| path.word() == "string") else { return };
-    let is_computed = children(path).any(|part| part.word() == "interpolation");
+    let is_computed = path.named_children().any(|part| part.word() == "interpolation");
     if let Some((module, at)) = found.plain_string(path).filter(|_| !is_computed) {
         let import = found.import(kind, node, module, at, place);
         found.outline.imports.push(import);

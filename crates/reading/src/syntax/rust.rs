@@ -2,7 +2,7 @@
 
 use super::idle;
 use super::outline::{ImportKind, ImportedName, SymbolKind};
-use super::walk::{Found, Place, children, span};
+use super::walk::{Found, Place, span};
 use crate::tree::Node;
 
 pub(super) fn visit(found: &mut Found<'_>, node: Node<'_>, kind: &str, place: Place) -> Place {
@@ -111,7 +111,7 @@ fn is_plain(attribute: &str) -> bool {
 }
 
 fn is_visible(node: Node<'_>) -> bool {
-    children(node).any(|child| child.word() == "visibility_modifier")
+    node.named_children().any(|child| child.word() == "visibility_modifier")
 }
 
 fn item(found: &mut Found<'_>, kind: SymbolKind, node: Node<'_>, place: Place) -> Place {
@@ -150,7 +150,7 @@ struct Use<'t> {
 fn use_tree(found: &mut Found<'_>, all: &Use<'_>, before: String, node: Node<'_>, depth: usize) {
     match node.word() {
         "use_list" if depth <= 50 => {
-            for child in children(node) {
+            for child in node.named_children() {
                 use_tree(found, all, before.clone(), child, depth + 1);
             }
         }

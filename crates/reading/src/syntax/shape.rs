@@ -1,6 +1,5 @@
 //! Parts of paths, which are names, members and calls, by the kind of a node and its fields.
 
-use super::walk::children;
 use crate::tree::Node;
 
 /// Kinds of nodes, as far as paths are made of them.
@@ -24,7 +23,7 @@ pub(super) struct Callee<'n> {
 
 /// Returns the named children without comments.
 pub(super) fn parts<'n>(node: Node<'n>) -> Vec<Node<'n>> {
-    children(node).filter(|child| !child.is_comment()).collect()
+    node.named_children().filter(|child| !child.is_comment()).collect()
 }
 
 pub(super) fn first_field<'n>(node: Node<'n>, names: &[&str]) -> Option<Node<'n>> {
@@ -168,7 +167,8 @@ fn callee(node: Node<'_>) -> Callee<'_> {
         None => first_field(node, &["function", "constructor", "type", "macro"])
             .or_else(|| parts(node).first().copied()),
     };
-    let arguments = node.field("arguments").or_else(|| children(node).find(|child| is_argument_list(*child)));
+    let arguments =
+        node.field("arguments").or_else(|| node.named_children().find(|child| is_argument_list(*child)));
     Callee { of, method, arguments }
 }
 

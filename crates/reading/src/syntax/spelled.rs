@@ -7,7 +7,7 @@ use super::Language;
 use super::outline::Span;
 use super::runs::sets_by_arguments;
 pub(super) use super::shape::{Callee, Shape, first_field, parts, shape};
-use super::walk::{children, span};
+use super::walk::span;
 use crate::escapes::unescaped;
 use crate::tree::Node;
 
@@ -236,10 +236,11 @@ impl<'t> Speller<'t> {
             let is_sum = node.field("operator").is_none_or(|sign| self.text_of(sign) == "+");
             return pieces.filter(|_| is_sum).map(|pieces| pieces.concat());
         }
-        if !kind.contains("string") || children(node).any(|part| part.word().contains("substitution")) {
+        if !kind.contains("string") || node.named_children().any(|part| part.word().contains("substitution"))
+        {
             return None;
         }
-        if children(node).any(|part| part.word() == "interpolation") {
+        if node.named_children().any(|part| part.word() == "interpolation") {
             return None;
         }
         let text = self.text_of(node);
@@ -275,7 +276,7 @@ impl<'t> Speller<'t> {
 
     fn is_filtered(&self, node: Node<'_>) -> bool {
         let is_comprehension = matches!(node.word(), "list_comprehension" | "generator_expression");
-        is_comprehension && children(node).any(|child| child.word() == "if_clause")
+        is_comprehension && node.named_children().any(|child| child.word() == "if_clause")
             || node.word() == "subscript"
             || matches!(node.word(), "call" | "list") && self.text_of(node).contains("filter(")
     }
@@ -415,7 +416,7 @@ impl<'t> Speller<'t> {
             return;
         };
         let list = first_field(node, &["arguments", "parameters"])
-            .or_else(|| children(node).find(|child| child.word() == "attribute_argument_list"));
+            .or_else(|| node.named_children().find(|child| child.word() == "attribute_argument_list"));
         let Some(path) = self.path(name) else { return };
         let arguments = list.map(|list| self.arguments(Some(list)));
         found.push(Spelled { form: Form::Mark, path, arguments, span: span(name) });

@@ -5,7 +5,7 @@ use super::Language;
 use super::outline::Span;
 use super::spelled::{Form, Spelled};
 use super::test_cases::{Mark, MarkKind, Reader};
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Words of RSpec and of Rails, without the letter that switches them on or off.
@@ -30,7 +30,8 @@ impl<'t> Reader<'t> {
         if !is_case && !is_group || receiver.is_some_and(|receiver| receiver != "RSpec") {
             return None;
         }
-        let arguments: Vec<Node<'_>> = call.field("arguments").into_iter().flat_map(children).collect();
+        let arguments: Vec<Node<'_>> =
+            call.field("arguments").into_iter().flat_map(|node| node.named_children()).collect();
         // The title may say anything.
         let callee = match arguments.first() {
             Some(first) => Span { start: method.start_byte(), end: first.start_byte() + 1 },
@@ -71,7 +72,8 @@ impl<'t> Reader<'t> {
         }
         let function = call.field("function").map(|function| self.text_of(function))?;
         let arguments = call.field("arguments")?;
-        let body = children(arguments)
+        let body = arguments
+            .named_children()
             .filter(|argument| !argument.is_comment())
             .last()
             .and_then(|last| last.named_child(0));
@@ -141,7 +143,7 @@ pub(super) fn block_of(call: Node<'_>) -> Option<Node<'_>> {
 /// Returns the statements of a function.
 pub(super) fn body_of(function: Node<'_>) -> Option<Node<'_>> {
     let body = function.field("body");
-    body.or_else(|| children(function).find(|child| child.word() == "function_body")?.named_child(0))
+    body.or_else(|| function.named_children().find(|child| child.word() == "function_body")?.named_child(0))
 }
 
 /// Returns the statements of a body; an expression is one by itself.
@@ -164,7 +166,10 @@ pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     if !is_block.contains(&body.word()) {
         return vec![body];
     }
-    children(list.unwrap_or(body)).filter(|child| !child.is_comment() || body.parent().is_none()).collect()
+    list.unwrap_or(body)
+        .named_children()
+        .filter(|child| !child.is_comment() || body.parent().is_none())
+        .collect()
 }
 
 /// Returns whether a statement leaves the body of a test, given its text.

@@ -4,7 +4,7 @@ use super::Language;
 use super::outline::Span;
 use super::test_cases::{Mark, MarkKind, Reader};
 use super::uncollected::is_empty;
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 /// Words of test frameworks in JavaScript, without the letter that switches them on or off.
@@ -52,7 +52,7 @@ impl Reader<'_> {
         if is_group {
             return Some((body?, own));
         }
-        let first = children(arguments).find(|child| !child.word().ends_with("comment"))?;
+        let first = arguments.named_children().find(|child| !child.word().ends_with("comment"))?;
         let (name, place) = self.title(first)?;
         self.case(name, place, span(node), body, own, marks);
         None
@@ -62,7 +62,7 @@ impl Reader<'_> {
     fn marks_of_call(&self, call: Node<'_>, function: Node<'_>, arguments: Node<'_>) -> Vec<Mark> {
         let place = callee(self.text, function, arguments);
         let mut own = vec![Mark::new(MarkKind::Attribute, place, self.speller.marks(call))];
-        for given in children(arguments) {
+        for given in arguments.named_children() {
             let options = self.speller.options(given);
             if !options.is_empty() {
                 own.push(Mark::new(MarkKind::Attribute, span(given), options));
@@ -118,7 +118,8 @@ impl Reader<'_> {
                     }
                 }
                 "call" | "member_call_expression" if self.language != Language::Python => {
-                    let arguments = node.field("arguments").into_iter().flat_map(children);
+                    let arguments =
+                        node.field("arguments").into_iter().flat_map(|node| node.named_children());
                     let options = arguments.flat_map(|given| self.speller.options(given));
                     let spelled = self.speller.marks(node).into_iter().chain(options).collect();
                     marks.push(Mark::new(MarkKind::Attribute, span(node), spelled));
@@ -133,7 +134,7 @@ impl Reader<'_> {
                 "comment" | "line_comment" => marks.extend(self.constraint(node)),
                 _ => {}
             }
-            stack.extend(children(node));
+            stack.extend(node.named_children());
         }
         marks.sort_by_key(|mark| mark.span);
         marks
@@ -141,7 +142,8 @@ impl Reader<'_> {
 
     /// Returns whether a test is given a title and nothing to run.
     fn is_pending(&self, arguments: Node<'_>) -> bool {
-        let given: Vec<Node<'_>> = children(arguments).filter(|given| given.word() != "comment").collect();
+        let given: Vec<Node<'_>> =
+            arguments.named_children().filter(|given| given.word() != "comment").collect();
         match given.as_slice() {
             [title] => title.word() != "object",
             [_, function] => {
@@ -201,7 +203,8 @@ impl Reader<'_> {
     /// Returns the title that a call is given, or that its options name.
     pub(super) fn title(&self, first: Node<'_>) -> Option<(String, Span)> {
         let node = match first.word() {
-            "object" => children(first)
+            "object" => first
+                .named_children()
                 .filter(|pair| pair.field("key").is_some_and(|key| self.text_of(key) == "name"))
                 .find_map(|pair| pair.field("value"))?,
             _ => first,
@@ -229,7 +232,7 @@ fn callee(text: &str, function: Node<'_>, arguments: Node<'_>) -> Span {
 
 /// Returns the body of the function among an object's members.
 fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
-    children(object).find_map(|member| {
+    object.named_children().find_map(|member| {
         let value = member.field("value");
         let is_function = value.is_some_and(|value| value.word().contains("function"));
         if member.word() != "method_definition" && !is_function {
@@ -242,7 +245,7 @@ fn body_in_options(object: Node<'_>) -> Option<Node<'_>> {
 /// Returns the body of the function that a call is given.
 pub(super) fn function_of(call: Node<'_>) -> Option<Node<'_>> {
     let arguments = call.field("arguments")?;
-    let given = children(arguments).filter_map(|argument| match argument.word() {
+    let given = arguments.named_children().filter_map(|argument| match argument.word() {
         "object" => body_in_options(argument),
         _ => argument.field("body"),
     });

@@ -12,7 +12,7 @@ use super::spelled::{Asks, Form, Paths, Spelled, Speller, parts};
 use super::test_blocks::{body_of, statements};
 use super::test_calls::function_of;
 use super::uncollected::{empty_names, extended_classes, idle_function, is_disabling_decorator, is_empty};
-use super::walk::{children, span};
+use super::walk::span;
 use super::{Cache, Language, OtherVersion, TREES_WITHIN, csharp, parse_tree_once, parse_version_once};
 use crate::tree::Node;
 
@@ -173,11 +173,11 @@ const TABLES: &[&str] = &["InlineData", "TestCase", "case", "parametrize", "test
 
 impl<'t> Reader<'t> {
     pub(super) fn new(language: Language, text: &'t str, root: Node<'_>, asks: Asks) -> Self {
-        let idle = children(root).filter_map(|statement| idle_function(text, statement)).collect();
+        let idle = root.named_children().filter_map(|statement| idle_function(text, statement)).collect();
         let mut speller = Speller { language, asks, text, names: BTreeMap::new(), paths: Paths::default() };
         speller.note_names(root);
         speller.note_parameters();
-        let hooks = children(root).map(|node| node.field("definition").unwrap_or(node));
+        let hooks = root.named_children().map(|node| node.field("definition").unwrap_or(node));
         let hooks = hooks.filter(|node| language == Language::Python && node.word() == "function_definition");
         for body in hooks.filter(|hook| span(*hook).of(text).starts_with("def pytest_")).filter_map(body_of) {
             speller.note_names(body);
@@ -214,7 +214,12 @@ impl<'t> Reader<'t> {
         if self.speller.is_trivial(node) {
             self.file.trivial.push(span(node));
         }
+        let dead: Vec<Node<'_>> = self.dead(node);
+        self.file.dead.extend(dead.iter().copied().map(span));
         let group = match node.word() {
+            _ if dead.iter().any(|part| *part != node) && !node.word().starts_with("preproc") => {
+                return self.visit_branches(node, &dead, marks, depth);
+            }
             "call_expression" => self.call(node, marks),
             "call" if self.language == Language::Ruby => self.ruby_call(node, marks),
             "expression_statement" if self.language == Language::Php => self.pest_call(node, marks),
@@ -242,17 +247,6 @@ impl<'t> Reader<'t> {
                 if let Some(needs) = self.needs_of_directive(node) {
                     return self.visit_directive(node, needs, marks, depth);
                 }
-                let dead = self.dead_branches(node);
-                self.file.dead.extend(dead.iter().copied().map(span));
-                return self.visit_branches(node, &dead, marks, depth);
-            }
-            "while_statement" | "while_expression" if self.constant(node) == Some(false) => {
-                let dead: Vec<Node<'_>> = node.field("body").into_iter().collect();
-                self.file.dead.extend(dead.iter().copied().map(span));
-                return self.visit_branches(node, &dead, marks, depth);
-            }
-            "binary_expression" | "boolean_operator" | "conditional_expression" | "ternary_expression" => {
-                let dead = self.dead_branches(node);
                 return self.visit_branches(node, &dead, marks, depth);
             }
             // A docstring, or another text that nothing gets.
@@ -264,11 +258,8 @@ impl<'t> Reader<'t> {
                 self.file.dead.push(span(node));
                 return;
             }
-            "for_statement" | "for_in_statement" | "expression_statement" => {
-                let dead = self.note_idle(node);
-                if dead.is_some() {
-                    return self.visit_branches(node, dead.as_slice(), marks, depth);
-                }
+            "expression_statement" if self.is_open_expectation(node) => {
+                self.file.dead.push(span(node));
                 None
             }
             kind if kind.ends_with("comment") => {
@@ -303,7 +294,7 @@ impl<'t> Reader<'t> {
         let head = node.field("condition").unwrap_or(node);
         let mut hidden = vec![Mark::uncollected(Span { start: node.start_byte(), end: head.end_byte() })];
         hidden.extend_from_slice(marks);
-        for child in children(node) {
+        for child in node.named_children() {
             let marks = if dead.contains(&child) { hidden.as_slice() } else { marks };
             self.visit(&Visited { node: child, parent: Some(node), above: &[] }, marks, depth + 1);
         }
@@ -324,7 +315,7 @@ impl<'t> Reader<'t> {
     fn visit_children(&mut self, parent: Node<'_>, marks: &[Mark], depth: usize) {
         let mut above = Vec::new();
         let mut marks = Cow::Borrowed(marks);
-        for node in children(parent) {
+        for node in parent.named_children() {
             self.visit(&Visited { node, parent: Some(parent), above: &above }, &marks, depth);
             // Tests behind a return from the function of a group are never made.
             if self.is_ecma() && matches!(node.word(), "return_statement" | "throw_statement") {
@@ -338,58 +329,32 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the branches of a condition that are never taken.
-    pub(super) fn dead_branches<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
-        if let Some(chosen) = self.speller.chosen(node, 0) {
-            let all = parts(node);
-            let is_decided = match all.as_slice() {
-                [left, _] => self.speller.constant(*left).is_some(),
-                _ => chosen != node,
-            };
-            return all.into_iter().skip(1).filter(|part| is_decided && *part != chosen).collect();
-        }
-        let alternative = node.field("alternative");
-        let value = self.constant(node).map(|value| value ^ (node.word() == "unless"));
-        match value {
-            Some(true) => alternative.into_iter().collect(),
-            Some(false) if node.word() == "preproc_if" => {
-                let condition = node.field("condition");
-                let inside = |child: &Node<'_>| Some(*child) != alternative && Some(*child) != condition;
-                children(node).filter(inside).collect()
-            }
-            Some(false) => {
-                let body = node.field("consequence").or_else(|| node.field("body"));
-                body.into_iter().collect()
-            }
-            None => Vec::new(),
-        }
-    }
-
     fn is_ecma(&self) -> bool {
         matches!(self.language, Language::JavaScript | Language::Tsx | Language::TypeScript)
     }
 
-    /// Notes the body of a loop over nothing, and an expectation that expects nothing.
-    fn note_idle<'n>(&mut self, node: Node<'n>) -> Option<Node<'n>> {
+    /// Returns the parts of a node that never run.
+    fn dead<'n>(&self, node: Node<'n>) -> Vec<Node<'n>> {
         let looped = node.field("right").filter(|list| is_empty(self.text, *list, &self.empty));
-        if looped.is_some() {
-            self.file.dead.extend(node.field("body").map(span));
-        }
-        let call = node.named_child(0).filter(|call| call.word() == "call_expression");
-        let function = call?.field("function")?;
-        let is_over_nothing = function
-            .field("object")
-            .is_some_and(|list| list.word() == "array" && is_empty(self.text, list, &self.empty));
-        if self.text_of(function) == "expect" || is_over_nothing {
-            self.file.dead.push(span(node));
-        }
-        call.filter(|_| is_over_nothing)
+        let body = node.field("body").filter(|_| looped.is_some());
+        let dead = self.speller.dead(node).into_iter().map(|dead| dead.part);
+        dead.chain(body).collect()
     }
 
-    /// Returns the value of a condition that has the same in every run.
-    pub(super) fn constant(&self, node: Node<'_>) -> Option<bool> {
-        let condition = node.field("condition")?;
-        self.speller.constant(condition).or_else(|| self.constant_of_bound(node, condition))
+    /// Returns whether a statement is `expect(…)` alone, or with a matcher that is not called, which expects nothing.
+    fn is_open_expectation(&self, statement: Node<'_>) -> bool {
+        let mut call = statement.named_child(0);
+        if let Some(member) = call.filter(|member| member.word() == "member_expression") {
+            let matcher = member
+                .field("property")
+                .map(|name| self.text_of(name))
+                .and_then(|name| name.strip_prefix("to"));
+            let is_matcher = matcher.is_some_and(|rest| rest.starts_with(char::is_uppercase));
+            call = member.field("object").filter(|_| is_matcher);
+        }
+        let call = call.filter(|call| call.word() == "call_expression");
+        let function = call.and_then(|call| call.field("function"));
+        function.is_some_and(|function| self.text_of(function) == "expect")
     }
 
     /// Notes a function that is a test by its name or by what stands above it.
@@ -440,9 +405,9 @@ impl<'t> Reader<'t> {
             return;
         }
         let mut attributes = attributes;
-        let modifiers = children(node).find(|child| child.word() == "modifiers");
+        let modifiers = node.named_children().find(|child| child.word() == "modifiers");
         let modifiers =
-            modifiers.or_else(|| children(node).find(|child| child.word() == "visibility_modifier"));
+            modifiers.or_else(|| node.named_children().find(|child| child.word() == "visibility_modifier"));
         let hidden = modifiers.filter(|all| self.is_private(*all));
         attributes.extend(hidden.map(|all| Mark::uncollected(span(all))));
         attributes.extend(self.hidden_below(node));
@@ -526,7 +491,7 @@ impl<'t> Reader<'t> {
         match self.language {
             Language::Python => {
                 let parent = visited.parent.filter(|parent| parent.word() == "decorated_definition");
-                let all = parent.into_iter().flat_map(children);
+                let all = parent.into_iter().flat_map(|node| node.named_children());
                 nodes.extend(all.filter(|child| child.word() == "decorator"));
             }
             Language::Rust => nodes.extend(visited.above),
@@ -534,14 +499,19 @@ impl<'t> Reader<'t> {
                 nodes.extend(csharp::attributes(visited.node));
             }
             Language::Java | Language::Kotlin => {
-                let modifiers = children(visited.node).filter(|child| child.word() == "modifiers");
-                nodes
-                    .extend(modifiers.flat_map(children).filter(|child| child.word().contains("annotation")));
+                let modifiers = visited.node.named_children().filter(|child| child.word() == "modifiers");
+                nodes.extend(
+                    modifiers
+                        .flat_map(|node| node.named_children())
+                        .filter(|child| child.word().contains("annotation")),
+                );
             }
             Language::Php => {
                 nodes.extend(visited.above);
                 let lists = visited.node.field("attributes").into_iter();
-                nodes.extend(lists.flat_map(children).flat_map(children));
+                nodes.extend(
+                    lists.flat_map(|node| node.named_children()).flat_map(|node| node.named_children()),
+                );
             }
             Language::C
             | Language::Cpp

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Language;
 use super::outline::Span;
 use super::test_cases::{Mark, Reader};
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::Node;
 
 impl Reader<'_> {
@@ -61,7 +61,7 @@ pub(super) fn hiding_definition(
         Language::Python | Language::Rust => node.word().starts_with("function"),
         // PHPUnit and Minitest run the tests of classes that extend theirs.
         Language::Php if node.word() == "class_declaration" => {
-            children(node).all(|child| child.word() != "base_clause")
+            node.named_children().all(|child| child.word() != "base_clause")
         }
         Language::Ruby if node.word() == "class" => node.field("superclass").is_none(),
         Language::C
@@ -91,7 +91,7 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
     let extends = bases(class).any(|base| !is_plain(text, class, base));
     let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
     let body = class.field("body");
-    let has_constructor = body.into_iter().flat_map(children).any(|member| {
+    let has_constructor = body.into_iter().flat_map(|node| node.named_children()).any(|member| {
         let definition = member.field("definition").unwrap_or(member);
         definition.field("name").is_some_and(|name| span(name).of(text) == "__init__")
     });
@@ -100,7 +100,7 @@ fn is_collected_class(text: &str, class: Node<'_>) -> bool {
 
 /// Returns the classes that a class of Python extends.
 fn bases(class: Node<'_>) -> impl Iterator<Item = Node<'_>> {
-    let all = class.field("superclasses").into_iter().flat_map(children);
+    let all = class.field("superclasses").into_iter().flat_map(|node| node.named_children());
     all.filter(|base| base.word() != "keyword_argument" && !base.is_comment())
 }
 
@@ -113,7 +113,7 @@ fn is_plain(text: &str, class: Node<'_>, base: Node<'_>) -> bool {
     let parent = class.parent();
     let around =
         parent.filter(|parent| parent.word() == "decorated_definition").and_then(|parent| parent.parent());
-    let siblings = around.or(parent).into_iter().flat_map(children);
+    let siblings = around.or(parent).into_iter().flat_map(|node| node.named_children());
     let mut classes = siblings.map(|sibling| sibling.field("definition").unwrap_or(sibling));
     classes.any(|other| {
         let is_named = other.word() == "class_definition"
@@ -126,7 +126,7 @@ fn is_plain(text: &str, class: Node<'_>, base: Node<'_>) -> bool {
 /// or by another class that it extends.
 pub(super) fn extended_classes<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str> {
     let mut extended = BTreeSet::new();
-    for statement in children(root) {
+    for statement in root.named_children() {
         let class = statement.field("definition").unwrap_or(statement);
         let name = class.field("name").map(|name| span(name).of(text)).unwrap_or_default();
         let bases: Vec<&str> =
@@ -156,7 +156,7 @@ pub(super) fn is_disabling_decorator(text: &str, decorator: Node<'_>, empty: &BT
 
 /// Returns the cases that `parametrize` is given.
 fn cases_of_table<'n>(text: &str, arguments: Node<'n>) -> Option<Node<'n>> {
-    let given = children(arguments).filter(|argument| !argument.word().ends_with("comment"));
+    let given = arguments.named_children().filter(|argument| !argument.word().ends_with("comment"));
     let (named, plain): (Vec<_>, Vec<_>) = given.partition(|argument| argument.word() == "keyword_argument");
     let values = named
         .into_iter()
@@ -168,7 +168,7 @@ fn cases_of_table<'n>(text: &str, arguments: Node<'n>) -> Option<Node<'n>> {
 pub(super) fn is_empty(text: &str, node: Node<'_>, names: &BTreeSet<&str>) -> bool {
     match node.word() {
         "array" | "dictionary" | "list" | "set" | "tuple" => {
-            children(node).all(|child| child.word().ends_with("comment"))
+            node.named_children().all(|child| child.word().ends_with("comment"))
         }
         "call" => {
             let squashed: String = span(node).of(text).split_whitespace().collect();
@@ -183,7 +183,7 @@ pub(super) fn is_empty(text: &str, node: Node<'_>, names: &BTreeSet<&str>) -> bo
 pub(super) fn empty_names<'t>(text: &'t str, root: Node<'_>) -> BTreeSet<&'t str> {
     let mut names = BTreeSet::new();
     let none = BTreeSet::new();
-    for node in children(root).filter_map(|statement| statement.named_child(0)) {
+    for node in root.named_children().filter_map(|statement| statement.named_child(0)) {
         let left = node.field("left").map(|left| span(left).of(text));
         let right = node.field("right");
         let is_empty_value = right.is_some_and(|right| is_empty(text, right, &none));
@@ -212,7 +212,7 @@ fn grown<'t>(text: &'t str, call: Node<'_>, none: &BTreeSet<&str>) -> Option<&'t
     let (name, method) = span(function).of(text).rsplit_once('.')?;
     let adds = match method {
         "add" | "append" | "insert" => true,
-        "extend" | "update" => !children(arguments).all(|argument| is_empty(text, argument, none)),
+        "extend" | "update" => !arguments.named_children().all(|argument| is_empty(text, argument, none)),
         _ => false,
     };
     adds.then_some(name)
@@ -251,6 +251,9 @@ pub(super) fn is_decorated(text: &str, value: Node<'_>, test: &str) -> bool {
     let Some(function) = call.field("function") else { return false };
     let function = span(function).of(text);
     let arguments = call.field("arguments");
-    arguments.into_iter().flat_map(children).any(|argument| span(argument).of(text) == test)
+    arguments
+        .into_iter()
+        .flat_map(|node| node.named_children())
+        .any(|argument| span(argument).of(text) == test)
         && !OTHERWISE.iter().any(|word| function.contains(word))
 }

@@ -147,11 +147,6 @@ pub(super) fn span(node: Node<'_>) -> Span {
     Span { start: node.start_byte(), end: node.end_byte() }
 }
 
-/// Returns the named children, in order.
-pub(super) fn children<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> + use<'t> {
-    node.named_children()
-}
-
 /// Returns whether one of the direct children is this word.
 pub(super) fn has_word(node: Node<'_>, word: &str) -> bool {
     node.children().any(|child| child.word() == word)

@@ -1,6 +1,7 @@
 //! Conditions that ask if a name is null.
 
 use super::NullTest;
+use crate::names::joins;
 use crate::syntax::{Language, Span};
 use crate::tree::Node;
 
@@ -91,9 +92,7 @@ fn spelled(language: Language, text: &str) -> Option<NullTest> {
 
 fn is_name(text: &str) -> bool {
     let name = text.strip_prefix('$').unwrap_or(text);
-    !name.is_empty()
-        && !name.starts_with(|first: char| first.is_ascii_digit())
-        && name.chars().all(|character| character.is_alphanumeric() || character == '_')
+    !name.is_empty() && !name.starts_with(|first: char| first.is_ascii_digit()) && name.chars().all(joins)
 }
 
 fn bare(name: &str) -> String {

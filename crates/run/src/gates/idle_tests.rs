@@ -9,6 +9,7 @@ use crate::ports::PortError;
 use qa_contracts::v1::{GateName, RecordedTest};
 use qa_gates::contract::{Outcome, ReportedPath, TestCase};
 use qa_gates::stories::ProjectTest;
+use qa_reading::names::places;
 use qa_reading::syntax::{self, Language, Span};
 
 /// Returns the tests of all reports, and whether each was recorded as one that checks nothing.
@@ -88,11 +89,7 @@ impl IdleTest {
             return (self.first_line..=self.last_line).contains(&line);
         }
         let name = title(&test.id);
-        let is_word = |character: char| character.is_alphanumeric() || character == '_';
-        self.text.match_indices(name).any(|(at, _)| {
-            let (before, after) = (&self.text[..at], &self.text[at + name.len()..]);
-            !name.is_empty() && !before.ends_with(is_word) && !after.starts_with(is_word)
-        })
+        !name.is_empty() && places(&self.text, name).next().is_some()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::branches::{otherwise_of, then_of};
 use super::super::outline::Span;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::{Language, Reader, names};
 use crate::tree::Node;
 
@@ -181,7 +181,7 @@ impl Reader<'_> {
             return true;
         }
         is_return(statement)
-            && (children(inner(statement)).next().is_none() || self.gives_constant(statement))
+            && (inner(statement).named_children().next().is_none() || self.gives_constant(statement))
     }
 
     /// Returns whether a statement is a branch that always runs and leaves the function: `if (true) { return 0; }`.
@@ -198,7 +198,7 @@ impl Reader<'_> {
 
     /// Returns whether a statement returns a constant or nothing.
     fn leaves_with(&self, statement: Node<'_>) -> bool {
-        children(inner(statement)).next().is_none() || self.gives_constant(statement)
+        inner(statement).named_children().next().is_none() || self.gives_constant(statement)
     }
 
     /// Returns whether a statement is a branch that never runs: `if False:`, `if (false) { … }`.
@@ -251,7 +251,8 @@ impl Reader<'_> {
         let value = inner(statement);
         match value.word() {
             "return" | "return_expression" | "return_statement" | "jump_expression" => {
-                let given: Vec<Node<'_>> = children(value).filter(|child| !child.is_comment()).collect();
+                let given: Vec<Node<'_>> =
+                    value.named_children().filter(|child| !child.is_comment()).collect();
                 !given.is_empty() && given.iter().all(|given| self.is_constant(*given, 0))
             }
             _ => statement.word() != "expression_statement" && self.is_constant(value, 0),
@@ -264,7 +265,7 @@ impl Reader<'_> {
             return false;
         }
         let kind = node.word();
-        let parts: Vec<Node<'_>> = children(node).filter(|child| !child.is_comment()).collect();
+        let parts: Vec<Node<'_>> = node.named_children().filter(|child| !child.is_comment()).collect();
         if kind.contains("string") || kind.contains("char_literal") || kind == "raw_string_literal" {
             return !parts
                 .iter()
@@ -337,13 +338,14 @@ impl Reader<'_> {
         if names::callee(self.text, node).is_none() {
             return false;
         }
-        let arguments = children(node)
+        let arguments = node
+            .named_children()
             .filter(|child| child.word().contains("argument") && !child.word().contains("type"));
         let head = self.squashed(self.text_of(node));
         let head = head.split(['(', '!']).next().unwrap_or_default().trim_start_matches("new");
         let head = head.split('<').next().unwrap_or(head);
         MAKERS.contains(&head)
-            && !children(node).any(|child| COMPUTES.contains(&child.word()))
+            && !node.named_children().any(|child| COMPUTES.contains(&child.word()))
             && arguments.into_iter().all(|list| self.is_constant(list, depth + 1))
     }
 
@@ -443,7 +445,7 @@ pub(super) fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     if !is_block {
         return vec![body];
     }
-    let inside = children(body).filter(|child| !child.is_comment());
+    let inside = body.named_children().filter(|child| !child.is_comment());
     inside
         .flat_map(|child| match child.word() {
             "statement_list" | "statements" => statements(child),

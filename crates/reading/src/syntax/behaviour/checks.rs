@@ -1,7 +1,7 @@
 //! Assertions: what each is about, and how much it demands.
 
 use super::super::outline::Span;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::bodies::inner;
 use super::conditions::sized;
 use super::matchers::demand_of;
@@ -116,6 +116,8 @@ impl Reader<'_> {
         let nothing = Claim { demand: Demand::Exists, operands: Vec::new() };
         let claim = if self.demands_nothing(node) { nothing } else { claim? };
         let text = self.spelled(node);
+        let tolerance = tolerance(&text);
+        let demand = if tolerance.is_some() { claim.demand.min(Demand::Part) } else { claim.demand };
         let is_truth = claim.demand == Demand::Value
             && claim
                 .operands
@@ -129,8 +131,8 @@ impl Reader<'_> {
             && matches!(subjects.as_slice(), [one, two] if one.text == two.text && !one.text.contains(['(', '!']));
         Some(Check {
             span: span(node),
-            tolerance: tolerance(&text),
-            demand: claim.demand,
+            tolerance,
+            demand,
             subjects: subjects.into_iter().map(|operand| operand.text).collect(),
             is_same,
             is_truth,
@@ -181,8 +183,8 @@ impl Reader<'_> {
 
     pub(super) fn arguments<'n>(&self, call: Node<'n>) -> Vec<Node<'n>> {
         let list = call.field("arguments");
-        let list = list.or_else(|| children(call).find(|child| child.word() == "value_arguments"));
-        list.into_iter().flat_map(children).filter(|child| !child.is_comment()).collect()
+        let list = list.or_else(|| call.named_children().find(|child| child.word() == "value_arguments"));
+        list.into_iter().flat_map(|node| node.named_children()).filter(|child| !child.is_comment()).collect()
     }
 
     /// Returns the demand of a property behind `expect(…)`: `expect(a).to.exist`.
@@ -238,8 +240,10 @@ impl Reader<'_> {
         if SUBJECTS.contains(&callee.as_str()) {
             // Hamcrest has the matcher behind the subject.
             let [subject, matcher] = arguments.as_slice() else { return None };
-            let demand = demand_of(&letters(&names::callee(self.text, *matcher)?))?;
-            let given = self.arguments(*matcher).into_iter().map(|given| self.operand(given));
+            let inside = matcher.named_child(0).filter(|_| matcher.word() == "argument");
+            let matcher = inside.unwrap_or(*matcher);
+            let demand = demand_of(&letters(&names::callee(self.text, matcher)?))?;
+            let given = self.arguments(matcher).into_iter().map(|given| self.operand(given));
             return Some(Claim {
                 demand,
                 operands: std::iter::once(self.operand(*subject)).chain(given).collect(),
@@ -257,9 +261,9 @@ impl Reader<'_> {
             return Some(sized(Claim { demand, operands }));
         }
         let head = self.spelled(node);
-        let object =
-            head.split('(').next().unwrap_or_default().rsplit_once(['.', ':', '>']).map(|(object, _)| object);
-        let object = object.map(|object| object.trim_end_matches([':', '-', '?'])).unwrap_or_default();
+        let before = Span { start: node.start_byte(), end: names::called(node)?.start_byte() };
+        let object = self.squashed(before.of(self.text));
+        let object = object.trim_end_matches(['.', ':', '-', '>', '?']);
         if let Some(subject) = self.subject(node).filter(|subject| *subject != node) {
             let given = arguments.into_iter().map(|given| self.operand(given));
             let given: Vec<Operand> = given.collect();
@@ -291,6 +295,7 @@ impl Reader<'_> {
         }
         let is_assertion = word.starts_with("assert") && word != "assert"
             || word.starts_with("expect")
+            || word.starts_with("refute")
             || word == "assert" && object.is_empty()
             || OBJECTS.contains(&object.rsplit('.').next().unwrap_or(object)) && !object.is_empty();
         if !is_assertion {
@@ -351,7 +356,11 @@ fn may_assert(callee: &str) -> bool {
     demand_of(&word).is_some() || OTHERS.contains(&word.as_str())
 }
 
+/// Returns the letters of the name of a function, in small letters, without its type arguments.
 fn letters(word: &str) -> String {
-    let word = word.trim_end_matches(['!', '?', 'f']);
+    let word = word.split('<').next().unwrap_or(word).trim_end_matches(['!', '?']);
+    // Go has an assertion with a format beside each: `Equalf`. Others end in a word: `kind_of`.
+    let is_word = ["Of", "of"].iter().any(|end| word.ends_with(end));
+    let word = if is_word { word } else { word.trim_end_matches('f') };
     word.chars().filter(|sign| sign.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

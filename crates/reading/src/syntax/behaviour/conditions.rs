@@ -1,7 +1,6 @@
 //! Conditions of assertions: the demands of their parts, joined.
 
 use super::super::outline::Span;
-use super::super::walk::children;
 use super::checks::{Claim, Demand, Operand};
 use super::{Language, Reader, names};
 use crate::tree::Node;
@@ -15,7 +14,7 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return Some(bare(self.operand(node)));
         }
-        let parts: Vec<Node<'_>> = children(node).filter(|child| !child.is_comment()).collect();
+        let parts: Vec<Node<'_>> = node.named_children().filter(|child| !child.is_comment()).collect();
         match (node.word(), parts.as_slice()) {
             ("argument" | "value_argument", [.., inner])
             | ("parenthesized_expression" | "parenthesized_statements", [inner]) => {
@@ -59,13 +58,14 @@ impl Reader<'_> {
         let arguments = self.arguments(node);
         let callee = names::callee(self.text, node).unwrap_or_default();
         match (callee.as_str(), arguments.as_slice()) {
-            ("isinstance", [first, ..]) => {
+            ("hasattr" | "isinstance", [first, ..]) => {
                 Some(Claim { demand: Demand::Kind, operands: vec![self.operand(*first)] })
             }
             ("callable", [inner]) => Some(bare(self.operand(*inner))),
             ("Boolean" | "bool", [inner]) => self.condition(*inner, holds, depth + 1),
             ("all" | "any", [list]) if matches!(list.word(), "list" | "set" | "tuple") => {
-                let members: Vec<Node<'_>> = children(*list).filter(|child| !child.is_comment()).collect();
+                let members: Vec<Node<'_>> =
+                    list.named_children().filter(|child| !child.is_comment()).collect();
                 let claims = self.claims(&members, holds, depth);
                 Some(if (callee == "all") == holds { every(claims) } else { either(claims) })
             }

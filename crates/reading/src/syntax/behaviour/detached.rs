@@ -4,7 +4,7 @@ use super::super::comments::gives_reason;
 use super::super::outline::Span;
 use super::super::walk::span;
 use super::drops::Handler;
-use super::{Language, Reader};
+use super::{Language, Reader, names};
 use crate::tree::Node;
 
 /// Number of bytes of a statement in which its first call stands.
@@ -61,10 +61,20 @@ impl Reader<'_> {
         if !STATEMENTS.contains(&node.word()) {
             return None;
         }
+        if begins == ECMA && self.is_chain_of_promise(node) {
+            return Some(span(node));
+        }
         let text = self.text_of(node);
         let short = text.char_indices().nth(LONGEST_BEGIN).map_or(text, |(end, _)| &text[..end]);
         let short = self.squashed(short);
         begins.iter().any(|begin| short.starts_with(begin)).then(|| span(node))
+    }
+
+    /// Returns whether a statement goes on with a promise that nothing waits for: `load().then(check)`.
+    fn is_chain_of_promise(&self, statement: Node<'_>) -> bool {
+        let call = statement.named_child(0).filter(|_| statement.word() == "expression_statement");
+        let called = call.filter(|call| call.word() == "call_expression").and_then(names::called);
+        called.is_some_and(|name| matches!(self.text_of(name), "catch" | "finally" | "then"))
     }
 
     /// Returns the handler that a deferred `recover` of Go is whose value nobody looks at.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::comments::{gives_reason, has_reason};
 use super::super::outline::Span;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::bodies::{inner, statements};
 use super::{Facts, Language, Reader, names};
 use crate::tree::Node;
@@ -75,10 +75,10 @@ impl Reader<'_> {
         if !matches!(node.word(), "ensure" | "finally_block" | "finally_clause") {
             return None;
         }
-        let block = node.field("body").or_else(|| children(node).last())?;
+        let block = node.field("body").or_else(|| node.named_children().last())?;
         let body = if block.word().contains("comment") { node } else { block };
         let inside =
-            if self.language == Language::Ruby { children(node).collect() } else { statements(body) };
+            if self.language == Language::Ruby { node.named_children().collect() } else { statements(body) };
         let leaves = ["break", "continue", "jump", "next", "return"];
         let mut kinds = inside.into_iter().map(|statement| inner(statement).word());
         let is_left = kinds.any(|kind| leaves.iter().any(|word| kind.starts_with(word)));
@@ -134,7 +134,7 @@ impl Reader<'_> {
 
     fn clause(&self, node: Node<'_>) -> Handler {
         let body = node.field("body").or_else(|| {
-            children(node)
+            node.named_children()
                 .filter(|child| matches!(child.word(), "block" | "then" | "compound_statement"))
                 .last()
         });
@@ -161,7 +161,7 @@ impl Reader<'_> {
         if self.is_ecma() {
             return String::new();
         }
-        let words = children(node).filter(|child| Some(*child) != body && !child.is_comment());
+        let words = node.named_children().filter(|child| Some(*child) != body && !child.is_comment());
         let parts = words.filter_map(|child| match child.word() {
             "as_pattern" => child.named_child(0),
             "catch_declaration" | "catch_formal_parameter" => {
@@ -183,7 +183,7 @@ impl Reader<'_> {
         }
         let clauses =
             ["catch_block", "catch_clause", "else", "ensure", "except_clause", "finally_block", "rescue"];
-        let inside = children(tried).filter(|child| !clauses.contains(&child.word()));
+        let inside = tried.named_children().filter(|child| !clauses.contains(&child.word()));
         inside.flat_map(|child| self.calls_in(child)).collect()
     }
 
@@ -193,7 +193,7 @@ impl Reader<'_> {
         while let Some(node) = pending.pop().filter(|_| seen < MOST_NODES) {
             seen += 1;
             found.extend(names::callee(self.text, node));
-            pending.extend(children(node));
+            pending.extend(node.named_children());
         }
         found
     }
@@ -233,7 +233,7 @@ impl Reader<'_> {
             if node.is_comment() && gives_reason(self.text_of(node)) {
                 return true;
             }
-            pending.extend(children(node));
+            pending.extend(node.named_children());
         }
         let line_end = self.text[node.start_byte()..].find('\n').map(|end| node.start_byte() + end);
         let line = &self.text[node.start_byte()..line_end.unwrap_or(self.text.len())];
@@ -250,7 +250,7 @@ impl Reader<'_> {
             _ => return None,
         };
         let arguments = node.field("arguments")?;
-        let given = children(arguments).filter(|child| !child.is_comment()).nth(position)?;
+        let given = arguments.named_children().filter(|child| !child.is_comment()).nth(position)?;
         let body = given.field("body").filter(|_| given.word().contains("function"))?;
         let drops = match body.word() {
             "statement_block" => self.drops(body),

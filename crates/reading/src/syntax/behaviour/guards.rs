@@ -1,26 +1,13 @@
 //! Conditions that decide whether the assertions of a test run, and the values of its names.
 
 use super::super::branches::{otherwise_of, then_of};
+use super::super::dead::BLOCKS;
 use super::super::outline::Span;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::bodies::{inner, statements};
 use super::checks::Demand;
 use super::{Facts, Language, Reader, names};
 use crate::tree::Node;
-
-/// Kinds of nodes whose children are statements, or are one.
-const BLOCKS: &[&str] = &[
-    "block",
-    "block_body",
-    "body_statement",
-    "compound_statement",
-    "expression_statement",
-    "program",
-    "statement_block",
-    "statement_list",
-    "statements",
-    "then",
-];
 
 /// A place whose code depends on a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,37 +26,14 @@ pub struct Guard {
 impl Reader<'_> {
     /// Notes the places whose code a node decides about.
     pub(super) fn note_guards(&self, node: Node<'_>, facts: &mut Facts) {
+        let idle = self.speller().dead(node).into_iter();
+        facts.guards.extend(idle.map(|idle| dead(idle.condition, span(idle.part))));
         match node.word() {
             "if" | "if_expression" | "if_modifier" | "if_statement" | "unless" | "unless_modifier" => {
                 self.note_branch(node, facts);
             }
-            "while" | "while_expression" | "while_statement" => {
-                let condition = node.field("condition");
-                let is_never = condition.is_some_and(|condition| self.value_of(condition) == Some(false));
-                let body = node.field("body").filter(|_| is_never);
-                facts.guards.extend(condition.zip(body).map(|(condition, body)| dead(condition, span(body))));
-            }
-            "enhanced_for_statement"
-            | "for"
-            | "for_expression"
-            | "for_in_statement"
-            | "for_statement"
-            | "foreach_statement" => {
-                let list = ["right", "value"].iter().find_map(|field| node.field(field));
-                let list = list.filter(|list| self.is_empty_list(*list)).or_else(|| {
-                    // Go has a condition in the place of a list.
-                    let condition = children(node).next().filter(|_| self.language == Language::Go);
-                    condition.filter(|condition| self.value_of(*condition) == Some(false))
-                });
-                facts.guards.extend(list.zip(node.field("body")).map(|(list, body)| dead(list, span(body))));
-            }
             "return_statement" | "return" | "return_expression" => self.note_end(node, facts),
             "expression_statement" => self.note_statement(node, facts),
-            "lambda" if self.language == Language::Ruby => {
-                let is_statement = node.parent().is_some_and(|parent| BLOCKS.contains(&parent.word()));
-                facts.guards.extend(is_statement.then(|| dead(node, span(node))));
-            }
-            "let_declaration" | "variable_declarator" => self.note_unused(node, facts),
             _ => {}
         }
     }
@@ -78,11 +42,9 @@ impl Reader<'_> {
         let (Some(condition), Some(then)) = (node.field("condition"), then_of(node)) else { return };
         let otherwise = otherwise_of(node);
         let is_turned = node.word().starts_with("unless");
-        let value = self.value_of(condition).map(|value| value != is_turned);
-        match value {
-            Some(false) => return facts.guards.push(dead(condition, span(then))),
-            Some(true) => facts.guards.extend(otherwise.map(|otherwise| dead(condition, span(otherwise)))),
-            None => {}
+        let value = self.speller().value_of_condition(node).map(|value| value != is_turned);
+        if value == Some(false) {
+            return;
         }
         let (subjects, is_bare) = self.subjects_of(condition);
         // An assertion is not left out where the test fails otherwise.
@@ -114,13 +76,10 @@ impl Reader<'_> {
         facts.guards.extend(place);
     }
 
-    /// Notes a function that a statement makes and nothing calls, the right side of `a && f()`, and an assumption.
+    /// Notes the right side of `a && f()`, and an assumption.
     fn note_statement(&self, node: Node<'_>, facts: &mut Facts) {
         let expression = inner(node);
         let kind = expression.word();
-        if matches!(kind, "arrow_function" | "function_expression" | "lambda") {
-            return facts.guards.push(dead(expression, span(expression)));
-        }
         if kind == "binary_expression"
             && let (Some(left), Some(right)) = (expression.field("left"), expression.field("right"))
         {
@@ -128,17 +87,11 @@ impl Reader<'_> {
             if !matches!(between.trim(), "&&" | "||") {
                 return;
             }
-            let value = self.value_of(left);
-            let is_dead = value == Some(between.trim() == "||");
             let (subjects, is_bare) = self.subjects_of(left);
             let (condition, place) = (span(left), span(right));
-            return facts.guards.push(Guard { condition, place, subjects, is_bare, is_dead });
+            return facts.guards.push(Guard { condition, place, subjects, is_bare, is_dead: false });
         }
         let Some(callee) = names::callee(self.text, expression) else { return };
-        let object = expression.field("function").and_then(|function| function.field("object"));
-        if let Some(list) = object.filter(|list| self.is_empty_list(*list)) {
-            return facts.guards.extend(expression.field("arguments").map(|given| dead(list, span(given))));
-        }
         let assumed = self.arguments(expression).into_iter().next();
         let assumed = assumed.filter(|_| callee.starts_with("assume") || callee.starts_with("Assume"));
         let place = self.behind(node);
@@ -154,27 +107,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes a function that is the value of a name which its block does not use.
-    fn note_unused(&self, node: Node<'_>, facts: &mut Facts) {
-        const FUNCTIONS: &[&str] =
-            &["anonymous_method_expression", "closure_expression", "lambda", "lambda_expression"];
-        let value = node.field("value").or_else(|| children(node).last());
-        let Some(value) = value.filter(|value| FUNCTIONS.contains(&value.word())) else { return };
-        let Some(name) = node.field("name").or_else(|| node.field("pattern")) else { return };
-        let mut around = node;
-        while !BLOCKS.contains(&around.word()) {
-            let Some(parent) = around.parent() else { return };
-            around = parent;
-        }
-        let (name, block) = (self.text_of(name), self.text_of(around));
-        let times = block
-            .match_indices(name)
-            .filter(|(at, _)| !block[..*at].ends_with(joins) && !block[at + name.len()..].starts_with(joins));
-        if name == "_" || times.count() == 1 {
-            facts.guards.push(dead(value, span(value)));
-        }
-    }
-
     /// Returns the part of a block behind a statement of it.
     fn behind(&self, node: Node<'_>) -> Option<Span> {
         let mut node = node;
@@ -183,14 +115,6 @@ impl Reader<'_> {
         }
         let end = node.parent()?.end_byte();
         (node.end_byte() < end).then(|| Span { start: node.end_byte(), end })
-    }
-
-    /// Returns the truth value of a condition that has the same in every run.
-    fn value_of(&self, condition: Node<'_>) -> Option<bool> {
-        if self.language == Language::Rust {
-            return super::super::rust_text::truth(&self.spelled(condition));
-        }
-        self.speller().constant(condition)
     }
 
     /// Returns the expressions that a condition is about, and whether it only says that they are there, or true.
@@ -216,11 +140,6 @@ impl Reader<'_> {
             &["Error", "Fail", "Fatal", "assert", "expect", "fail", "panic", "raise", "throw"];
         let text = self.text_of(node);
         WORDS.iter().any(|word| text.contains(word))
-    }
-
-    fn is_empty_list(&self, node: Node<'_>) -> bool {
-        let is_list = matches!(node.word(), "array" | "array_expression" | "dictionary" | "list" | "tuple");
-        is_list && children(node).all(|child| child.is_comment())
     }
 
     /// Returns whether a block does nothing but leave the test or the turn of a loop.
@@ -253,12 +172,12 @@ impl Reader<'_> {
             }
             "let_declaration" => (node.field("pattern"), node.field("value")),
             "variable_declarator" => {
-                let value = node.field("value").or_else(|| children(node).last());
+                let value = node.field("value").or_else(|| node.named_children().last());
                 (node.field("name"), value)
             }
             "property_declaration" => {
-                let name = children(node).find(|child| child.word() == "variable_declaration");
-                (name, children(node).last())
+                let name = node.named_children().find(|child| child.word() == "variable_declaration");
+                (name, node.named_children().last())
             }
             "augmented_assignment" | "augmented_assignment_expression" | "compound_assignment_expr" => {
                 (node.field("left"), None)
@@ -273,11 +192,6 @@ impl Reader<'_> {
         let known = facts.values.contains_key(&name);
         facts.values.insert(name, value.filter(|_| !known));
     }
-}
-
-/// Returns whether a sign may be a part of a name.
-fn joins(sign: char) -> bool {
-    sign.is_alphanumeric() || sign == '_'
 }
 
 fn dead(condition: Node<'_>, place: Span) -> Guard {

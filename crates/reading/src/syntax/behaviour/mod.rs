@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kinds::{Kind, Kinds};
 use super::outline::Span;
 use super::spelled::{Paths, Speller};
-use super::walk::{children, span};
+use super::walk::span;
 use super::{Language, OtherVersion, parse_version_once};
 use crate::tree::{Node, Tree, TreeCursor};
 
@@ -344,7 +344,7 @@ impl<'t> Reader<'t> {
                 at = next.end_byte();
                 continue;
             }
-            let inside: Vec<Node<'_>> = children(next).collect();
+            let inside: Vec<Node<'_>> = next.named_children().collect();
             pending.extend(inside.into_iter().rev());
         }
         spelled.push_str(Span { start: at, end: node.end_byte() }.of(self.text));

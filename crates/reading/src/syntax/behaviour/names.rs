@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::test_blocks::body_of;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::Language;
 use crate::tree::Node;
 
@@ -176,7 +176,8 @@ fn titled<'n>(text: &str, call: Node<'n>) -> Option<Definition<'n>> {
     if !TESTS.contains(&first) && !TESTS.contains(&last) {
         return None;
     }
-    let arguments: Vec<Node<'n>> = call.field("arguments").into_iter().flat_map(children).collect();
+    let arguments: Vec<Node<'n>> =
+        call.field("arguments").into_iter().flat_map(|node| node.named_children()).collect();
     let title = arguments.first().map(|title| word(text, *title).into_owned()).unwrap_or_default();
     let block = call.field("block");
     if let Some(block) = block {
@@ -204,6 +205,11 @@ fn word<'t>(text: &'t str, node: Node<'_>) -> Cow<'t, str> {
 
 /// Returns the name of the function that a node calls, without what it is called on.
 pub(super) fn callee(text: &str, node: Node<'_>) -> Option<String> {
+    Some(word(text, called(node)?).into_owned())
+}
+
+/// Returns the place of that name.
+pub(super) fn called(node: Node<'_>) -> Option<Node<'_>> {
     let fields: &[&str] = match node.word() {
         "call" | "method_invocation" | "member_call_expression" | "scoped_call_expression" => {
             &["method", "name", "function"]
@@ -216,5 +222,5 @@ pub(super) fn callee(text: &str, node: Node<'_>) -> Option<String> {
     };
     let named = fields.iter().find_map(|field| node.field(field)).or_else(|| node.named_child(0))?;
     let last = ["attribute", "property", "field", "name"].iter().find_map(|field| named.field(field));
-    Some(word(text, last.unwrap_or(named)).into_owned())
+    Some(last.unwrap_or(named))
 }

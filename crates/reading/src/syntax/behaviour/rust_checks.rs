@@ -1,7 +1,6 @@
 //! Assertions of Rust, whose arguments are read as text: those of a macro have no tree.
 
 use super::super::rust_text::split;
-use super::super::walk::children;
 use super::Reader;
 use super::checks::{Claim, Demand, Operand};
 use super::conditions::{bare, comparison, either, every};
@@ -15,7 +14,7 @@ impl Reader<'_> {
     pub(super) fn rust_macro(&self, node: Node<'_>) -> Option<Claim> {
         let name = self.text_of(node.field("macro")?);
         let name = name.rsplit("::").next().unwrap_or(name);
-        let tokens = children(node).find(|child| child.word() == "token_tree")?;
+        let tokens = node.named_children().find(|child| child.word() == "token_tree")?;
         let text = self.spelled(tokens);
         let arguments = split(text.get(1..text.len().saturating_sub(1))?, &[","]);
         match name {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{MAX_DEPTH, ParsedSource, Reader};
-use crate::syntax::walk::{children, span};
+use crate::names::{joins, places};
+use crate::syntax::walk::span;
 use crate::syntax::{Language, Span};
 use crate::tree::{Node, TreeCursor};
 
@@ -149,11 +150,6 @@ fn touches(places: &[Span], own: Span) -> bool {
     places.get(first).is_some_and(|place| place.start <= own.end)
 }
 
-/// Returns whether a character goes on with a name.
-fn joins(sign: char) -> bool {
-    sign.is_alphanumeric() || sign == '_'
-}
-
 /// Holder of a table: a name, a call or a loop.
 struct Holder<'t> {
     key: String,
@@ -199,7 +195,7 @@ impl<'t> Reader<'t> {
         if !is_list {
             return None;
         }
-        Some(children(node).filter(|child| !child.is_comment()).collect())
+        Some(node.named_children().filter(|child| !child.is_comment()).collect())
     }
 
     /// Returns whether a call makes a list of its arguments.
@@ -361,21 +357,12 @@ impl<'t> Reader<'t> {
         match holder.kind {
             HolderKind::Loop => true,
             HolderKind::Call => TAKERS.contains(&holder.name),
-            HolderKind::Result | HolderKind::Variable => self.occurrences(holder.name).any(|name| {
+            HolderKind::Result | HolderKind::Variable => places(self.text, holder.name).any(|name| {
                 let before = &self.text[..name.start];
                 let line = before.rsplit('\n').next().unwrap_or_default();
                 SOURCES.iter().any(|source| line.contains(source)) || self.is_walked_at(name)
             }),
         }
-    }
-
-    /// Returns the places of a name in the text.
-    fn occurrences(&self, name: &str) -> impl Iterator<Item = Span> {
-        let all =
-            self.text.match_indices(name).map(|(start, found)| Span { start, end: start + found.len() });
-        all.filter(move |place| {
-            !self.text[..place.start].ends_with(joins) && !self.text[place.end..].starts_with(joins)
-        })
     }
 
     /// Returns whether a loop, or the attribute of a test, goes through what stands at a place.

@@ -35,9 +35,10 @@ pub(super) fn tolerance(text: &str) -> Option<Tolerance> {
     let number: f64 = last.1.parse().ok()?;
     let is_of_digits = ["toBeCloseTo(", "assertAlmostEqual("].iter().any(|word| text.contains(word));
     let has_three = text.matches(',').count() >= 2;
-    let is_within =
-        ["InDelta(", "InEpsilon(", "approximately(", "closeTo("].iter().any(|word| text.contains(word))
-            || has_three && ["assertArrayEquals(", "assertEquals("].iter().any(|word| text.contains(word));
+    let is_within = ["InDelta(", "InEpsilon(", "NEAR(", "approximately(", "closeTo("]
+        .iter()
+        .any(|word| text.contains(word))
+        || has_three && ["assertArrayEquals(", "assertEquals("].iter().any(|word| text.contains(word));
     let parts = match (is_within, is_of_digits) {
         (true, _) => parts_of(number),
         (false, true) => parts_of(10_f64.powf(-number)),

@@ -1,7 +1,7 @@
 //! Declared types, and casts around the type checker.
 
 use super::super::outline::Span;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::{Facts, Language, Reader};
 use crate::tree::Node;
 
@@ -18,7 +18,7 @@ impl Reader<'_> {
     /// Notes the types of the parameters and of the result.
     pub(super) fn note_signature(&self, node: Node<'_>, facts: &mut Facts) {
         let parameters = ["parameters"].iter().find_map(|field| node.field(field));
-        for parameter in parameters.into_iter().flat_map(children) {
+        for parameter in parameters.into_iter().flat_map(|node| node.named_children()) {
             self.note_declared(parameter, facts);
         }
         let result = ["return_type", "result", "returns"].iter().find_map(|field| node.field(field));
@@ -75,12 +75,14 @@ impl Reader<'_> {
     fn is_escape(&self, node: Node<'_>) -> bool {
         match node.word() {
             "as_expression" => {
-                let is_any = children(node)
+                let is_any = node
+                    .named_children()
                     .last()
                     .is_some_and(|target| matches!(self.text_of(target), "any" | "never"));
                 let inner = node.named_child(0).filter(|inner| inner.word() == "as_expression");
                 let is_double = inner.is_some_and(|inner| {
-                    children(inner)
+                    inner
+                        .named_children()
                         .last()
                         .is_some_and(|target| matches!(self.text_of(target), "unknown" | "any"))
                 });

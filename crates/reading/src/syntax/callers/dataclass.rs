@@ -4,11 +4,12 @@ use crate::tree::Node;
 use qa_contracts::v1::{Parameter, Passing, Signature};
 
 use super::super::shape::parts;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 
 /// Returns the parameters of the constructor of a decorated class; `None` where anything else may make it.
 pub(super) fn constructor(text: &str, decorated: Node<'_>, class: Node<'_>) -> Option<Signature> {
-    let decorators: Vec<&str> = children(decorated)
+    let decorators: Vec<&str> = decorated
+        .named_children()
         .filter(|child| child.word() == "decorator")
         .map(|decorator| span(decorator).of(text).trim_start_matches('@').trim())
         .collect();

@@ -6,7 +6,7 @@ use qa_contracts::v1::{DefinitionKind, Signature};
 use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
 use super::super::shape::parts;
-use super::super::walk::{children, has_word, span};
+use super::super::walk::{has_word, span};
 use super::dataclass;
 use super::seek::Seeker;
 use super::signatures::signature;
@@ -178,10 +178,11 @@ impl<'t> Reader<'t> {
     }
 
     fn is_open(&self, symbol: &Symbol, whole: Node<'t>) -> bool {
-        let inherits = ["superclass", "interfaces", "superclasses"]
-            .iter()
-            .any(|field| whole.field(field).is_some())
-            || children(whole).any(|child| matches!(child.word(), "class_heritage" | "extends_interfaces"));
+        let inherits =
+            ["superclass", "interfaces", "superclasses"].iter().any(|field| whole.field(field).is_some())
+                || whole
+                    .named_children()
+                    .any(|child| matches!(child.word(), "class_heritage" | "extends_interfaces"));
         symbol.conditional
             || inherits
             || is_annotated(whole)
@@ -197,9 +198,9 @@ impl<'t> Reader<'t> {
                 first.is_some_and(|first| span(first).of(self.text).starts_with("this "))
             }
             Language::CSharp => {
-                let bases = children(whole).find(|child| child.word() == "base_list");
+                let bases = whole.named_children().find(|child| child.word() == "base_list");
                 whole.word() == "enum_declaration"
-                    || children(whole).any(|child| span(child).of(self.text) == "partial")
+                    || whole.named_children().any(|child| span(child).of(self.text) == "partial")
                     || bases.into_iter().flat_map(parts).any(|base| {
                         whole.word() == "interface_declaration" || !is_interface(span(base).of(self.text))
                     })
@@ -216,7 +217,8 @@ impl<'t> Reader<'t> {
             Language::Php => {
                 let body = whole.field("body").map(parts).unwrap_or_default();
                 matches!(whole.word(), "enum_declaration" | "trait_declaration")
-                    || children(whole)
+                    || whole
+                        .named_children()
                         .any(|child| matches!(child.word(), "base_clause" | "class_interface_clause"))
                     || body.iter().any(|member| {
                         let name = member.field("name").map(|name| span(name).of(self.text));
@@ -261,8 +263,8 @@ impl<'t> Reader<'t> {
             "SuppressWarnings",
             "VisibleForTesting",
         ];
-        let modifiers = children(member).find(|child| child.word() == "modifiers");
-        modifiers.into_iter().flat_map(children).any(|annotation| {
+        let modifiers = member.named_children().find(|child| child.word() == "modifiers");
+        modifiers.into_iter().flat_map(|node| node.named_children()).any(|annotation| {
             let name = annotation.field("name").map(|name| span(name).of(self.text));
             name.is_none_or(|name| !PLAIN.contains(&name))
         })
@@ -377,7 +379,8 @@ impl<'t> Reader<'t> {
             }
         }
         // Parameters of a class of C# are those of another constructor.
-        if self.language == Language::CSharp && children(class).any(|child| child.word() == "parameter_list")
+        if self.language == Language::CSharp
+            && class.named_children().any(|child| child.word() == "parameter_list")
         {
             return None;
         }
@@ -440,8 +443,8 @@ fn derives_only_traits(attribute: &str) -> bool {
 
 /// Returns whether a processor of annotations, or a macro, may add members.
 fn is_annotated(whole: Node<'_>) -> bool {
-    let modifiers = children(whole).find(|child| child.word() == "modifiers");
-    modifiers.is_some_and(|modifiers| children(modifiers).next().is_some())
+    let modifiers = whole.named_children().find(|child| child.word() == "modifiers");
+    modifiers.is_some_and(|modifiers| modifiers.named_children().next().is_some())
 }
 
 fn kind(symbol: SymbolKind, whole: Node<'_>) -> DefinitionKind {

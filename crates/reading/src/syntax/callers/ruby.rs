@@ -6,7 +6,7 @@ use crate::tree::{Node, Tree};
 use qa_contracts::v1::{CallArguments, DefinitionKind, Parameter, Passing, Signature};
 
 use super::super::shape::parts;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::definitions::Defined;
 use super::uses::Used;
 use crate::outlines::MAX_NAME_BYTES;
@@ -60,7 +60,7 @@ impl<'t> Definitions<'t> {
         }
         match node.word() {
             "program" | "body_statement" => {
-                for child in children(node) {
+                for child in node.named_children() {
                     self.gather(child, owner, is_singleton, depth + 1);
                 }
             }
@@ -212,7 +212,7 @@ impl<'t> Uses<'t, '_> {
             let used = self.used(node, nesting);
             self.found.extend(used);
         }
-        for child in children(node) {
+        for child in node.named_children() {
             self.gather(child, &inside, depth + 1);
         }
     }

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::names::joins;
 use crate::tree::{Node, Tree};
 use qa_contracts::v1::CallArguments;
 
@@ -136,10 +137,6 @@ fn occurrences(text: &str, words: &BTreeSet<&str>) -> Vec<Span> {
     }
     places.sort_unstable();
     places
-}
-
-fn joins(character: char) -> bool {
-    character.is_alphanumeric() || character == '_'
 }
 
 /// Returns whether a part of the text has one of some places, which are in order.

@@ -3,7 +3,7 @@
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::{Reader, each, last_name};
 use crate::tree::{Node, Tree};
 
@@ -42,8 +42,9 @@ impl<'t> Reader<'t> {
     }
 
     fn class(&self, node: Node<'t>) -> Option<Implementer> {
-        let body =
-            node.field("body").or_else(|| children(node).find(|child| child.word() == "class_body"))?;
+        let body = node
+            .field("body")
+            .or_else(|| node.named_children().find(|child| child.word() == "class_body"))?;
         let is_other =
             ["abstract", "partial", "sealed interface"].iter().any(|word| self.has_modifier(node, word));
         let inside = parts(body);
@@ -85,7 +86,7 @@ impl<'t> Reader<'t> {
         ];
         let mut bases = Vec::new();
         let mut pending: Vec<Node<'t>> =
-            children(node).filter(|child| LISTS.contains(&child.word())).collect();
+            node.named_children().filter(|child| LISTS.contains(&child.word())).collect();
         if node.word() == "object_creation_expression" {
             pending = node.field("type").into_iter().collect();
         }

@@ -6,7 +6,7 @@ mod types;
 
 use super::Language;
 use super::outline::Span;
-use super::walk::{children, span};
+use super::walk::span;
 use crate::tree::{Node, Tree};
 
 pub(crate) use implementers::implementers;
@@ -51,7 +51,7 @@ fn each<'t>(tree: &'t Tree, take: &mut dyn FnMut(Node<'t>)) {
 fn below<'t>(node: Node<'t>, depth: usize, take: &mut dyn FnMut(Node<'t>)) {
     take(node);
     if depth < MAX_DEPTH {
-        for child in children(node) {
+        for child in node.named_children() {
             below(child, depth + 1, take);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
-use super::super::walk::{children, span};
+use super::super::walk::span;
 use super::Reader;
 use crate::tree::{Node, Tree};
 
@@ -51,7 +51,7 @@ pub(crate) fn types(language: Language, tree: &Tree, text: &str) -> Vec<ListedTy
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
         if TRANSPARENT.contains(&node.word()) {
-            let inside: Vec<Node<'_>> = children(node).collect();
+            let inside: Vec<Node<'_>> = node.named_children().collect();
             pending.extend(inside.into_iter().rev());
         } else {
             found.extend(reader.listed(node).filter(|_| !node.has_error()));
@@ -208,9 +208,9 @@ impl Reader<'_> {
     /// Returns the constants of Go by their types: those below the first of a group have its type as well.
     fn constants(&self, root: Node<'_>) -> Vec<ListedType> {
         let mut all: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
-        for group in children(root).filter(|node| node.word() == "const_declaration") {
+        for group in root.named_children().filter(|node| node.word() == "const_declaration") {
             let mut current = "";
-            for spec in children(group).filter(|node| node.word() == "const_spec") {
+            for spec in group.named_children().filter(|node| node.word() == "const_spec") {
                 if spec.field("type").is_some() || spec.field("value").is_some() {
                     current = self.field_of(spec, "type");
                 }

@@ -3,7 +3,7 @@
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
-use super::super::walk::{children, has_word, span};
+use super::super::walk::{has_word, span};
 use crate::tree::{Node, Tree};
 
 /// The use of a result.
@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
             found.push((span(called), self.use_of(node)));
         }
         if depth < MAX_DEPTH {
-            for child in children(node) {
+            for child in node.named_children() {
                 self.gather(child, name, depth + 1, found);
             }
         }

@@ -3,7 +3,7 @@
 use super::super::Language;
 use super::super::outline::Span;
 use super::super::shape::parts;
-use super::super::walk::{children, has_word, span};
+use super::super::walk::{has_word, span};
 use crate::tree::{Node, Tree};
 
 /// The shape of a result.
@@ -24,7 +24,7 @@ pub enum Shape {
 pub(crate) fn returned(language: Language, tree: &Tree, text: &str) -> Vec<(Span, Shape)> {
     let reader = Reader { language, text };
     let mut found = Vec::new();
-    for node in children(tree.root_node()) {
+    for node in tree.root_node().named_children() {
         let node = if node.word() == "export_statement" { node.field("declaration") } else { Some(node) };
         let Some(node) = node.filter(|node| !node.has_error()) else { continue };
         if matches!(node.word(), "lexical_declaration" | "variable_declaration") {
@@ -164,7 +164,7 @@ fn gather_returns<'t>(node: Node<'t>, returns: &mut Vec<Node<'t>>, depth: usize)
     if depth > MAX_DEPTH {
         return None;
     }
-    children(node).try_for_each(|child| gather_returns(child, returns, depth + 1))
+    node.named_children().try_for_each(|child| gather_returns(child, returns, depth + 1))
 }
 
 fn of_returned(statement: Node<'_>) -> Shape {
