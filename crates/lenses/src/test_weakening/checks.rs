@@ -198,7 +198,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         }
         let is_unreachable = old_body.iter().any(|old| {
             let assertion = old.trim().trim_end_matches(';');
-            let mut same = own.iter().filter(|line| line.text.contains(assertion));
+            let code = own.iter().filter(|line| is_assertion(language, line.text));
+            let mut same = code.filter(|line| line.text.contains(assertion));
             is_assertion(language, old)
                 && same.any(|line| !head.lines[line.number as usize - 1].contains(assertion))
         });
