@@ -24,7 +24,7 @@ const MOST_ASKED: usize = 200;
 
 static SPEC: LensSpec = LensSpec {
     id: "phantom-dependency",
-    version: "4",
+    version: "5",
     class: LensClass::Architecture,
     title: "Imports of packages that no manifest names",
     required_by_default: true,

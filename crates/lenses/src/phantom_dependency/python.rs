@@ -24,9 +24,8 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, module: &str) -> Option<
     };
     let position = stated.iter().position(|stated| stated.has_dependencies)?;
     let names: Vec<&String> = stated.iter().flat_map(|stated| &stated.names).collect();
-    // A distribution may be called after its module, with something before or behind.
     let own = normal(top);
-    if names.iter().any(|name| name.contains(&own)) || is_near(lookups, path, top) {
+    if names.iter().any(|name| is_called_after(name, &own)) || is_near(lookups, path, top) {
         return None;
     }
     let is_known = PYTHON.binary_search(&top).is_ok();
@@ -39,6 +38,22 @@ pub(super) fn judged(lookups: &dyn Lookups, path: &str, module: &str) -> Option<
         manifest: stated[position].path.clone(),
         resembles: resembles.map(str::to_owned),
     })
+}
+
+/// Returns whether a distribution is called after a module: `python_dateutil` after `dateutil`, `pyyaml` after `yaml`. A letter
+/// more or less makes the name of another package: `requests` is not called after `request`.
+fn is_called_after(distribution: &str, module: &str) -> bool {
+    const OTHERS: &[(&str, &str)] = &[("attrs", "attr"), ("torchvision", "torch"), ("torchaudio", "torch")];
+    const BEFORE: &[&str] = &["lib", "py", "python"];
+    const BEHIND: &[&str] = &["client", "lib", "py", "python"];
+    let is_known = OTHERS.contains(&(distribution, module));
+    let is_marked = distribution.match_indices(module).any(|(at, _)| {
+        let before = distribution[..at].rsplit('_').next().unwrap_or_default();
+        let behind = distribution[at + module.len()..].split('_').next().unwrap_or_default();
+        let behind = behind.trim_matches(|sign: char| sign.is_ascii_digit());
+        (before.is_empty() || BEFORE.contains(&before)) && (behind.is_empty() || BEHIND.contains(&behind))
+    });
+    is_known || is_marked
 }
 
 /// Names that a manifest states.
@@ -91,4 +106,34 @@ fn distributions(text: &str) -> impl Iterator<Item = String> {
 
 fn normal(name: &str) -> String {
     name.to_lowercase().replace(['-', '.'], "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_called_after;
+
+    #[test]
+    fn a_distribution_is_called_after_its_module_and_not_after_a_part_of_its_name() {
+        for (distribution, module, expected) in [
+            ("requests", "requests", true),
+            ("requests", "request", false),
+            ("pandas", "panda", false),
+            ("flask", "lask", false),
+            ("python_dateutil", "dateutil", true),
+            ("pyyaml", "yaml", true),
+            ("pyjwt", "jwt", true),
+            ("gitpython", "git", true),
+            ("dnspython", "dns", true),
+            ("beautifulsoup4", "beautifulsoup", true),
+            ("psycopg2_binary", "psycopg2", true),
+            ("psycopg2_binary", "psycopg", true),
+            ("google_cloud_storage", "google", true),
+            ("zope_interface", "zope", true),
+            ("markdown_it_py", "markdown_it", true),
+            ("attrs", "attr", true),
+            ("djangorestframework", "django", false),
+        ] {
+            assert_eq!(is_called_after(distribution, module), expected, "{distribution}, {module}");
+        }
+    }
 }
