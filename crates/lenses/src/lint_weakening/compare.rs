@@ -39,6 +39,12 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
                 continue;
             }
         }
+        if key.names.iter().any(|name| may_be_tests(name)) && !entries.is_empty() {
+            entries.retain(|entry| !IN_TESTS.contains(&entry.as_str()));
+            if entries.is_empty() {
+                continue;
+            }
+        }
         let is_implied = is_implied(tool, head, key) && new.is_none();
         // A setting that goes while others come from elsewhere may be among those.
         let may_be_elsewhere = new.is_none() && head.is_partly_unknown && gains_a_base(base, head);
@@ -55,6 +61,17 @@ pub(super) fn weakenings(tool: &Tool, base: &InForce, head: &InForce) -> Vec<Wea
         }
     }
     found
+}
+
+/// Rules about what tests are made of: `assert`.
+const IN_TESTS: &[&str] = &["S101"];
+
+/// Returns whether a pattern of paths names tests.
+fn may_be_tests(pattern: &str) -> bool {
+    let mut parts = pattern.split(['/', '.']);
+    parts.any(|part| {
+        matches!(part, "test" | "testing" | "tests") || part.starts_with("test_") || part.ends_with("_test")
+    })
 }
 
 /// Returns whether a configuration does nothing but relax what its tool checks without it.
