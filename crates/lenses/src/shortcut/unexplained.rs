@@ -231,8 +231,8 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         new.into_iter().partition(|check| repeats(base, head, check));
     let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));
     let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
-    let own = texts(repeated.iter().copied()).len();
-    let (now, before) = (texts(head.checks()).len() - own, texts(base.checks()).len());
+    let own = distinct(head, repeated.iter().copied());
+    let (now, before) = (distinct(head, head.checks()) - own, distinct(base, base.checks()));
     let asserts = !head.checks().is_empty() || helpers::asserts_no_failure(compared, head);
     let is_fewer = asserts && now < before;
     let calls = &base.facts().calls;
@@ -280,9 +280,15 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     facts.collect()
 }
 
-/// Returns the texts of assertions, each once.
-fn texts<'c>(checks: impl IntoIterator<Item = &'c Check>) -> BTreeSet<&'c str> {
-    checks.into_iter().map(|check| check.text.as_str()).collect()
+/// Counts the assertions of a function that say different things: those of one text are one, unless what they are about is given
+/// another value in between.
+fn distinct<'c>(function: &Function<'_>, checks: impl IntoIterator<Item = &'c Check>) -> usize {
+    let values = &function.facts().values;
+    let places = checks.into_iter().map(|check| {
+        let is_given_again = check.subjects.iter().any(|subject| values.get(subject) == Some(&None));
+        (check.text.as_str(), if is_given_again { check.span.start } else { 0 })
+    });
+    places.collect::<BTreeSet<(&str, usize)>>().len()
 }
 
 /// Returns whether a new assertion demands of an expression no more than another one that stays.

@@ -184,13 +184,28 @@ impl Reader<'_> {
             }
             _ => return,
         };
-        let Some(name) = name.map(|name| self.spelled(name)) else { return };
+        let Some(name) = name else { return };
         let value = value.map(|value| {
             let value = self.spelled(value);
             super::rust_checks::unwrapped(value.trim_start_matches(['&', '*'])).to_owned()
         });
-        let known = facts.values.contains_key(&name);
-        facts.values.insert(name, value.filter(|_| !known));
+        let is_list = matches!(name.word(), "expression_list" | "pattern_list" | "tuple_pattern");
+        if is_list && name.named_child_count() > 1 {
+            for (position, part) in name.named_children().enumerate() {
+                let value = value.as_ref().map(|value| format!("{value}[{position}]"));
+                facts.give(self.spelled(part), value);
+            }
+            return;
+        }
+        facts.give(self.spelled(name), value);
+    }
+}
+
+impl Facts {
+    /// Notes a value that a name is given; of several none is its value.
+    fn give(&mut self, name: String, value: Option<String>) {
+        let known = self.values.contains_key(&name);
+        self.values.insert(name, value.filter(|_| !known));
     }
 }
 
