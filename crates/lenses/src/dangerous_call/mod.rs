@@ -39,7 +39,7 @@ const ADVISED: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "dangerous-call",
-    version: "11",
+    version: "12",
     class: LensClass::Security,
     title: "Calls that execute, deserialize, render or trust foreign input",
     required_by_default: true,
@@ -88,6 +88,7 @@ static SPEC: LensSpec = LensSpec {
         "**/Makefile",
         "**/makefile",
         "**/*.mk",
+        "**/package.json",
     ],
     page: include_str!(concat!(env!("OUT_DIR"), "/dangerous-call.md")),
     rules: &[

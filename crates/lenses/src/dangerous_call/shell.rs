@@ -40,6 +40,8 @@ enum Notation {
     Script,
     Dockerfile,
     Makefile,
+    /// `package.json`, whose member `scripts` has nothing else.
+    Manifest,
     Configuration,
 }
 
@@ -52,6 +54,7 @@ fn notation(path: &RepoPath) -> Option<Notation> {
     let is_action = matches!(name, "action.yml" | "action.yaml");
     match ending {
         "bash" | "sh" | "zsh" => Some(Notation::Script),
+        "json" if name == "package.json" => Some(Notation::Manifest),
         "yml" | "yaml" if is_action || classify::is_executed(path) => Some(Notation::Configuration),
         _ if is_makefile => Some(Notation::Makefile),
         _ if is_dockerfile => Some(Notation::Dockerfile),
@@ -108,7 +111,8 @@ fn places(notation: Notation, text: &str) -> Result<Vec<Span>, ReadError> {
         Notation::Script => in_script(text, |offset| offset),
         Notation::Dockerfile => in_dockerfile(text),
         Notation::Makefile => in_makefile(text),
-        Notation::Configuration => in_configuration(text),
+        Notation::Manifest => in_configuration(Format::Json, text),
+        Notation::Configuration => in_configuration(Format::Yaml, text),
     }
 }
 
@@ -162,8 +166,11 @@ fn in_makefile(text: &str) -> Result<Vec<Span>, ReadError> {
     Ok(found)
 }
 
-fn in_configuration(text: &str) -> Result<Vec<Span>, ReadError> {
-    let document = Document::parse(Format::Yaml, text)?;
+fn in_configuration(format: Format, text: &str) -> Result<Vec<Span>, ReadError> {
+    if !may_match(text) {
+        return Ok(Vec::new());
+    }
+    let document = Document::parse(format, text)?;
     let mut found = Vec::new();
     for root in document.roots() {
         for leaf in root.leaves()? {
@@ -172,7 +179,8 @@ fn in_configuration(text: &str) -> Result<Vec<Span>, ReadError> {
             if switches_off(name, script) {
                 found.push(leaf.value.span());
             }
-            if SCRIPTS.contains(&name) {
+            let is_of_package = format == Format::Json && leaf.path.first().and_then(key) == Some("scripts");
+            if SCRIPTS.contains(&name) || is_of_package {
                 found.extend(in_value(leaf.value, script)?);
             }
         }

@@ -1,6 +1,6 @@
 //! Code that no longer asks for the certificate of the other side.
 
-use super::{CS, GO, JAVA, JS, JVM, KOTLIN, PHP, PY, RUBY, RUST, THIS_MACHINE};
+use super::{C, CS, GO, JAVA, JS, JVM, KOTLIN, PHP, PY, RUBY, RUST, THIS_MACHINE};
 use qa_reading::patterns::{Definition, Variable};
 
 /// A value that switches the check off, also at the end of a chain of assignments.
@@ -109,6 +109,9 @@ pub(super) const ROWS: &[Definition] = &[
         .reporting("verify")),
     off(Definition::new(PY, &["os.environ.PYTHONHTTPSVERIFY = $V"])
         .with(&[Variable::any("V").matching("^0$")])),
+    off(Definition::new(PY, &["os.environ.CURL_CA_BUNDLE = ''", "os.environ.REQUESTS_CA_BUNDLE = ''"])),
+    off(Definition::new(PY, &["$C.set_missing_host_key_policy($P)"])
+        .with(&[Variable::any("P").matching(r"(?:^|\.)AutoAddPolicy(?:\(\))?$")])),
     off(Definition::new(
         PY,
         &[
@@ -126,7 +129,7 @@ pub(super) const ROWS: &[Definition] = &[
         .with(&[Variable::one_of("F", &["aiohttp.TCPConnector", "TCPConnector"])])
         .reporting("ssl")),
     off(Definition::new(PY, &["$O.$M(..., ssl=False)"])
-        .with(&[Variable::any("O").matching(r"(?i)(?:session|aiohttp)$"), METHOD])
+        .with(&[Variable::any("O").matching(r"(?i)(?:session|aiohttp|client|(?:^|\.)s)$"), METHOD])
         .reporting("ssl")),
     off(Definition::new(
         JS,
@@ -217,8 +220,14 @@ pub(super) const ROWS: &[Definition] = &[
     )
     .with(&[SAYS_TRUE])),
     off(Definition::new(RUBY, &["OpenSSL::SSL::VERIFY_NONE", "verify_ssl: false", "verify_peer: false"])),
+    off(Definition::new(RUBY, &["$H.verify_mode = $V"]).with(&[Variable::any("V").matching("^0$")])),
     off(Definition::new(RUBY, &["ssl: $H"]).with(&[Variable::any("H").matching(r"^\{.*\bverify:\s*false\b")])),
     off(Definition::new(RUBY, &["HTTParty.$M(..., verify: false)"]).with(&[METHOD]).reporting("verify")),
+    off(Definition::new(
+        C,
+        &["curl_easy_setopt($H, CURLOPT_SSL_VERIFYPEER, $V)", "curl_easy_setopt($H, CURLOPT_SSL_VERIFYHOST, $V)"],
+    )
+    .with(&[Variable::any("V").matching(r"^(?:0[Ll]?|FALSE|false)$")])),
     off(Definition::new(
         PHP,
         &["curl_setopt($C, CURLOPT_SSL_VERIFYPEER, $V)", "curl_setopt($C, CURLOPT_SSL_VERIFYHOST, $V)"],
