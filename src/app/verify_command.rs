@@ -133,7 +133,8 @@ fn verify_each(
         let shown = sanitize(&directory.display().to_string());
         let held = verify_directory(arguments, directory, cancellation)
             .map_err(|failure| Failure { message: format!("{shown}: {}", failure.message), ..failure })?;
-        console::write_stdout(format!("{}  {shown}{}\n", held.summary(), held.remark()).as_bytes())?;
+        let name = short_name(directory).unwrap_or(shown);
+        console::write_stdout(format!("{}  {name}{}\n", held.summary(), held.remark()).as_bytes())?;
     }
     let source = match arguments.repo {
         Some(_) => "from the repository",
@@ -141,6 +142,12 @@ fn verify_each(
     };
     let count = format!("{} runs are verified {source}\n", directories.len());
     console::write_stdout(count.as_bytes()).map(|()| Exit::Pass)
+}
+
+/// Returns the begin of the name of a directory that is named by its key, which fits a line.
+fn short_name(directory: &Path) -> Option<String> {
+    let key = Sha256Hex::parse(directory.file_name()?.to_str()?).ok()?;
+    Some(format!("run {}", key.short()))
 }
 
 /// Verifies a directory and prints its statement.
@@ -179,11 +186,11 @@ impl Held {
             Self::Run(verified) => {
                 let input = &verified.input;
                 format!(
-                    "{}  {}..{}  {}",
+                    "verdict {}  {}..{}  digest {}",
                     describe_verdict(verified),
                     input.base_sha.short(),
                     input.head_sha.short(),
-                    verified.run.hashes.run_digest
+                    verified.run.hashes.run_digest.short()
                 )
             }
             Self::Drive(verified) => {

@@ -31,6 +31,10 @@ pub(crate) struct MissingCommit {
 enum Cause {
     /// The name is empty, as an unset variable makes it.
     Empty,
+    /// A range, which names two commits.
+    Range,
+    /// Something else than a commit, such as `HEAD^{tree}`.
+    OtherObject,
     /// No commit was made yet on the branch that is checked out.
     Unborn,
     /// A full id, whose commit was not fetched.
@@ -50,6 +54,8 @@ impl fmt::Display for MissingCommit {
         out.write_str(&self.name)?;
         match self.cause {
             Cause::Empty => out.write_str("``: the name is empty"),
+            Cause::Range => out.write_str(", which is a range and no commit"),
+            Cause::OtherObject => out.write_str(", which is no commit"),
             Cause::Unborn => out.write_str(", which has no commit yet"),
             Cause::BeforeFirst => out.write_str(", which is before the first commit"),
             Cause::NotFetched | Cause::CutOff | Cause::Misspelt(_) | Cause::NoRef => Ok(()),
@@ -63,6 +69,13 @@ impl MissingCommit {
         let name = &self.name;
         match &self.cause {
             Cause::Empty => format!("check the variable that was to hold the name, or leave out {option}"),
+            Cause::Range => {
+                "name one commit with each option: --base for the side before the dots, --head for the other"
+                    .to_owned()
+            }
+            Cause::OtherObject => {
+                format!("leave out the braces: {option} takes a branch, a tag or a commit id")
+            }
             Cause::Unborn => "commit first, or judge the files with --staged or --worktree".to_owned(),
             Cause::NotFetched => {
                 format!(
@@ -89,6 +102,10 @@ impl MissingCommit {
         let (start, steps) = name.split_at(cut);
         let cause = if name.is_empty() {
             Cause::Empty
+        } else if name.contains("..") {
+            Cause::Range
+        } else if name.contains("^{") {
+            Cause::OtherObject
         } else if start_is_here {
             if repository.is_shallow() { Cause::CutOff } else { Cause::BeforeFirst }
         } else if matches!(start, "HEAD" | "@") {

@@ -59,7 +59,8 @@ fn several_runs_are_verified_up_to_the_first_that_does_not_hold() {
     let [base, head] = ["baseSha", "headSha"].map(|name| changes[name].as_str().unwrap()[..12].to_owned());
     let lines = copies.each_ref().map(|copy| {
         let (digest, place) = (run.run_digest(), copy.0.display());
-        format!("fail  {base}..{head}  {digest}  {place}  (not named by its execution key)\n")
+        let digest = &digest[..12];
+        format!("verdict fail  {base}..{head}  digest {digest}  {place}  (not named by its execution key)\n")
     });
     let count = "2 runs are verified from the recordings; the commits themselves are not checked, `verify --repo` reads them\n";
     assert_eq!(text, lines.concat() + count);

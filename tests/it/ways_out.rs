@@ -48,6 +48,8 @@ fn a_mistyped_name_is_corrected_from_the_refs_there_are() {
         ("origin/develop", "`git fetch origin develop:refs/remotes/origin/develop`"),
         ("$(id)", "--base takes a branch, a tag or a commit id"),
         ("main~5", "before the first commit"),
+        ("main..topic", "which is a range and no commit"),
+        ("main^{tree}", "which is no commit"),
         ("", "``: the name is empty"),
     ];
     for (name, way_out) in cases {

@@ -29,7 +29,8 @@ pub(super) fn render_text(cost: &Calibration) -> String {
     let advised: u64 = cost.rules.iter().map(|rule| rule.advisory_findings).sum();
     let _ = writeln!(
         text,
-        "advised     {advised} findings: {:.3} per change",
+        "advised     {}: {:.3} per change",
+        counted(usize::try_from(advised).unwrap_or(usize::MAX), "finding"),
         advised as f64 / cost.changes as f64
     );
     let _ = writeln!(text, "no verdict  {}", cost.without_verdict.len());
@@ -65,9 +66,8 @@ pub(super) fn render_text(cost: &Calibration) -> String {
     }
     more(&mut text, cost.without_verdict.len() as u64, UNJUDGED_LISTED, "");
     if cost.changes < 3000 {
-        text.push_str(
-            "\nFewer than 3,000 changes give a rough rate; see its interval, and read the listed changes.\n",
-        );
+        let listed = if blocked > 0 { ", and read the listed changes" } else { "" };
+        let _ = writeln!(text, "\nFewer than 3,000 changes give a rough rate; see its interval{listed}.");
     }
     text
 }

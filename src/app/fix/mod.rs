@@ -46,6 +46,9 @@ pub(super) fn fix(arguments: &FixArgs, cancellation: &Arc<Cancellation>) -> Resu
         Mode::Diff => {
             console::write_stderr(&show::left_out(&proposal));
             console::write_stderr(&show::incomplete(&finished));
+            if proposal.patch.is_empty() {
+                console::write_stderr("no safe edit, so there is no patch\n");
+            }
             console::write_stdout(&proposal.patch)?;
             finished.outcome.verdict.conclusion
         }
