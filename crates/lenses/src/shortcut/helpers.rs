@@ -1,11 +1,13 @@
 //! Functions of test files that assert for the tests that call them.
 
+use std::collections::BTreeMap;
+
 use super::REMOVED;
 use super::compared::{Compared, Pair};
 use super::guarded::is_inside;
 use crate::contract::Draft;
 use qa_reading::names::{joins, places};
-use qa_reading::syntax::{Check, Function};
+use qa_reading::syntax::{Check, Function, Language, Span};
 
 /// First words of the name of a function that asserts.
 const ASSERTING: &[&str] = &[
@@ -70,25 +72,91 @@ pub(super) fn cut_short(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draf
     compared.at_head(REMOVED, cut, "function that tests call to assert is left before its assertions")
 }
 
-/// Returns whether as many assertions of the same text run in the file as at the base.
+/// Returns whether as many assertions of the same text run in the file as at the base, or it runs in a function that others
+/// share and that did not have it before.
 pub(super) fn runs_as_often(compared: &Compared<'_>, check: &Check) -> bool {
-    let older = compared.base.behaviour.functions.iter();
-    let newer = compared.head.behaviour.functions.iter();
-    let newer = newer.filter(|function| !is_uncalled(compared, function));
-    running(newer, &check.text) >= running(older, &check.text)
+    let older: BTreeMap<&str, usize> =
+        compared.base.behaviour.functions.iter().fold(BTreeMap::new(), |mut older, function| {
+            *older.entry(function.path.as_str()).or_default() += running(function, &check.text);
+            older
+        });
+    let mut now = 0;
+    for function in
+        compared.head.behaviour.functions.iter().filter(|function| !is_uncalled(compared, function))
+    {
+        let times = running(function, &check.text);
+        let before = older.get(function.path.as_str()).copied().unwrap_or_default();
+        if times > 0 && before == 0 && is_shared(compared, function) {
+            return true;
+        }
+        // To assert the same twice is to assert it once.
+        now += match before {
+            0 if may_be_test(compared, function) => times,
+            0 => 0,
+            before => times.min(before),
+        };
+    }
+    now >= older.values().sum()
 }
 
-/// Counts the assertions of a text that run in some functions.
-fn running<'f>(functions: impl Iterator<Item = &'f Function<'f>>, text: &str) -> usize {
-    let counts = functions.map(|function| {
-        let own = function.checks().iter().filter(|check| check.text == text);
-        own.filter(|check| {
-            let mut dead = function.facts().guards.iter().filter(|guard| guard.is_dead);
-            !dead.any(|guard| is_inside(guard, check))
-        })
-        .count()
+/// Returns the place of the function of head that has an assertion of the same text, and did not have it at the base.
+pub(super) fn new_place(compared: &Compared<'_>, check: &Check) -> Option<Span> {
+    let mut newer = compared.head.behaviour.functions.iter().filter(|function| {
+        let mut older = compared.base.behaviour.functions.iter();
+        running(function, &check.text) > 0 && !older.any(|old| old.path == function.path)
     });
-    counts.sum()
+    newer.next().map(|function| function.span)
+}
+
+/// Returns whether a function of head runs for several tests: they call it, or a runner calls it before each.
+fn is_shared(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    const HOOKS: &[&str] =
+        &["After", "Before", "SetUp", "TearDown", "after", "before", "fixture", "setUp", "setup", "tearDown"];
+    let name = function.path.rsplit('.').next().unwrap_or_default();
+    let marks = marks(compared, function);
+    let is_hook = HOOKS.iter().any(|hook| name.starts_with(hook) || marks.contains(hook));
+    let text = compared.head.text;
+    let uses = places(text, name);
+    // A call of Ruby needs no parentheses.
+    let uses = uses.filter(|place| compared.language == Language::Ruby || text[place.end..].starts_with('('));
+    let is_name = !name.is_empty() && name.chars().all(joins);
+    is_hook || is_name && !may_be_test(compared, function) && uses.count() > 1
+}
+
+/// Returns whether a function of head may be a test, by its name or by what stands above it.
+fn may_be_test(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    let name = function.path.rsplit('.').next().unwrap_or_default().to_lowercase();
+    let is_titled = name.contains(' ') || ["should", "spec", "test"].iter().any(|word| name.contains(word));
+    let marks = marks(compared, function).replace("pytest.fixture", "");
+    is_titled
+        || marks.trim() == "it"
+        || ["Fact", "Test", "Theory", "test"].iter().any(|word| marks.contains(word))
+}
+
+/// Returns the attributes above a function of head, with its line up to the first bracket: a hook of a test may be a call.
+fn marks<'c>(compared: &'c Compared<'_>, function: &Function<'_>) -> &'c str {
+    let before = &compared.head.text[..function.span.start];
+    let mut start = before.rfind('\n').map_or(0, |end| end + 1);
+    while let Some(above) = before[..start].strip_suffix('\n') {
+        let line = above.rsplit('\n').next().unwrap_or_default();
+        if !line.trim_start().starts_with(['@', '[', '#']) {
+            break;
+        }
+        start -= line.len() + 1;
+    }
+    let rest = &compared.head.text[function.span.start..];
+    let end = rest.find(['(', '\n']).unwrap_or_default();
+    &compared.head.text[start..function.span.start + end]
+}
+
+/// Counts the assertions of a text that run in a function.
+fn running(function: &Function<'_>, text: &str) -> usize {
+    let own = function.checks().iter().filter(|check| check.text == text);
+    let running = own.filter(|check| {
+        let mut dead = function.facts().guards.iter().filter(|guard| guard.is_dead);
+        !dead.any(|guard| is_inside(guard, check))
+    });
+    running.count()
 }
 
 /// Returns whether a function is a new one inside of another that nothing of the file calls, by its name.

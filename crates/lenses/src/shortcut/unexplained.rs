@@ -272,7 +272,11 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         _ => "assertion is removed and nothing stands in its place",
     };
     let facts = lost.filter(|check| !check.subjects.is_empty()).filter_map(|check| {
-        let draft = compared.at_base(REMOVED, check.span, summary)?;
+        // The line may stay, below the head of another function.
+        let draft = compared.at_base(REMOVED, check.span, summary).or_else(|| {
+            let place = helpers::new_place(compared, check)?;
+            compared.at_head(REMOVED, place, summary)
+        })?;
         let names = check.subjects.iter().flat_map(|subject| words_of(subject)).collect();
         let is_replaced = is_helper || is_replaced;
         Some(Fact::new(&Seen::Gone { text: letters(&check.text), names, is_replaced }, Some(draft)))

@@ -16,7 +16,7 @@ use qa_core::packet::{Line, Packet};
 use qa_reading::syntax::OtherVersion;
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|^\s*(?:(?:assert|refute)(?:_\w+)?|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|(?:^|[{|])\s*(?:(?:assert|refute)(?:_\w+)?|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
 );
 
 /// A function or method that a line calls, with type arguments where it has some.

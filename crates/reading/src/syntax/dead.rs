@@ -58,6 +58,7 @@ impl Speller<'_> {
                 self.call_for_nothing(node).into_iter().collect()
             }
             "expression_statement" | "lambda" => self.unused_statement(node).into_iter().collect(),
+            "assignment" if !matches!(self.language, Language::Python | Language::Ruby) => Vec::new(),
             "assignment_expression" if self.language != Language::Php => Vec::new(),
             "assignment"
             | "assignment_expression"
@@ -241,7 +242,8 @@ impl Speller<'_> {
         let text = without_types(&text);
         let text = text.trim_start_matches(['(', '&']).trim_end_matches(')');
         let call = format!("{text})");
-        let is_made = text.starts_with("new") && ["[0]", "[]{}"].iter().any(|end| text.ends_with(end))
+        let makes = self.text_of(node).trim_start_matches(['(', '&', ' ']).starts_with("new ");
+        let is_made = makes && ["[0]", "[]{}"].iter().any(|end| text.ends_with(end))
             || text.starts_with("[]") && text.ends_with("{}")
             || text == "[]";
         is_made || NOTHING.contains(&text) || NOTHING.contains(&call.as_str()) || self.is_empty_range(text)

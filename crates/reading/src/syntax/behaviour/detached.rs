@@ -65,9 +65,25 @@ impl Reader<'_> {
             return Some(span(node));
         }
         let text = self.text_of(node);
+        if self.waits_at_its_end(text) {
+            return None;
+        }
         let short = text.char_indices().nth(LONGEST_BEGIN).map_or(text, |(end, _)| &text[..end]);
         let short = self.squashed(short);
         begins.iter().any(|begin| short.starts_with(begin)).then(|| span(node))
+    }
+
+    /// Returns whether a statement waits for what it starts, and fails where that does.
+    fn waits_at_its_end(&self, text: &str) -> bool {
+        const ENDS: &[&str] = &[".get()", ".join", ".join()", ".value"];
+        let text = text.trim_end().trim_end_matches(';');
+        match self.language == Language::Rust {
+            true => {
+                [".join().unwrap(", ".join().expect("].iter().any(|wait| text.contains(wait))
+                    || text.ends_with("?")
+            }
+            false => ENDS.iter().any(|end| text.ends_with(end)),
+        }
     }
 
     /// Returns whether a statement goes on with a promise that nothing waits for: `load().then(check)`.
