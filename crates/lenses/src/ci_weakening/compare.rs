@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::commands::{DIFFERENCES, Effect, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
+use super::writers::may_judge_differences;
 use crate::selection::Selection;
 use crate::successors;
 
@@ -125,6 +126,10 @@ impl<'c> Comparison<'c> {
 
     /// Returns how the commands that take the place of another one look at less than it, where none looks at all of it.
     fn narrowed(&self, old: &'c Check, strict: &[&'c Check]) -> Option<Weakening<'c>> {
+        // The same differences may be looked for in many words.
+        if old.checks.contains(DIFFERENCES) {
+            return None;
+        }
         let mut weakest: Option<Weakening<'c>> = None;
         let has_same_tool = strict.iter().any(|new| new.selection.tool() == old.selection.tool());
         let own = strict.iter().filter(|new| !has_same_tool || new.selection.tool() == old.selection.tool());
@@ -246,8 +251,8 @@ fn covers(new: &Check, old: &Check) -> bool {
     let is_beside = new.unit.file == old.unit.file;
     old.checks.iter().any(|word| {
         // A check that reports the differences itself needs none to look for them.
-        if word == DIFFERENCES && is_beside && new.is_check() {
-            return true;
+        if word == DIFFERENCES {
+            return is_beside && (may_judge_differences(&new.text) || new.is_check());
         }
         let may_cover = is_beside || word != UPLOAD || new.checks.contains(word);
         may_cover && successors::cover(&new.checks, word)

@@ -113,9 +113,7 @@ impl Check {
     /// Returns whether it puts right what another one of its job looks for.
     fn forestalls(&self, other: &Self) -> bool {
         let is_near = self.unit == other.unit && self.directory == other.directory;
-        let writes_all = self.selection.operands().all(|operand| operand == ".")
-            || other.selection.operands().all(|operand| self.selection.has_operand(operand));
-        is_near && forestalls(&self.text, &other.text) && writes_all
+        is_near && forestalls(&self.text, &other.text)
     }
 
     pub(super) fn program(&self) -> &str {

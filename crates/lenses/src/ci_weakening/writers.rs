@@ -89,7 +89,8 @@ pub(super) fn only_writes(command: &str) -> bool {
 /// Returns whether a command that only writes puts right what another one checks with the same tool.
 pub(super) fn forestalls(writing: &str, checking: &str) -> bool {
     let (Some(writing), Some(checking)) = (Run::new(writing), Run::new(checking)) else { return false };
-    std::ptr::eq(writing.writer, checking.writer) && writing.only_writes() && !checking.only_writes()
+    let is_same = std::ptr::eq(writing.writer, checking.writer);
+    is_same && writing.only_writes() && !checking.only_writes() && writing.covers(&checking)
 }
 
 /// Returns whether a command fails where files differ from what is committed.
@@ -97,7 +98,10 @@ pub(super) fn judges_differences(command: &str) -> bool {
     const ENDS: &[&str] = &["--exit-code", "--quiet"];
     const EMPTY: &[&str] = &["[ -z ", "[[ -z ", "test -z "];
     let words: Vec<&str> = command.split_whitespace().collect();
-    let is_diff = matches!(words.as_slice(), ["git", "diff" | "diff-files" | "diff-index", ..]);
+    let is_diff = matches!(
+        words.as_slice(),
+        ["git", "diff" | "diff-files" | "diff-index", ..] | ["git", "--no-pager", "diff", ..]
+    );
     let fails = words.iter().any(|word| ENDS.contains(word));
     // Other commits, and what is staged, are no differences that a job made.
     let is_own = !words.iter().any(|word| {
@@ -106,6 +110,15 @@ pub(super) fn judges_differences(command: &str) -> bool {
     });
     let is_empty = EMPTY.iter().any(|test| command.starts_with(test));
     is_diff && fails && is_own || is_empty && looks_at_differences(command)
+}
+
+/// Returns whether a command may judge differences, by a status or a diff that a condition or a variable takes.
+pub(super) fn may_judge_differences(command: &str) -> bool {
+    let takes = ["$(git ", "`git "].iter().any(|begin| command.contains(begin));
+    let is_diff = command.starts_with("git ") && command.contains("diff");
+    judges_differences(command)
+        || takes && looks_at_differences(command)
+        || is_diff && ["--exit-code", "--quiet"].iter().any(|end| command.contains(end))
 }
 
 /// Returns whether a command looks at differences from what is committed, by which a formatter before it becomes a check.
@@ -148,6 +161,23 @@ impl<'c> Run<'c> {
         let writes = self.writer.writes.is_empty() || self.has_option(self.writer.writes);
         let is_computed = self.words.iter().any(|word| COMPUTED.iter().any(|mark| word.contains(mark)));
         writes && !self.has_option(self.writer.checks) && !is_computed
+    }
+
+    /// Returns whether it works on all files that another run of the tool works on, by their words.
+    fn covers(&self, other: &Self) -> bool {
+        const ALL: &[&str] = &[".", "./", "./...", "**/*", "**"];
+        let mut own = self.operands().peekable();
+        own.peek().is_none()
+            || self.operands().any(|operand| ALL.contains(&operand))
+            || other.operands().next().is_some()
+                && other.operands().all(|operand| self.operands().any(|own| own == operand))
+    }
+
+    /// Returns the words that are neither options nor the subcommand.
+    fn operands(&self) -> impl Iterator<Item = &'c str> {
+        let words =
+            self.words.iter().copied().filter(|word| !word.starts_with(['-', '+', '&', '|', '>', '<']));
+        words.filter(|word| *word != self.writer.subcommand)
     }
 
     fn has_option(&self, options: &[&str]) -> bool {
@@ -211,6 +241,11 @@ mod tests {
     fn a_formatter_that_writes_forestalls_its_own_check() {
         for (writing, checking, expected) in [
             ("black .", "black --check .", true),
+            ("black src", "black --check src", true),
+            ("black docs", "black --check src", false),
+            ("prettier --write docs/generated", "prettier --check src", false),
+            ("terraform fmt /tmp/gen", "terraform fmt -check", false),
+            ("gofmt -w internal/gen", "gofmt -d cmd", false),
             ("cargo fmt", "cargo fmt --check", true),
             ("npx prettier -w .", "yarn prettier --check .", true),
             ("black .", "ruff format --check", false),
