@@ -139,7 +139,7 @@ impl Known {
     }
 
     /// Returns whether an expression holds for proposed changes, or for the events there are where none of them is one.
-    fn truth_for_proposals(&self, expression: &Expression) -> Option<bool> {
+    pub(super) fn truth_for_proposals(&self, expression: &Expression) -> Option<bool> {
         let proposals = self.events.iter().filter(|event| PROPOSALS.contains(&event.as_str()));
         let events: BTreeSet<String> = proposals.cloned().collect();
         match events.is_empty() {

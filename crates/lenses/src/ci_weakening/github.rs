@@ -289,7 +289,7 @@ fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>,
 
 /// Returns whether a value is true, also as an expression that is true whatever its context, that looks at none, or that
 /// holds for proposed changes or for most legs of the matrix.
-fn is_on(value: Value<'_>, known: &Known) -> bool {
+pub(super) fn is_on(value: Value<'_>, known: &Known) -> bool {
     if let Some(flag) = value.flag() {
         return flag;
     }

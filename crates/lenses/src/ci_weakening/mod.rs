@@ -30,6 +30,8 @@ mod tasks;
 mod tests;
 mod tree;
 mod triggers;
+mod truth;
+mod verdict;
 mod writers;
 
 use std::borrow::Cow;
@@ -268,9 +270,16 @@ impl ChangeSet<'_> {
                 .map(|(side, path)| self.lookups.text(side, path));
             let (Some(base), Some(head)) = (base, head) else { continue };
             for loosened in aggregates::loosened(kind, &base, &head) {
-                let path = if loosened.side == Side::Base { old_path } else { path };
-                let place = Place { path: path.into(), span: loosened.span };
-                self.add(SOFTENED, loosened.side, std::iter::once(&place), loosened.summary);
+                let places = loosened.places.iter();
+                let draft = places.copied().find_map(|(side, span)| {
+                    change.on_line(SOFTENED, side, Some(span), loosened.summary, self.lookups)
+                });
+                let side = loosened.places.first().map_or(Side::Head, |(side, _)| *side);
+                self.keep(
+                    draft.unwrap_or_else(|| {
+                        change.on_any_line(SOFTENED, side, loosened.summary, self.lookups)
+                    }),
+                );
             }
         }
     }
