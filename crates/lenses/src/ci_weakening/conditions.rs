@@ -43,6 +43,100 @@ const CHOSEN: &[&[&str]] = &[
     &["github", "event", "pull_request", "head", "label"],
 ];
 
+/// Contexts with the name of the repository, which says where a workflow runs and nothing of the change.
+const REPOSITORY: &[&str] = &["repository", "repository_id", "repository_owner", "repository_owner_id"];
+
+/// Parts of the event of a proposed change that are always set.
+const SET: &[&str] =
+    &["base", "created_at", "head", "html_url", "id", "node_id", "number", "state", "title", "url", "user"];
+
+/// Parts of events that no proposed change has.
+const OF_OTHER_EVENTS: &[&str] = &[
+    "base_ref",
+    "check_run",
+    "check_suite",
+    "client_payload",
+    "comment",
+    "commits",
+    "compare",
+    "created",
+    "deleted",
+    "forced",
+    "head_commit",
+    "issue",
+    "pusher",
+    "ref",
+    "release",
+    "schedule",
+    "workflow_run",
+];
+
+/// Returns whether a context is the name of the repository that a workflow runs in.
+fn is_repository(path: &Path) -> bool {
+    REPOSITORY.iter().any(|name| path.is_within(&["github", name]))
+        || path.is_within(&["github", "event", "repository"])
+}
+
+/// Returns whether a context is the repository that a pull request comes from.
+fn is_origin(path: &Path) -> bool {
+    ["repo", "user"].iter().any(|name| path.is_within(&["github", "event", "pull_request", "head", name]))
+}
+
+/// Returns an expression for a pull request that comes from a fork, or from the repository itself.
+fn with_origin(expression: &Expression, is_fork: bool) -> Expression {
+    match expression {
+        Expression::Path(path) if is_origin(path) && path.name(4) == Some("fork") => {
+            Expression::Literal(Literal::Flag(is_fork))
+        }
+        Expression::Binary { operator: operator @ (Operator::Equal | Operator::Unequal), left, right }
+            if compares_origin(left, right) =>
+        {
+            Expression::Literal(Literal::Flag((*operator == Operator::Unequal) == is_fork))
+        }
+        Expression::Binary { operator, left, right } => {
+            let [left, right] = [left, right].map(|side| Box::new(with_origin(side, is_fork)));
+            Expression::Binary { operator: *operator, left, right }
+        }
+        Expression::Not(inner) => Expression::Not(Box::new(with_origin(inner, is_fork))),
+        Expression::Call { function, arguments } => Expression::Call {
+            function: function.clone(),
+            arguments: arguments.iter().map(|argument| with_origin(argument, is_fork)).collect(),
+        },
+        Expression::Literal(_) | Expression::Path(_) | Expression::Part { .. } => expression.clone(),
+    }
+}
+
+/// Returns whether two expressions are the name of the repository that a pull request comes from, and one that is written
+/// out.
+fn compares_origin(left: &Expression, right: &Expression) -> bool {
+    compared_with_text(left, right).is_some_and(|path| is_origin(path) && path.name(4) != Some("fork"))
+}
+
+/// Returns the context that a comparison holds against a text that is written out.
+fn compared_with_text<'e>(left: &'e Expression, right: &'e Expression) -> Option<&'e Path> {
+    match (left, right) {
+        (Expression::Path(path), Expression::Literal(Literal::Text(_)))
+        | (Expression::Literal(Literal::Text(_)), Expression::Path(path)) => Some(path),
+        _ => None,
+    }
+}
+
+/// Returns whether an expression holds the repository that a workflow runs in against a name that is written out.
+fn names_repository(expression: &Expression) -> bool {
+    match expression {
+        Expression::Binary { operator: Operator::And | Operator::Or, left, right } => {
+            names_repository(left) || names_repository(right)
+        }
+        Expression::Binary { left, right, .. } => compared_with_text(left, right).is_some_and(is_repository),
+        Expression::Call { arguments, .. } => {
+            let own = arguments.iter().filter(|argument| argument.paths().into_iter().any(is_repository));
+            (1..arguments.len()).contains(&own.count())
+        }
+        Expression::Not(inner) => names_repository(inner),
+        Expression::Literal(_) | Expression::Path(_) | Expression::Part { .. } => false,
+    }
+}
+
 /// Returns whether a context is what the author of a change chooses, or a variable that stands in no file.
 fn is_chosen(path: &Path) -> bool {
     let is_written = WRITTEN.iter().any(|name| path.is_within(&["github", "event", "pull_request", name]));
@@ -109,13 +203,33 @@ impl Known {
             return Some(Effect::Never);
         }
         let expression = without_bots(condition.expression()?);
-        if self.truth(&expression) == Some(false) {
+        if !expression.paths().into_iter().any(is_origin) {
+            return self.effect_of_expression(&expression);
+        }
+        let [fork, own] = [true, false].map(|is_fork| with_origin(&expression, is_fork));
+        let of_fork = self.effect_of_expression(&fork);
+        // What comes from the repository itself may be checked when it is pushed.
+        let pushed = Self { events: ["push".to_owned()].into(), ..self.clone() };
+        let is_pushed = self.events.contains("push") && pushed.truth(&own) == Some(true);
+        let of_own = self.effect_of_expression(&own).filter(|_| !is_pushed);
+        match (of_fork, of_own) {
+            (None, None) => None,
+            (Some(Effect::Never), Some(Effect::Never)) => Some(Effect::Never),
+            (Some(_), _) | (_, Some(_)) => Some(Effect::Sometimes),
+        }
+    }
+
+    fn effect_of_expression(&self, expression: &Expression) -> Option<Effect> {
+        if self.truth(expression) == Some(false) {
             return Some(Effect::Never);
         }
-        match self.truth_for_proposals(&expression) {
+        match self.truth_for_proposals(expression) {
             Some(true) => None,
             Some(false) => Some(Effect::Sometimes),
-            None => expression.paths().into_iter().any(is_chosen).then_some(Effect::Sometimes),
+            None => {
+                let is_chosen = expression.paths().into_iter().any(is_chosen);
+                (is_chosen || names_repository(expression)).then_some(Effect::Sometimes)
+            }
         }
     }
 
@@ -159,12 +273,41 @@ impl Known {
         let are_proposals = self.events.iter().all(|event| PROPOSALS.contains(&event.as_str()));
         let has_no_inputs = !self.events.is_empty() && are_proposals;
         let is_input = path.context == "inputs" || path.is_within(&["github", "event", "inputs"]);
+        let is_of_other = OF_OTHER_EVENTS.iter().any(|name| path.is_within(&["github", "event", name]));
+        let is_merge = ["merged", "merged_at", "merged_by"]
+            .iter()
+            .any(|name| path.is_within(&["github", "event", "pull_request", name]));
         if path.is_within(&["github", "event", "pull_request", "draft"]) {
             Some(Literal::Flag(false))
-        } else if is_input && has_no_inputs {
+        } else if (is_input || is_of_other || is_merge) && has_no_inputs {
             Some(Literal::Null)
         } else {
             None
+        }
+    }
+
+    /// Returns whether a context is set for all events, to a value that is not known.
+    fn is_set(&self, path: &Path) -> bool {
+        let is_part = path.name(2).is_none_or(|name| path.segments.len() == 3 && SET.contains(&name));
+        let is_pull_request = path.is_within(&["github", "event", "pull_request"]) && is_part;
+        let is_ref = ["base_ref", "head_ref"].iter().any(|name| path.is_within(&["github", name]));
+        let is_number = path.is_within(&["github", "event", "number"]);
+        self.are_pull_requests() && (is_pull_request || is_ref || is_number)
+    }
+
+    /// Returns whether all events have a pull request.
+    fn are_pull_requests(&self) -> bool {
+        let mut events = self.events.iter();
+        !self.events.is_empty()
+            && events.all(|event| matches!(event.as_str(), "pull_request" | "pull_request_target"))
+    }
+
+    /// Returns whether two expressions are a context that is set, and a value that stands for none.
+    fn compares_set(&self, left: &Expression, right: &Expression) -> bool {
+        match (left, right) {
+            (Expression::Path(path), Expression::Literal(value))
+            | (Expression::Literal(value), Expression::Path(path)) => self.is_set(path) && !value.is_true(),
+            _ => false,
         }
     }
 
@@ -217,6 +360,7 @@ impl Known {
             Expression::Binary { operator: Operator::Unequal, left, right } => {
                 self.is_equal(left, right).map(|holds| !holds)
             }
+            Expression::Path(path) if self.is_set(path) => Some(true),
             Expression::Path(_) => self.with_values(expression).truth(),
             Expression::Call { function, arguments } => {
                 self.truth_of_call(function, arguments).or_else(|| expression.truth())
@@ -228,6 +372,9 @@ impl Known {
     }
 
     fn is_equal(&self, left: &Expression, right: &Expression) -> Option<bool> {
+        if self.compares_set(left, right) {
+            return Some(false);
+        }
         let (path, text) = match (left, right) {
             (Expression::Path(path), Expression::Literal(Literal::Text(text)))
             | (Expression::Literal(Literal::Text(text)), Expression::Path(path)) => (path, text),
@@ -275,6 +422,7 @@ impl Known {
             ("github", "event_name") if !self.events.contains("workflow_call") => {
                 self.events.iter().cloned().collect()
             }
+            ("github", "ref_type") if self.is_for_proposals() => vec!["branch".to_owned()],
             ("runner", "os") => ["Linux", "Windows", "macOS"].map(str::to_owned).to_vec(),
             ("matrix", name) => {
                 let mut own = self.matrix.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
