@@ -21,6 +21,7 @@ mod options;
 mod pipeline;
 mod powershell;
 mod recipes;
+mod rules;
 mod shards;
 #[cfg(test)]
 mod situation_tests;

@@ -1,15 +1,17 @@
 //! Reads pipelines of other vendors than GitHub: all have maps with scripts in them, and keys that soften what is below.
 
+use std::collections::BTreeSet;
+
 use qa_reading::documents::{Document, Format, Node, ReadError};
-use qa_reading::shell::Options;
+use qa_reading::shell::{Options, Script};
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, joined};
 use super::commands::{Effect, Mark, Step, Surroundings, names_of_checks, steps};
 use super::files::Kind;
-use super::guards;
 use super::source::Source;
 use super::triggers::Triggers;
+use super::{guards, rules};
 use crate::pattern::Pattern;
 
 /// Keys of scripts.
@@ -57,12 +59,18 @@ struct Scope {
     path: Vec<String>,
     marks: Vec<Mark>,
     around: Surroundings,
+    /// Places at which a job takes over what another one says.
+    settings: Vec<Span>,
 }
 
-struct Reader {
+struct Reader<'d> {
     kind: Kind,
+    root: Node<'d>,
     source: Source,
 }
+
+/// Most templates that a job is read with.
+const MAX_TEMPLATES: usize = 32;
 
 /// Reads a pipeline, a list of tasks or a list of hooks.
 ///
@@ -70,8 +78,9 @@ struct Reader {
 /// A text that is no YAML.
 pub(super) fn parse(kind: Kind, text: &str) -> Result<Source, ReadError> {
     let document = Document::parse(Format::Yaml, text)?;
-    let mut reader = Reader { kind, source: Source::default() };
+    let mut reader = Reader { kind, root: document.root(), source: Source::default() };
     for root in document.roots() {
+        reader.root = root;
         if kind == Kind::Pipeline {
             reader.source.triggers = Triggers::of_pipeline(root);
         }
@@ -90,8 +99,8 @@ pub(super) fn parse(kind: Kind, text: &str) -> Result<Source, ReadError> {
     Ok(reader.source)
 }
 
-impl Reader {
-    fn walk(&mut self, node: Node<'_>, outer: &Scope) {
+impl<'d> Reader<'d> {
+    fn walk(&mut self, node: Node<'d>, outer: &Scope) {
         for item in node.items() {
             match item.text() {
                 Some(name) if self.kind == Kind::Circle => self.circle_step(name, item, outer),
@@ -107,6 +116,9 @@ impl Reader {
         if self.kind != Kind::HookList {
             scope.enter(node);
         }
+        let templates = self.templates(node);
+        scope.take_over(node, &templates);
+        let first = self.before_script(node, &templates, &scope);
         let name = self.unit_name(&scope);
         if !name.is_empty() {
             let is_called = self.is_called(&scope);
@@ -122,14 +134,16 @@ impl Reader {
             if is_text && is_task {
                 let mut inner = scope.clone();
                 inner.path.push(entry.key.to_owned());
-                self.script(entry.value, &inner);
+                self.script(entry.value, None, &inner);
             } else if SCRIPTS.contains(&entry.key) && is_text {
-                self.script(entry.value, &scope);
+                self.script(entry.value, first.filter(|_| entry.key == "script"), &scope);
             } else if entry.key == "task" && is_text {
                 self.task(node, entry.value, &scope);
             } else if matches!(entry.key, "extends" | "deps") && is_text {
+                let mut inner = scope.clone();
+                inner.marks.extend(first.into_iter().flat_map(ends_of));
                 for name in entry.value.texts() {
-                    self.call(name, entry.value.span(), &scope);
+                    self.call(name, entry.value.span(), &inner);
                 }
             } else {
                 let mut inner = scope.clone();
@@ -140,6 +154,34 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Returns the jobs of which a job of GitLab takes over what it does not say itself, the nearest first.
+    fn templates(&self, node: Node<'d>) -> Vec<Node<'d>> {
+        let mut found = Vec::new();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        let mut pending = if self.kind == Kind::Pipeline { vec![node] } else { Vec::new() };
+        while let Some(next) = pending.pop() {
+            if found.len() >= MAX_TEMPLATES {
+                break;
+            }
+            found.push(next);
+            let extends = next.get("extends").map(Node::texts).unwrap_or_default();
+            let new = extends.into_iter().filter(|name| names.insert(name));
+            pending.extend(new.take(MAX_TEMPLATES).filter_map(|name| self.root.get(name)));
+        }
+        found.into_iter().skip(1).collect()
+    }
+
+    /// Returns the script that runs before that of a job, in the same shell.
+    fn before_script(&self, node: Node<'d>, templates: &[Node<'d>], scope: &Scope) -> Option<Node<'d>> {
+        if self.kind != Kind::Pipeline || node.get("script").or(node.get("extends")).is_none() {
+            return None;
+        }
+        let own = std::iter::once(&node).chain(templates).find_map(|own| own.get("before_script"));
+        let common = [&["default", "before_script"][..], &["before_script"]];
+        let common = common.into_iter().filter(|_| !scope.path.is_empty());
+        own.or_else(|| common.filter_map(|path| self.root.at(path)).next())
     }
 
     /// Name of the job that a place belongs to.
@@ -197,7 +239,7 @@ impl Reader {
     }
 
     /// A task of Azure, or one that another task of a list runs.
-    fn task(&mut self, node: Node<'_>, name: Node<'_>, scope: &Scope) {
+    fn task(&mut self, node: Node<'d>, name: Node<'_>, scope: &Scope) {
         let Some(reference) = name.text() else { return };
         if self.kind == Kind::Task {
             return self.call(reference, name.span(), scope);
@@ -215,7 +257,7 @@ impl Reader {
             ..Step::default()
         });
         if let Some(script) = node.at(&["inputs", "script"]) {
-            self.script(script, scope);
+            self.script(script, None, scope);
         }
     }
 
@@ -223,24 +265,24 @@ impl Reader {
         let unit = self.unit_name(scope);
         let calls = vec![Call::Unit(name.to_owned())];
         let text = format!("extends {name}");
-        let step = Step { text, calls, span, marks: scope.marks.clone(), ..Step::default() };
+        let settings = scope.settings.clone();
+        let step = Step { text, calls, span, settings, marks: scope.marks.clone(), ..Step::default() };
         self.source.unit(&unit).steps.push(step);
     }
 
-    /// A script, or the items of one that is a list.
-    fn script(&mut self, node: Node<'_>, scope: &Scope) {
+    /// A script, or the items of one that is a list, with the script that runs before it.
+    fn script(&mut self, node: Node<'d>, first: Option<Node<'d>>, scope: &Scope) {
         if node.tag() == Some("!reference") {
             if let Some(name) = node.texts().first() {
                 self.call(name, node.span(), scope);
             }
             return;
         }
-        let parts: Vec<Node<'_>> = if node.text().is_some() { vec![node] } else { node.items().collect() };
-        let mut text = String::new();
-        let mut lines = Lines { begins: Vec::new() };
-        for part in parts {
+        let (mut text, mut lines) = first.map(lines_of).unwrap_or_default();
+        let begin = text.len();
+        for part in parts_of(node) {
             if part.tag() == Some("!reference") {
-                self.script(part, scope);
+                self.script(part, None, scope);
             }
             let Some(line) = part.text() else {
                 self.walk(part, scope);
@@ -254,6 +296,10 @@ impl Reader {
         around.expansions = expansions(self.kind, &text);
         let unit = self.unit_name(scope);
         for mut step in steps(&text, &around) {
+            if step.span.start < begin {
+                continue;
+            }
+            step.settings.extend(scope.settings.iter().copied());
             for span in step.spans() {
                 *span = lines.place_of_span(*span);
             }
@@ -276,8 +322,25 @@ impl Scope {
 }
 
 impl Scope {
+    /// Takes over what a job does not say itself and the jobs say that it extends.
+    fn take_over(&mut self, node: Node<'_>, templates: &[Node<'_>]) {
+        let mut own: BTreeSet<&str> = node.entries().map(|entry| entry.key).collect();
+        for template in templates {
+            self.marks.extend(Self::marks_without(*template, &own));
+            own.extend(template.entries().map(|entry| entry.key));
+        }
+        if !templates.is_empty() {
+            self.settings.extend(node.get("extends").map(Node::span));
+        }
+    }
+
     fn marks_of(node: Node<'_>) -> Vec<Mark> {
-        let marks = node.entries().filter_map(|entry| {
+        Self::marks_without(node, &BTreeSet::new())
+    }
+
+    /// Returns what the members of a map do to all that is below it, but for those of some names.
+    fn marks_without(node: Node<'_>, names: &BTreeSet<&str>) -> Vec<Mark> {
+        let marks = node.entries().filter(|entry| !names.contains(entry.key)).filter_map(|entry| {
             let effect = softens(entry.key, entry.value)?;
             let span = Span { start: entry.key_span.start, end: entry.value.span().end };
             Some(Mark { effect, span })
@@ -311,13 +374,7 @@ fn softens(key: &str, value: Node<'_>) -> Option<Effect> {
             let names = value.get("refs").unwrap_or(value).texts();
             (Effect::Never, names.iter().any(|name| matches!(*name, "branches" | "merge_requests")))
         }
-        "rules" => {
-            let never_runs = |rule: Node<'_>| {
-                matches!(rule.get("when").and_then(Node::text), Some("never" | "manual"))
-                    || rule.get("if").is_some_and(is_never)
-            };
-            (Effect::Never, value.items().next().is_some() && value.items().all(never_runs))
-        }
+        "rules" => return rules::effect(value),
         _ => return None,
     };
     is_softened.then_some(effect)
@@ -331,7 +388,7 @@ fn names_no_change(value: Node<'_>) -> bool {
 }
 
 /// Returns whether a condition never holds.
-fn is_never(value: Node<'_>) -> bool {
+pub(super) fn is_never(value: Node<'_>) -> bool {
     static EQUAL: Pattern = Pattern::new(
         r#"^(?:eq\(\s*'([^']*)'\s*,\s*'([^']*)'\s*\)|["']([^"']*)["']\s*==\s*["']([^"']*)["'])$"#,
     );
@@ -362,7 +419,36 @@ fn expansions(kind: Kind, text: &str) -> Vec<Span> {
     found
 }
 
+/// Returns a script, or the items of one that is a list.
+fn parts_of(node: Node<'_>) -> Vec<Node<'_>> {
+    if node.text().is_some() { vec![node] } else { node.items().collect() }
+}
+
+/// Returns the text of a script, without what it takes from elsewhere.
+fn lines_of(node: Node<'_>) -> (String, Lines<'_>) {
+    let (mut text, mut lines) = (String::new(), Lines::default());
+    for part in parts_of(node) {
+        let Some(line) = part.text() else { continue };
+        lines.begins.push((text.len(), part));
+        text.push_str(line);
+        text.push('\n');
+    }
+    (text, lines)
+}
+
+/// Returns the places of a script behind which nothing runs.
+fn ends_of(node: Node<'_>) -> Vec<Mark> {
+    let (text, lines) = lines_of(node);
+    let script = Script::parse(&text, Options { errexit: true, ..Options::default() });
+    let ends = script.commands.iter().filter_map(|command| {
+        let effect = guards::end(&script, command)?;
+        Some(Mark { effect, span: lines.place_of_span(command.span) })
+    });
+    ends.collect()
+}
+
 /// The lines of a script, by the offset at which each begins in the joined text.
+#[derive(Default)]
 struct Lines<'d> {
     begins: Vec<(usize, Node<'d>)>,
 }
