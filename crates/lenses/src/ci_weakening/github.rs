@@ -13,6 +13,7 @@ use super::conditions::Known;
 use super::guards::Directory;
 use super::later::Setting;
 use super::legs::Legs;
+use super::shells::effect_of_shell;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
 use crate::is_gate;
@@ -143,8 +144,9 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
     around.environment.forget_unless_plain(run.shell);
     around.expansions = template.expressions.iter().map(|embedded| embedded.span).collect();
     let mut steps = commands::steps(template.text(), &around);
-    let shell =
-        run.shell.and_then(|shell| Some(Mark { effect: effect_of_shell(shell)?, span: shell.span() }));
+    let shell = run
+        .shell
+        .and_then(|shell| Some(Mark { effect: effect_of_shell(&shell.constant()?)?, span: shell.span() }));
     for step in &mut steps {
         for span in step.spans() {
             *span = template.place(*span);
@@ -159,36 +161,6 @@ fn script(run: Run<'_>, outer: &Outer) -> Vec<commands::Step> {
         step.settings.extend(Some(around.matrix_span).filter(|_| is_of_matrix));
     }
     steps
-}
-
-/// Returns what the command line that a step names as its shell does to the script `{0}`.
-fn effect_of_shell(shell: Value<'_>) -> Option<Effect> {
-    const PRINTERS: &[&str] = &[":", "cat", "echo", "head", "ls", "printf", "tee", "test", "true"];
-    const SHELLS: &[&str] = &["bash", "dash", "ksh", "sh", "zsh"];
-    let text = shell.constant()?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let base = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
-    if words.iter().take(2).any(|word| PRINTERS.contains(&base(word).as_str())) {
-        return Some(Effect::Never);
-    }
-    let script = words.iter().position(|word| word.contains("{0}"))?;
-    if words[script..].iter().any(|word| word.contains(['|', ';', '&'])) {
-        return Some(Effect::Ignored);
-    }
-    // Behind a shell stand its options; with an operand or a command before the script it runs that instead.
-    let at = words[..script].iter().rposition(|word| SHELLS.contains(&base(word).as_str()))?;
-    let mut options = words[at + 1..script].iter().peekable();
-    let mut is_script = true;
-    while let Some(option) = options.next() {
-        let letters = option.strip_prefix(['-', '+']).unwrap_or_default();
-        let is_long = letters.starts_with('-');
-        let prints = matches!(letters, "-version" | "-help") || !is_long && letters.contains(['c', 'n', 's']);
-        is_script &= !letters.is_empty() && !prints || words[script] != "{0}";
-        if letters.ends_with('o') && !is_long {
-            options.next();
-        }
-    }
-    if is_script { None } else { Some(Effect::Never) }
 }
 
 /// Returns the step of an action, or of a workflow that a job calls.

@@ -23,6 +23,7 @@ mod powershell;
 mod recipes;
 mod rules;
 mod shards;
+mod shells;
 #[cfg(test)]
 mod situation_tests;
 mod source;
