@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Definition] = &[
         .with(&[Variable::any("V").matching("^0$")])),
     off(Definition::new(PY, &["os.environ.CURL_CA_BUNDLE = ''", "os.environ.REQUESTS_CA_BUNDLE = ''"])),
     off(Definition::new(PY, &["$C.set_missing_host_key_policy($P)"])
-        .with(&[Variable::any("P").matching(r"(?:^|\.)AutoAddPolicy(?:\(\))?$")])),
+        .with(&[Variable::any("P").matching(r"(?:^|\.)AutoAddPolicy(?:\([^()]*\))?$")])),
     off(Definition::new(
         PY,
         &[
