@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use qa_contracts::v1::Side;
 use qa_reading::documents::{Document, Format, Node};
 use qa_reading::syntax::Span;
-use qa_reading::workflow::{Job, Workflow};
+use qa_reading::workflow::{Job, Step, Workflow};
 
 use super::conditions::Known;
 use super::files::Kind;
@@ -113,7 +113,8 @@ impl Judge<'_> {
         if !now.runs(new.job) {
             places.extend(self.job.condition.map(|condition| (Side::Base, condition.value.span())));
         }
-        for step in &new.job.steps {
+        let known: Vec<Vec<String>> = self.job.steps.iter().map(texts_of).collect();
+        for step in new.job.steps.iter().filter(|step| !known.contains(&texts_of(step))) {
             let condition = step.condition.map(|condition| condition.value);
             let run = step.run.map(|run| run.value);
             let own = condition.into_iter().chain(step.continue_on_error).chain(run);
@@ -125,6 +126,12 @@ impl Judge<'_> {
         places.extend(judges.map(|step| (Side::Base, step.value.span())));
         places
     }
+}
+
+/// Returns the texts of a step, which are those of another one where nothing of it changes.
+fn texts_of(step: &Step<'_>) -> Vec<String> {
+    let leaves = step.value.node().leaves().unwrap_or_default();
+    leaves.iter().filter_map(|leaf| leaf.value.text()).map(str::to_owned).collect()
 }
 
 /// Returns whether a job runs whatever became of the jobs that it needs, and looks at their results.

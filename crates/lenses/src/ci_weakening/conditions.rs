@@ -43,9 +43,6 @@ const CHOSEN: &[&[&str]] = &[
     &["github", "event", "pull_request", "head", "label"],
 ];
 
-/// Contexts with the name of the repository, which says where a workflow runs and nothing of the change.
-const REPOSITORY: &[&str] = &["repository", "repository_id", "repository_owner", "repository_owner_id"];
-
 /// Parts of the event of a proposed change that are always set.
 const SET: &[&str] =
     &["base", "created_at", "head", "html_url", "id", "node_id", "number", "state", "title", "url", "user"];
@@ -70,12 +67,6 @@ const OF_OTHER_EVENTS: &[&str] = &[
     "schedule",
     "workflow_run",
 ];
-
-/// Returns whether a context is the name of the repository that a workflow runs in.
-fn is_repository(path: &Path) -> bool {
-    REPOSITORY.iter().any(|name| path.is_within(&["github", name]))
-        || path.is_within(&["github", "event", "repository"])
-}
 
 /// Returns whether a context is the repository that a pull request comes from.
 fn is_origin(path: &Path) -> bool {
@@ -118,22 +109,6 @@ fn compared_with_text<'e>(left: &'e Expression, right: &'e Expression) -> Option
         (Expression::Path(path), Expression::Literal(Literal::Text(_)))
         | (Expression::Literal(Literal::Text(_)), Expression::Path(path)) => Some(path),
         _ => None,
-    }
-}
-
-/// Returns whether an expression holds the repository that a workflow runs in against a name that is written out.
-fn names_repository(expression: &Expression) -> bool {
-    match expression {
-        Expression::Binary { operator: Operator::And | Operator::Or, left, right } => {
-            names_repository(left) || names_repository(right)
-        }
-        Expression::Binary { left, right, .. } => compared_with_text(left, right).is_some_and(is_repository),
-        Expression::Call { arguments, .. } => {
-            let own = arguments.iter().filter(|argument| argument.paths().into_iter().any(is_repository));
-            (1..arguments.len()).contains(&own.count())
-        }
-        Expression::Not(inner) => names_repository(inner),
-        Expression::Literal(_) | Expression::Path(_) | Expression::Part { .. } => false,
     }
 }
 
@@ -226,10 +201,7 @@ impl Known {
         match self.truth_for_proposals(expression) {
             Some(true) => None,
             Some(false) => Some(Effect::Sometimes),
-            None => {
-                let is_chosen = expression.paths().into_iter().any(is_chosen);
-                (is_chosen || names_repository(expression)).then_some(Effect::Sometimes)
-            }
+            None => expression.paths().into_iter().any(is_chosen).then_some(Effect::Sometimes),
         }
     }
 

@@ -35,7 +35,7 @@ fn what_the_author_or_a_variable_decides_is_a_condition() {
         ("github.ref != 'refs/heads/main'", false),
         ("inputs.tests", true),
         ("!inputs.skip", false),
-        ("github.repository == 'owner/name'", true),
+        ("github.repository == 'owner/name'", false),
         ("matrix.ruby == 'a'", false),
         ("runner.os == 'Linux'", false),
         ("needs.changes.outputs.code == 'true'", false),
