@@ -33,7 +33,7 @@ enum Cause {
     Empty,
     /// A range, which names two commits.
     Range,
-    /// Something else than a commit, such as `HEAD^{tree}`.
+    /// A tree or another object that is no commit, such as `HEAD^{tree}`.
     OtherObject,
     /// No commit was made yet on the branch that is checked out.
     Unborn,

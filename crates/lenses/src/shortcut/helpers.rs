@@ -110,11 +110,32 @@ pub(super) fn new_place(compared: &Compared<'_>, check: &Check) -> Option<Span> 
 
 /// Returns whether a function of head runs for several tests: they call it, or a runner calls it before each.
 fn is_shared(compared: &Compared<'_>, function: &Function<'_>) -> bool {
-    const HOOKS: &[&str] =
-        &["After", "Before", "SetUp", "TearDown", "after", "before", "fixture", "setUp", "setup", "tearDown"];
+    const HOOKS: &[&str] = &[
+        "After",
+        "AfterEach",
+        "Before",
+        "BeforeEach",
+        "OneTimeSetUp",
+        "SetUp",
+        "TearDown",
+        "TestCleanup",
+        "TestInitialize",
+        "after",
+        "afterEach",
+        "before",
+        "beforeEach",
+        "fixture",
+        "setUp",
+        "setup",
+        "setup_method",
+        "tearDown",
+        "teardown",
+        "teardown_method",
+    ];
     let name = function.path.rsplit('.').next().unwrap_or_default();
     let marks = marks(compared, function);
-    let is_hook = HOOKS.iter().any(|hook| name.starts_with(hook) || marks.contains(hook));
+    let mut words = marks.split(|sign| !joins(sign));
+    let is_hook = HOOKS.contains(&name) || words.any(|word| HOOKS.contains(&word));
     let text = compared.head.text;
     let uses = places(text, name);
     // A call of Ruby needs no parentheses.
