@@ -58,8 +58,8 @@ fn holds_always(rule: Node<'_>) -> bool {
     let Some(condition) = rule.get("if") else { return true };
     let text = condition.text().unwrap_or_default().trim();
     let are_equal = TEXTS.captures(text).is_some_and(|groups| {
-        let side = |at: usize| groups.get(at).map(|found| found.as_str().to_owned());
-        (side(1) == side(3)) == (side(2).as_deref() == Some("=="))
+        (groups.get(1).map(|side| side.as_str()) == groups.get(3).map(|side| side.as_str()))
+            == groups.get(2).is_some_and(|sign| sign.as_str() == "==")
     });
     condition.flag() == Some(true) || are_equal || ALWAYS.is_match(text)
 }

@@ -179,14 +179,17 @@ fn command(words: &[&str], input: Option<&[&str]>) -> Option<bool> {
     }
 }
 
+fn place_of(tokens: &[Token], operator: &str) -> Option<usize> {
+    tokens.iter().position(|token| is_operator(token, operator))
+}
+
 /// Returns whether a test holds, given the words for or and for and.
 fn condition(tokens: &[Token], or_word: &str, and_word: &str) -> Option<bool> {
-    let split = |word: &str| tokens.iter().position(|token| is_operator(token, word));
-    if let Some(at) = split(or_word) {
+    if let Some(at) = place_of(tokens, or_word) {
         let (left, right) = (&tokens[..at], &tokens[at + 1..]);
         return or(condition(left, or_word, and_word), condition(right, or_word, and_word));
     }
-    if let Some(at) = split(and_word) {
+    if let Some(at) = place_of(tokens, and_word) {
         let (left, right) = (&tokens[..at], &tokens[at + 1..]);
         return and(condition(left, or_word, and_word), condition(right, or_word, and_word));
     }
@@ -203,11 +206,15 @@ fn is_operator(token: &Token, operator: &str) -> bool {
     }
 }
 
+/// Returns whether a word has no value that the shell works out.
+fn is_literal(word: &str) -> bool {
+    !word.contains(['$', '`'])
+}
+
 fn comparison(words: &[&str]) -> Option<bool> {
-    let is_known = |word: &str| !word.contains(['$', '`']);
     match words {
-        [left, "=~", pattern] if is_known(left) => matches_pattern(left, pattern.trim_matches(['"', '\''])),
-        words if !words.iter().all(|word| is_known(word)) => None,
+        [left, "=~", pattern] if is_literal(left) => matches_pattern(left, pattern.trim_matches(['"', '\''])),
+        words if !words.iter().all(|word| is_literal(word)) => None,
         [word] | ["-n", word] => Some(!word.is_empty()),
         ["-z", word] => Some(word.is_empty()),
         [left, "=" | "==", right] => is_equal(left, right),
@@ -249,8 +256,7 @@ fn matches_pattern(text: &str, pattern: &str) -> Option<bool> {
     let pattern = pattern.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(pattern);
     let mut found = false;
     for word in pattern.split('|') {
-        let is_plain = |character: char| character.is_alphanumeric() || "_- \"':".contains(character);
-        if !word.chars().all(is_plain) {
+        if !word.chars().all(|sign| sign.is_alphanumeric() || "_- \"':".contains(sign)) {
             return None;
         }
         found |= match (from_start, to_end) {
