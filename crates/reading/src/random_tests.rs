@@ -11,6 +11,7 @@ use crate::{codeowners, dockerfile, go_mod, ignore, makefile, requirements};
 
 const FORMATS: &[Format] = &[
     Format::EditorConfig,
+    Format::Ignore,
     Format::Ini,
     Format::Json,
     Format::Npmrc,

@@ -3,20 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::command_words::listed_before;
-use crate::pattern::Pattern;
 use crate::selection::Selection;
 use crate::successors;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
+use super::differences::{has_failure, is_about_presence};
 use super::environment::Environment;
 use super::foreign::{foreign, unread};
 use super::guards::{self, Directory, Shadows};
 use super::later::{Later, Setting, effect_of_limit, later};
+use super::names::{is_harmless, names_of_checks};
 use super::options::softens;
 use super::shards::with_known_shards;
-use super::writers::judges_differences;
+use super::writers::only_writes;
 
 /// A command of a job, of a target, of a script or of a hook.
 #[derive(Debug, Clone, Default)]
@@ -71,6 +72,8 @@ pub(super) struct Mark {
 /// Effect of a mark on a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
+    /// It puts right a part of what it finds, and fails for the rest.
+    Repaired,
     /// It runs where a condition holds.
     Sometimes,
     /// A part of it is left out, as `-DskipTests` does for a build.
@@ -81,8 +84,10 @@ pub(super) enum Effect {
     Excused,
     /// Its failure is what passes, which a new check may be for.
     Inverted,
-    /// A formatter puts right what it looks for, so that it does not fail.
+    /// A step before it puts right, or takes away, what it looks for.
     Forestalled,
+    /// No step before it makes what it compares.
+    Baseless,
     /// Its failure passes for a success.
     Ignored,
     /// It does not run.
@@ -113,73 +118,6 @@ pub(super) struct Variable {
     pub(super) value: String,
 }
 
-/// Cleaning up, looking around and reporting may fail without any check failing.
-static HARMLESS: Pattern = Pattern::new(
-    r"^(?:rm|mkdir|kill|pkill|killall|grep|egrep|rg|which|command -v|type|docker (?:rm|stop|kill|logs|network|volume|container|image|compose down|pull|login|push)|git (?:diff|fetch|tag|branch|config|stash|rev-parse|describe|log|commit|remote|checkout|worktree|clean|push|merge-base|ls-remote|clone|submodule)|gh|cat|ls|cp|mv|ln|touch|chmod|chown|umount|mount|read|wait|curl|wget|find|brew|apt|apt-get|choco|kubectl|systemctl|launchctl|sysctl|ulimit|rustup|jq|sed|awk|diff|cmp|expr|let|unset|popd|pushd|cd|tar|unzip|gzip|ps|sleep|test|\[\[?|codecov|lsof|df|du|free|uname|env|export|source|\.|set|echo|printf|tee|local|declare|return|exit|true|false|:|trap|shift|eval|head|tail|sort|wc|xargs|date|mktemp)(?:\s|$)",
-);
-
-/// Words by which commands and actions name what they check.
-static CHECK: Pattern = Pattern::new(
-    r"(?i)(?:\b|_)(tests?|tox|nox|pytest|unittest|jest|vitest|mocha|ava|cypress|playwright|e2e|lint|lints|linter|eslint|golangci|golangci-lint|clippy|fmt|format|prettier|rustfmt|gofmt|black|isort|ruff|flake8|pylint|mypy|pyright|tsc|typecheck|type-check|typing|vet|staticcheck|check|checks|verify|audit|deny|codeql|codeql-action|semgrep|scan|trivy|gosec|bandit|coverage|nextest|miri|shellcheck|actionlint|zizmor-action|zizmor|prek|pre-commit|rubocop|rspec|phpunit|phpstan|psalm|checkstyle|spotless|spotbugs|ktlint|detekt|swiftlint|ctest|rake|biome|stylelint|dependency-review-action|scorecard-action|attw|publint|knip|qa-skill|warnaserror|build\.(?:cmd|ps1))(?:\b|_)",
-);
-
-/// Linters whose names are common words, so that they count as programs only.
-static LINTER: Pattern =
-    Pattern::new(r"^(?:npx |yarn |pnpm (?:exec )?|bunx )?(?:semistandard|standard|ts-standard|xo)(?:\s|$)");
-
-/// Commands whose words name no check.
-static NO_CHECK: Pattern = Pattern::new(
-    r"^uses codecov/|^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
-);
-
-/// Action that uploads the results of another tool, and the word for its work.
-const UPLOAD_OF_RESULTS: &str = "codeql-action/upload-sarif";
-pub(super) const UPLOAD: &str = "upload-sarif";
-/// Work of a command that fails where files differ from what is committed.
-pub(super) const DIFFERENCES: &str = "differences";
-
-/// Returns whether a command may fail without any check failing.
-pub(super) fn is_harmless(text: &str) -> bool {
-    static PLUMBING: Pattern =
-        Pattern::new(r"^uses (?:actions/(?:checkout|cache|setup-|upload-|download-)|codecov/)");
-    HARMLESS.is_match(text) || PLUMBING.is_match(text)
-}
-
-/// Returns the words that name what a text checks.
-pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
-    if judges_differences(text) {
-        return BTreeSet::from([DIFFERENCES.to_owned()]);
-    }
-    if NO_CHECK.is_match(text) || HARMLESS.is_match(text) {
-        return BTreeSet::new();
-    }
-    let mut found = BTreeSet::new();
-    if LINTER.is_match(text) {
-        found.insert("lint".to_owned());
-    }
-    for word in text.split_whitespace() {
-        // An option names a check by all of its name: `--check`, and not `--check-url`.
-        let name = word.trim_start_matches('-');
-        let is_option = name.len() < word.len();
-        let name = if is_option { name.split('=').next().unwrap_or(name) } else { name };
-        if name.contains("://") || !is_option && name.contains('=') {
-            continue;
-        }
-        // It reports what another step found.
-        if name.ends_with(UPLOAD_OF_RESULTS) {
-            found.insert(UPLOAD.to_owned());
-            continue;
-        }
-        for groups in CHECK.captures_all(name) {
-            let check = groups[0].trim_matches('_').to_lowercase();
-            if !is_option || check.len() == name.len() {
-                found.insert(check);
-            }
-        }
-    }
-    found
-}
-
 /// Reads a script. Places are those of the script.
 pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
     let Some(options) = around.shell else { return foreign(text, around) };
@@ -194,6 +132,7 @@ pub(super) fn steps(text: &str, around: &Surroundings) -> Vec<Step> {
         left: Vec::new(),
         ends: Vec::new(),
         settings: Vec::new(),
+        outputs: BTreeMap::new(),
         shadows: Shadows::default(),
         functions,
     };
@@ -215,6 +154,8 @@ struct Reader<'a> {
     ends: Vec<Mark>,
     /// Variables set so far by which checks look at less.
     settings: Vec<Setting>,
+    /// Outputs of commands by the variables that have them.
+    outputs: BTreeMap<&'a str, &'a str>,
     shadows: Shadows,
     functions: BTreeMap<&'a str, Function>,
 }
@@ -256,6 +197,8 @@ impl Reader<'_> {
             let end = guards::end(script, command);
             self.enter_directory(command);
             self.shadows.note(command, &self.directory);
+            let given = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
+            self.outputs.extend(given.filter(|(_, value)| value.starts_with("$(")));
             if matches!(command.program(), None | Some("export")) {
                 self.settings.extend(settings_of(command));
             }
@@ -301,6 +244,14 @@ impl Reader<'_> {
         if command.words.first().is_some_and(|word| word.text() == "xargs") {
             let listed = self.text.get(..command.span.start).and_then(listed_before);
             words.extend(listed.map(|text| Spelled { text, span: command.span }));
+        }
+        if words.first().is_some_and(|first| matches!(first.text.as_str(), "[" | "[[" | "test")) {
+            for (name, output) in &self.outputs {
+                for word in &mut words {
+                    word.text = word.text.replace(&format!("${{{name}}}"), output);
+                    word.text = word.text.replace(&format!("${name}"), output);
+                }
+            }
         }
         let mut step = step_of(&words, &self.directory, &self.around.matrix);
         let (mut first, rest) = match step.split_first_mut() {
@@ -369,7 +320,9 @@ impl Reader<'_> {
         marks.extend(self.idle_function(command).map(|span| Mark { effect: Effect::Never, span }));
         let Some(lost) = command.lost else { return marks };
         let is_check = !step.checks.is_empty();
-        if !is_check && HARMLESS.is_match(&step.text) {
+        // A test that succeeds where there is an output leads to the failure itself.
+        let is_reported = is_check && is_about_presence(&step.text) && has_failure(lost.span.of(self.text));
+        if is_reported || !is_check && is_harmless(&step.text) {
             return marks;
         }
         let is_soft = match lost.loss {
@@ -402,6 +355,11 @@ fn settings_of(command: &Command) -> Vec<Setting> {
 
 /// Returns whether a text checks what a command checks.
 pub(super) fn is_another_attempt(checks: &BTreeSet<String>, text: &str) -> bool {
+    // What puts right what a check found is no other attempt.
+    let mut commands = text.split([';', '&', '|', '(', ')', '{', '}', '\n']);
+    if commands.any(|command| only_writes(command.trim())) {
+        return false;
+    }
     let names = names_of_checks(text);
     checks.iter().any(|word| successors::cover(&names, word))
 }
@@ -409,7 +367,7 @@ pub(super) fn is_another_attempt(checks: &BTreeSet<String>, text: &str) -> bool 
 /// Returns whether a command does nothing that could fail a check.
 fn is_idle(command: &Command) -> bool {
     let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
-    HARMLESS.is_match(&words.join(" "))
+    is_harmless(&words.join(" "))
 }
 
 /// A word with its place.
@@ -505,27 +463,6 @@ mod tests {
     }
 
     #[test]
-    fn an_option_names_a_check_by_all_of_its_name() {
-        for (text, expected) in [
-            ("twine upload --check-url https://test.example/simple", ""),
-            ("tool --no-verify-access", ""),
-            ("black --check src", "black check"),
-            ("uses golangci/golangci-lint-action", "golangci lint"),
-            ("uses actions/setup-python", ""),
-            ("npm install jest", ""),
-            ("./test.sh", "test"),
-            ("uses github/codeql-action/analyze", "codeql"),
-            ("uses github/codeql-action/upload-sarif", "upload-sarif"),
-            ("uses zizmorcore/zizmor-action", "zizmor-action"),
-            ("uvx zizmor .", "zizmor"),
-            ("prek run --all-files", "prek"),
-        ] {
-            let found: Vec<String> = names_of_checks(text).into_iter().collect();
-            assert_eq!(found.join(" "), expected, "{text}");
-        }
-    }
-
-    #[test]
     fn a_failure_that_is_kept_is_no_mark() {
         for (text, expected) in [
             ("cargo test || true", "true"),
@@ -560,6 +497,15 @@ mod tests {
             ("set +e\ncargo test\nif [ $? -ne 0 ]; then echo no; fi", "set +e"),
             ("set +e\ncargo test\nif [ $? -ne 0 ]; then exit 1; fi", ""),
             ("set +e\ncargo test\nprintf $?", "set +e"),
+            ("if [ -n \"$(git status -s)\" ]; then exit 1; fi", ""),
+            (
+                "if [ -n \"$(git status -s)\" ]; then echo no; fi",
+                "if [ -n \"$(git status -s)\" ]; then echo no; fi",
+            ),
+            ("CHANGES=$(git status -s)\nif [ -n \"$CHANGES\" ]; then exit 1; fi", ""),
+            ("c=$(git status -s)\nif [ -n \"$c\" ]; then\n  echo \"$c\"\n  exit 1\nfi\n", ""),
+            ("CHANGES=$(git status -s)\n[ -z \"$CHANGES\" ] || true", "true"),
+            ("black --check . || black .", "black ."),
             ("cargo test\nexit 0", "exit 0"),
             ("grep -q x y || true", ""),
             ("npx vitest --passWithNoTests", "--passWithNoTests"),

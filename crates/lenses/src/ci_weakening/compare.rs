@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::commands::{DIFFERENCES, Effect, UPLOAD, is_harmless};
+use super::commands::Effect;
+use super::differences::{is_same_work, is_staged, judges_differences, left_out, may_judge_differences};
+use super::names::{DIFFERENCES, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
-use super::writers::may_judge_differences;
 use crate::selection::Selection;
 use crate::successors;
 
@@ -128,7 +129,10 @@ impl<'c> Comparison<'c> {
     fn narrowed(&self, old: &'c Check, strict: &[&'c Check]) -> Option<Weakening<'c>> {
         // The same differences may be looked for in many words.
         if old.checks.contains(DIFFERENCES) {
-            return None;
+            let looks = strict.iter().filter(|new| new.unit == old.unit && judges_differences(&new.text));
+            let mut looks = looks.map(|head| (head, self.left_out(old, head)));
+            let (head, words) = looks.next().filter(|_| looks.next().is_none())?;
+            return (!words.is_empty()).then_some(Weakening::Narrowed { base: old, head, words });
         }
         let mut weakest: Option<Weakening<'c>> = None;
         let has_same_tool = strict.iter().any(|new| new.selection.tool() == old.selection.tool());
@@ -158,6 +162,29 @@ impl<'c> Comparison<'c> {
         weakest
     }
 
+    /// Returns whether a check may take the place of another one, where that looks at differences: it does so behind the
+    /// same steps, or checks what one of them made.
+    fn is_same_look(&self, old: &Check, new: &Check) -> bool {
+        if !old.checks.contains(DIFFERENCES) || new.unit == old.unit && may_judge_differences(&new.text) {
+            return true;
+        }
+        let mut makers = before(self.base, old).filter(|maker| !is_harmless(&maker.text));
+        match may_judge_differences(&new.text) {
+            true => makers.any(|maker| before(self.head, new).any(|other| other.text == maker.text)),
+            false => makers.any(|maker| is_same_work(&maker.text, &new.text)),
+        }
+    }
+
+    /// Returns the words by which a look at differences leaves out what the one of the base has.
+    fn left_out(&self, old: &Check, new: &Check) -> Vec<String> {
+        let mut words = left_out(&old.text, &new.text);
+        let is_staged_before = before(self.head, new).any(|other| other.text.starts_with("git add"));
+        if is_staged(&new.text) && !is_staged(&old.text) && !is_staged_before {
+            words.push("--cached".to_owned());
+        }
+        words
+    }
+
     /// Returns what becomes of a command that head does not have; none where another one does its work.
     fn successor(&self, old: &'c Check, come: &[&'c Check]) -> Option<Weakening<'c>> {
         if old.is_lost() || old.does_nothing {
@@ -169,12 +196,15 @@ impl<'c> Comparison<'c> {
             return softened(None, edited);
         }
         let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
-        let stays =
-            self.head.iter().any(|new| new.text == old.text && is_strict(new) && may_replace(old, new));
-        let covering: Vec<_> = come.iter().filter(|new| may_replace(old, new) && covers(new, old)).collect();
+        let is_same = |new: &Check| new.text == old.text && is_strict(new) && may_replace(old, new);
+        let stays = self.head.iter().any(|new| is_same(new) && self.is_same_look(old, new));
+        let covering = come.iter().filter(|new| may_replace(old, new) && covers(new, old));
+        let covering: Vec<_> = covering.filter(|new| self.is_same_look(old, new)).collect();
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();
-        if stays || !strict.is_empty() {
-            return self.narrowed(old, &strict).filter(|_| !stays);
+        let narrowed = self.narrowed(old, &strict).filter(|_| !stays);
+        // What only puts things right reports none of them.
+        if stays || narrowed.is_some() || strict.iter().any(|new| new.is_check()) {
+            return narrowed;
         }
         let mut soft = covering.iter().filter(|new| new.effect() > old.effect());
         if let Some(soft) = soft.find(|new| new.unit.file == old.unit.file) {
@@ -193,6 +223,12 @@ impl<'c> Comparison<'c> {
 fn is_within(part: &str, whole: &str) -> bool {
     let rest = part.strip_prefix(whole);
     whole.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns the commands of a tree that run before one of them, in its job.
+fn before<'c>(checks: &'c [Check], own: &'c Check) -> impl Iterator<Item = &'c Check> {
+    let earlier = checks.iter().take_while(move |other| !std::ptr::eq(*other, own));
+    earlier.filter(move |other| other.is_with(own))
 }
 
 fn unpaired(checks: &[Check], is_paired: impl Fn(usize) -> bool) -> Vec<&Check> {

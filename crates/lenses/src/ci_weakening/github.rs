@@ -8,11 +8,12 @@ use qa_reading::syntax::Span;
 use qa_reading::workflow::{Action, Condition, Job, Member, Reference, Run, Step, Value, Workflow};
 
 use super::calls::{Call, joined};
-use super::commands::{self, Effect, Mark, Surroundings, Variable, names_of_checks, shell_of};
+use super::commands::{self, Effect, Mark, Surroundings, Variable, shell_of};
 use super::conditions::Known;
 use super::guards::Directory;
 use super::later::Setting;
 use super::legs::Legs;
+use super::names::names_of_checks;
 use super::shells::effect_of_shell;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;

@@ -6,7 +6,8 @@ use qa_reading::shell::{Command, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::joined;
-use super::commands::{Effect, Mark, Variable, is_another_attempt, names_of_checks};
+use super::commands::{Effect, Mark, Variable, is_another_attempt};
+use super::names::names_of_checks;
 
 /// Programs that do nothing with what they are given.
 const IDLE: &[&str] = &[":", "cat", "echo", "false", "printf", "test", "true", "yes"];

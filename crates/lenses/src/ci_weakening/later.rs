@@ -5,7 +5,8 @@ use qa_reading::shell::{Command, Word};
 use qa_reading::syntax::Span;
 
 use super::calls::joined;
-use super::commands::{Effect, Mark, names_of_checks};
+use super::commands::{Effect, Mark};
+use super::names::names_of_checks;
 use crate::pattern::Pattern;
 use crate::selection::Selection;
 

@@ -8,15 +8,19 @@ mod calls;
 mod commands;
 mod compare;
 mod conditions;
+mod differences;
 mod environment;
+mod explained;
 mod files;
 mod foreign;
+mod forestalled;
 mod github;
 mod guards;
 mod hooks;
 mod later;
 mod legs;
 mod missing;
+mod names;
 mod options;
 mod pipeline;
 mod powershell;
@@ -64,6 +68,7 @@ const NARROWED: &str = "CI check now looks at less than before";
 const NARROWED_TASK: &str = "check of a task now looks at less than before";
 const NARROWED_MATRIX: &str = "CI check runs on fewer systems or languages than before";
 const PARTIAL: &str = "CI check now leaves out a part of its work";
+const REPAIRED: &str = "CI check puts right a part of what it finds, and fails for the rest only";
 const HOOK: &str = "ci-weakening/hook-disabled";
 
 const ADVISE: ScopeStrengths = ScopeStrengths { vendored: Strength::Off, ..everywhere(Strength::Advise) };
@@ -72,7 +77,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "19",
+    version: "20",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -219,13 +224,17 @@ impl ChangeSet<'_> {
                         let summary = match mark.effect {
                             commands::Effect::Never => "CI check no longer runs",
                             commands::Effect::Inverted => "CI failure now counts as a success",
+                            commands::Effect::Repaired => REPAIRED,
                             commands::Effect::Sometimes => "CI check now runs under a condition only",
                             commands::Effect::Partial => PARTIAL,
                             commands::Effect::Answered => {
                                 "a program of the repository may answer for the CI check"
                             }
                             commands::Effect::Forestalled => {
-                                "a formatter puts right what the CI check looks for"
+                                "a step before the CI check puts right, or takes away, what it looks for"
+                            }
+                            commands::Effect::Baseless => {
+                                "no step before the CI check makes what it compares any more"
                             }
                             commands::Effect::Excused => "CI failure is now ignored in a part of the runs",
                             commands::Effect::Ignored => "CI failure is now ignored",
@@ -470,82 +479,6 @@ impl ChangeSet<'_> {
                 }
             }
         }
-    }
-
-    /// Returns the words by which a check looks at less, as its command has them, without those that follow from what is
-    /// renamed or deleted.
-    fn unexplained(&self, base: &Check, head: &Check, words: &[String]) -> Vec<String> {
-        let mut found: Vec<String> = Vec::new();
-        if self.have_moved(base, head, words) {
-            return found;
-        }
-        for word in words.iter().filter(|word| !self.is_about_moved_module(base, head, word)) {
-            let selection = if word.starts_with("without ") { &base.selection } else { &head.selection };
-            let written = selection.as_written(word);
-            if !found.iter().any(|known| known == written) {
-                found.push(written.to_owned());
-            }
-        }
-        found
-    }
-
-    /// Returns whether words name a module that is new at head, in the place of one that is gone there.
-    fn is_about_moved_module(&self, base: &Check, head: &Check, words: &str) -> bool {
-        let Some(part) = words.strip_prefix("-pl ") else { return false };
-        if let Some(left_out) = part.strip_prefix('!') {
-            let old: Vec<&str> = base.selection.modules_left_out().collect();
-            let gained = head.selection.modules_left_out().filter(|module| !old.contains(module)).count();
-            let gone = old.iter().filter(|module| self.is_gone(base, module)).count();
-            return self.is_new(head, left_out) && gained <= gone;
-        }
-        let old: Vec<&str> = base.selection.modules().collect();
-        let new: Vec<&str> = head.selection.modules().collect();
-        let mut lost = old.iter().filter(|module| !new.contains(module));
-        let mut gained = new.iter().filter(|module| !old.contains(module));
-        !old.is_empty()
-            && lost.all(|module| self.is_gone(base, module))
-            && gained.all(|module| self.is_new(head, module))
-    }
-
-    /// Returns whether a part below the directory of a check is there at the base and no longer at head.
-    fn is_gone(&self, base: &Check, part: &str) -> bool {
-        let path = calls::joined(&base.directory, part);
-        self.lookups.is_present(Side::Base, &path) && !self.lookups.is_present(Side::Head, &path)
-    }
-
-    /// Returns whether a part below the directory of a check is not there at the base.
-    fn is_new(&self, head: &Check, part: &str) -> bool {
-        !self.lookups.is_present(Side::Base, &calls::joined(&head.directory, part))
-    }
-
-    /// Returns whether the parts that a check no longer names are gone, so that it looks at others.
-    fn have_moved(&self, base: &Check, head: &Check, words: &[String]) -> bool {
-        let is_about_parts = words.iter().all(|word| head.selection.has_operand(word));
-        let mut lost = base.selection.operands().filter(|part| !head.selection.has_operand(part)).peekable();
-        is_about_parts && lost.peek().is_some() && lost.all(|part| self.is_gone(base, part))
-    }
-
-    /// Returns whether what a check looks at went from one directory to another: its manifest did.
-    fn has_moved(&self, old: &str, new: &str) -> bool {
-        const MANIFESTS: &[&str] = &[
-            "build.gradle",
-            "build.gradle.kts",
-            "Cargo.toml",
-            "composer.json",
-            "Gemfile",
-            "go.mod",
-            "Makefile",
-            "package.json",
-            "pom.xml",
-            "pyproject.toml",
-            "setup.py",
-        ];
-        let has = |side, directory: &str, name: &str| {
-            self.lookups.is_present(side, &calls::joined(directory, name))
-        };
-        MANIFESTS.iter().any(|name| {
-            has(Side::Base, old, name) && !has(Side::Head, old, name) && has(Side::Head, new, name)
-        })
     }
 
     /// Reports at the first of some places that stands on a changed line, or else where the change is.

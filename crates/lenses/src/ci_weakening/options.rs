@@ -1,7 +1,8 @@
 //! Options by which a command does less than it seems to, or whose failure they hide.
 
-use super::commands::{Effect, Spelled, names_of_checks};
+use super::commands::{Effect, Spelled};
 use super::later::effect_of_option;
+use super::names::names_of_checks;
 
 /// Options that make a tool succeed whatever it finds.
 const SOFT_OPTIONS: &[&str] =

@@ -7,8 +7,9 @@ use qa_reading::shell::{Options, Script};
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, joined};
-use super::commands::{Effect, Mark, Step, Surroundings, names_of_checks, steps};
+use super::commands::{Effect, Mark, Step, Surroundings, steps};
 use super::files::Kind;
+use super::names::names_of_checks;
 use super::source::Source;
 use super::triggers::Triggers;
 use super::{guards, rules};

@@ -108,7 +108,7 @@ fn options_of_programs_that_call_others_count_for_what_they_call() {
         ("go test ./...", "go test ./... || go vet ./...", true),
         ("go test ./...", "go vet ./... || go test ./...", true),
         ("npm test", "npm test || npm test -- --verbose", false),
-        ("standard", "standard --fix", false),
+        ("standard", "standard --fix", true),
         ("standard", "eslint .", false),
     ] {
         let [base, head] = [old, new].map(|step| workflow(&format!("      - run: {step}\n")));

@@ -8,7 +8,7 @@ use qa_reading::syntax::Span;
 use serde::{Deserialize, Serialize};
 
 use super::OWN;
-use super::commands::names_of_checks;
+use super::names::names_of_checks;
 use super::writers::only_writes;
 use super::{NARROWED_TASK, SOFTENED};
 use crate::changes::Change;

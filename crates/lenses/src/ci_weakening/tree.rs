@@ -8,12 +8,13 @@ use qa_reading::documents::ReadError;
 use qa_reading::syntax::Span;
 
 use super::calls::{Call, joined};
-use super::commands::{Effect, Mark, Step, names_of_checks};
+use super::commands::{Effect, Mark, Step};
 use super::files::{DIRECTORIES, Kind, is_script_of_ci};
+use super::forestalled;
 use super::later::{Cause, Later};
+use super::names::names_of_checks;
 use super::source::{Source, Unit};
 use super::triggers::Reach;
-use super::writers::{forestalls, looks_at_differences, only_writes};
 use crate::changes::Change;
 use crate::contract::Lookups;
 use crate::selection::Selection;
@@ -50,6 +51,8 @@ pub(super) enum Runner {
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     pub(super) unit: UnitKey,
+    /// The job by which it runs: a unit of its root.
+    job: Rc<str>,
     pub(super) text: String,
     /// Words that name what it checks; none where that is what it calls.
     pub(super) checks: BTreeSet<String>,
@@ -105,15 +108,15 @@ impl Check {
     }
 
     /// Returns whether it may run in the same checkout as another one: in the same job, as far as that is known.
-    fn may_follow(&self, other: &Self) -> bool {
+    pub(super) fn may_follow(&self, other: &Self) -> bool {
         let mut is_called = [self, other].into_iter().map(|check| check.unit.file != check.pipeline);
         self.root == other.root && (self.unit == other.unit || is_called.any(|is_called| is_called))
     }
 
-    /// Returns whether it puts right what another one of its job looks for.
-    fn forestalls(&self, other: &Self) -> bool {
-        let is_near = self.unit == other.unit && self.directory == other.directory;
-        is_near && forestalls(&self.text, &other.text)
+    /// Returns whether it runs in the same job as another one, and does not lead to it.
+    pub(super) fn is_with(&self, other: &Self) -> bool {
+        let leads_to_it = self.places.first().is_some_and(|place| other.places.contains(place));
+        self.root == other.root && self.job == other.job && !leads_to_it
     }
 
     pub(super) fn program(&self) -> &str {
@@ -159,6 +162,7 @@ struct Way {
     places: Vec<Place>,
     runner: Runner,
     root: Rc<str>,
+    job: Rc<str>,
     pipeline: Rc<str>,
     reach: Reach,
     is_written: bool,
@@ -232,6 +236,7 @@ impl<'a> Tree<'a> {
             // A workflow that others call runs where they do.
             let is_called = source.triggers.is_callable() && reach == Reach::Nothing;
             for unit in source.units.iter().filter(|unit| !unit.is_called && !is_called) {
+                let way = Way { job: unit.name.as_str().into(), ..way.clone() };
                 self.visit(path, unit, &way, 0);
             }
         }
@@ -245,32 +250,12 @@ impl<'a> Tree<'a> {
                     self.visited.keys().any(|visit| &*visit.path == path && visit.unit == unit.name);
                 if (is_own || is_hook) && !is_visited {
                     let way = self.way(path, Runner::Unknown, Reach::Nothing);
+                    let way = Way { job: unit.name.as_str().into(), ..way };
                     self.visit(path, unit, &way, 0);
                 }
             }
         }
-        self.find_writers();
-    }
-
-    /// Finds the formatters that write, and the checks behind them, in one job, that these forestall. What a hook runs puts
-    /// right what is committed, and counts as it is.
-    fn find_writers(&mut self) {
-        let looking = self.checks.iter().filter(|check| looks_at_differences(&check.text));
-        let looking: Vec<Check> = looking.cloned().collect();
-        for check in &mut self.checks {
-            let is_looked_at = looking.iter().any(|look| look.may_follow(check));
-            check.only_writes = check.runner != Runner::Hook && !is_looked_at && only_writes(&check.text);
-        }
-        let writers =
-            self.checks.iter().enumerate().filter(|(_, check)| check.only_writes && !check.is_lost());
-        let writers: Vec<usize> = writers.map(|(position, _)| position).collect();
-        for position in 0..self.checks.len() {
-            let own = &self.checks[position];
-            let mut before = writers.iter().take_while(|at| **at < position).map(|at| &self.checks[*at]);
-            let place = before.find(|other| other.forestalls(own)).and_then(|other| other.places.first());
-            let mark = place.cloned().map(|place| PlacedMark { effect: Effect::Forestalled, place });
-            self.checks[position].marks.extend(mark);
-        }
+        forestalled::find(&mut self.checks);
     }
 
     fn way(&self, root: &str, runner: Runner, reach: Reach) -> Way {
@@ -280,6 +265,7 @@ impl<'a> Tree<'a> {
             places: Vec::new(),
             runner,
             root: root.into(),
+            job: "".into(),
             pipeline,
             reach,
             is_written: false,
@@ -338,6 +324,7 @@ impl<'a> Tree<'a> {
         let position = self.checks.len();
         self.checks.push(Check {
             unit: unit.clone(),
+            job: Rc::clone(&way.job),
             text: step.text.clone(),
             checks: step.checks.clone(),
             only_writes: false,
@@ -369,6 +356,7 @@ impl<'a> Tree<'a> {
         if called.is_some_and(|called| called.has_checks || !called.does_something) {
             self.checks[position].checks = BTreeSet::new();
         }
+        self.checks[position].does_nothing |= called.is_some_and(|called| !called.does_something);
         Outcome {
             has_checks: !self.checks[position].checks.is_empty()
                 || called.is_some_and(|called| called.has_checks),

@@ -6,9 +6,9 @@ use qa_reading::shell::{Command, Interpreter, Options, Script, Surrounding, Word
 use qa_reading::workflow::{Condition, Expression, Job, Literal, Member, Path, Run, Segment, Step, Value};
 
 use super::aggregates::ALLS_GREEN;
-use super::commands::is_harmless;
 use super::conditions::Known;
 use super::github::is_on;
+use super::names::is_harmless;
 use super::{guards, truth};
 use crate::pattern::Pattern;
 

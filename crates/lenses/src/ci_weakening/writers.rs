@@ -1,18 +1,37 @@
-//! Formatters that write: they put right what they find and succeed, so that they check nothing.
+//! Formatters and linters that write: they put right what they find, so that they, and checks behind them, find less.
 
-/// Commands of a formatter, with the options that decide whether it writes.
+/// A command of a tool that puts right what it finds, with the options that decide whether it writes.
 struct Writer {
     tool: &'static str,
-    /// First operand that is about formatting; empty for a tool that does nothing else.
+    /// First operand of the command; empty for a tool without commands.
     subcommand: &'static str,
-    /// Options by which alone it writes; none where it writes unasked.
-    writes: &'static [&'static str],
+    writes: Writes,
     /// Options by which it reports a difference.
     checks: &'static [&'static str],
+    /// Commands of the same group check the same.
+    group: &'static str,
+    after: After,
+}
+
+/// Condition under which a command writes.
+enum Writes {
+    Unasked,
+    /// With one of these options.
+    Asked(&'static [&'static str]),
+    Never,
+}
+
+/// Outcome of a command that wrote.
+#[derive(PartialEq, Eq)]
+enum After {
+    Succeeds,
+    /// It fails where something is left that it cannot put right.
+    JudgesRest,
+    Fails,
 }
 
 const fn unasked(tool: &'static str, subcommand: &'static str, checks: &'static [&'static str]) -> Writer {
-    Writer { tool, subcommand, writes: &[], checks }
+    Writer { tool, subcommand, writes: Writes::Unasked, checks, group: tool, after: After::Succeeds }
 }
 
 const fn asked(
@@ -21,45 +40,96 @@ const fn asked(
     writes: &'static [&'static str],
     checks: &'static [&'static str],
 ) -> Writer {
-    Writer { tool, subcommand, writes, checks }
+    Writer { writes: Writes::Asked(writes), ..unasked(tool, subcommand, checks) }
+}
+
+/// A linter that repairs a part of what it finds.
+const fn repairs(tool: &'static str, subcommand: &'static str, writes: &'static [&'static str]) -> Writer {
+    Writer { after: After::JudgesRest, ..asked(tool, subcommand, writes, &[]) }
+}
+
+/// A command that only checks.
+const fn checks(tool: &'static str, subcommand: &'static str) -> Writer {
+    Writer { writes: Writes::Never, ..unasked(tool, subcommand, &[]) }
+}
+
+impl Writer {
+    const fn of(self, group: &'static str) -> Self {
+        Self { group, ..self }
+    }
 }
 
 const WRITERS: &[Writer] = &[
     unasked("alejandra", "", &["--check", "-c"]),
     asked("autopep8", "", &["--in-place", "-i"], &["--diff", "--exit-code", "-d"]),
     asked("biome", "format", &["--fix", "--write"], &[]),
+    repairs("biome", "check", &["--apply", "--apply-unsafe", "--fix", "--write"]),
+    repairs("biome", "lint", &["--apply", "--apply-unsafe", "--fix", "--write"]),
+    checks("biome", "ci"),
     unasked("black", "", &["--check", "--diff"]),
     asked("buf", "format", &["--write", "-w"], &["--diff", "--exit-code", "-d"]),
-    unasked("cargo", "fmt", &["--check"]),
+    repairs("cargo", "clippy", &["--fix"]).of("cargo clippy"),
+    unasked("cargo", "fmt", &["--check"]).of("rustfmt"),
     asked("clang-format", "", &["-i"], &["--Werror", "--dry-run", "-Werror", "-n"]),
     unasked("dart", "format", &["--output", "--set-exit-if-changed", "-o"]),
     unasked("deno", "fmt", &["--check"]),
     unasked("dotnet", "format", &["--verify-no-changes"]),
     unasked("dprint", "fmt", &[]),
+    checks("dprint", "check"),
+    unasked("cargo", "sort", &["--check", "-c"]).of("cargo sort"),
+    repairs("ava", "", &["--update-snapshots", "-u"]),
+    repairs("eslint", "", &["--fix"]),
+    unasked("go", "fmt", &[]).of("gofmt"),
     asked("gofmt", "", &["-w"], &["-d"]),
     asked("gofumpt", "", &["-w"], &["-d"]),
     asked("goimports", "", &["-w"], &["-d"]),
-    unasked("gradle", "spotlessApply", &[]),
-    unasked("gradlew", "spotlessApply", &[]),
+    unasked("golangci-lint", "fmt", &["--diff", "-d"]).of("gofmt"),
+    repairs("golangci-lint", "run", &["--fix"]),
+    unasked("gradle", "spotlessApply", &[]).of("spotless"),
+    checks("gradle", "spotlessCheck").of("spotless"),
+    unasked("gradlew", "spotlessApply", &[]).of("spotless"),
+    checks("gradlew", "spotlessCheck").of("spotless"),
     unasked("isort", "", &["--check", "--check-only", "--diff", "-c"]),
+    repairs("jest", "", &["--updateSnapshot", "-u"]),
+    repairs("ktlint", "", &["--format", "-F"]),
+    repairs("markdownlint", "", &["--fix", "-f"]),
+    repairs("markdownlint-cli2", "", &["--fix"]),
     unasked("mix", "format", &["--check-formatted", "--dry-run"]),
-    unasked("mvn", "spotless:apply", &[]),
-    unasked("mvnw", "spotless:apply", &[]),
+    unasked("mvn", "spotless:apply", &[]).of("spotless"),
+    checks("mvn", "spotless:check").of("spotless"),
+    unasked("mvnw", "spotless:apply", &[]).of("spotless"),
+    checks("mvnw", "spotless:check").of("spotless"),
+    unasked("nix", "fmt", &["--ci", "--fail-on-change"]).of("treefmt"),
     unasked("nixfmt", "", &["--check", "-c"]),
     unasked("oxfmt", "", &["--check", "--list-different"]),
+    repairs("oxlint", "", &["--fix"]),
     unasked("php-cs-fixer", "fix", &["--dry-run"]),
+    checks("php-cs-fixer", "check"),
     unasked("pint", "", &["--test"]),
+    Writer { after: After::Fails, ..unasked("pre-commit", "run", &[]) }.of("pre-commit"),
+    Writer { after: After::Fails, ..unasked("prek", "run", &[]) }.of("pre-commit"),
+    repairs("playwright", "test", &["--update-snapshots", "-u"]),
     asked("prettier", "", &["--write", "-w"], &["--check", "--list-different", "-c", "-l"]),
+    repairs("pytest", "", &["--force-regen", "--regen-all", "--snapshot-update"]),
+    repairs("rubocop", "", &["--autocorrect", "--autocorrect-all", "--auto-correct", "-A", "-a"]),
+    repairs("ruff", "check", &["--fix", "--fix-only"]).of("ruff check"),
     unasked("ruff", "format", &["--check", "--diff"]),
     unasked("rustfmt", "", &["--check"]),
     unasked("scalafmt", "", &["--check", "--list", "--test"]),
     asked("shfmt", "", &["--write", "-w"], &["--diff", "-d"]),
+    repairs("standard", "", &["--fix"]),
+    repairs("standardrb", "", &["--fix"]),
+    repairs("stylelint", "", &["--fix"]),
     unasked("stylua", "", &["--check"]),
     unasked("swiftformat", "", &["--dryrun", "--lint"]),
+    repairs("swiftlint", "", &["--autocorrect", "--fix"]),
     unasked("taplo", "fmt", &["--check"]),
     unasked("taplo", "format", &["--check"]),
     unasked("terraform", "fmt", &["--check", "-check"]),
     unasked("tofu", "fmt", &["--check", "-check"]),
+    unasked("treefmt", "", &["--ci", "--fail-on-change"]),
+    repairs("vitest", "", &["--update", "-u"]),
+    repairs("xo", "", &["--fix"]),
     asked("yapf", "", &["--in-place", "-i"], &["--diff", "-d", "-q"]),
     unasked("zig", "fmt", &["--check"]),
 ];
@@ -86,46 +156,52 @@ pub(super) fn only_writes(command: &str) -> bool {
     Run::new(command).is_some_and(|run| run.only_writes())
 }
 
-/// Returns whether a command that only writes puts right what another one checks with the same tool.
-pub(super) fn forestalls(writing: &str, checking: &str) -> bool {
+/// Returns whether a command runs a formatter or a linter of this table.
+pub(super) fn is_known_tool(command: &str) -> bool {
+    Run::new(command).is_some()
+}
+
+/// Returns whether a linter puts right a part of what it finds, so that only the rest makes it fail.
+pub(super) fn repairs_before_it_judges(command: &str) -> bool {
+    Run::new(command).is_some_and(|run| run.writes() && run.writer.after == After::JudgesRest)
+}
+
+/// Returns whether a command puts right what another one checks. One that fails where it wrote does so only where its
+/// failure is lost.
+pub(super) fn forestalls(writing: &str, is_lost: bool, checking: &str) -> bool {
+    if is_same_without_check(writing, checking) {
+        return true;
+    }
     let (Some(writing), Some(checking)) = (Run::new(writing), Run::new(checking)) else { return false };
-    let is_same = std::ptr::eq(writing.writer, checking.writer);
-    is_same && writing.only_writes() && !checking.only_writes() && writing.covers(&checking)
+    let goes_on = is_lost || writing.writer.after != After::Fails;
+    let may_fail = !checking.only_writes()
+        && (is_lost || !std::ptr::eq(writing.writer, checking.writer) || !checking.writes());
+    writing.writer.group == checking.writer.group
+        && writing.writes()
+        && goes_on
+        && may_fail
+        && writing.covers(&checking)
 }
 
-/// Returns whether a command fails where files differ from what is committed.
-pub(super) fn judges_differences(command: &str) -> bool {
-    const ENDS: &[&str] = &["--exit-code", "--quiet"];
-    const EMPTY: &[&str] = &["[ -z ", "[[ -z ", "test -z "];
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let is_diff = matches!(
-        words.as_slice(),
-        ["git", "diff" | "diff-files" | "diff-index", ..] | ["git", "--no-pager", "diff", ..]
-    );
-    let fails = words.iter().any(|word| ENDS.contains(word));
-    // Other commits, and what is staged, are no differences that a job made.
-    let is_own = !words.iter().any(|word| {
-        matches!(*word, "--cached" | "--staged" | "main" | "master")
-            || ["$", "..", "@", "^", "origin/", "~"].iter().any(|sign| word.contains(sign))
-    });
-    let is_empty = EMPTY.iter().any(|test| command.starts_with(test));
-    is_diff && fails && is_own || is_empty && looks_at_differences(command)
-}
-
-/// Returns whether a command may judge differences, by a status or a diff that a condition or a variable takes.
-pub(super) fn may_judge_differences(command: &str) -> bool {
-    let takes = ["$(git ", "`git "].iter().any(|begin| command.contains(begin));
-    let is_diff = command.starts_with("git ") && command.contains("diff");
-    judges_differences(command)
-        || takes && looks_at_differences(command)
-        || is_diff && ["--exit-code", "--quiet"].iter().any(|end| command.contains(end))
-}
-
-/// Returns whether a command looks at differences from what is committed, by which a formatter before it becomes a check.
-pub(super) fn looks_at_differences(command: &str) -> bool {
-    const LOOKS: &[&str] =
-        &["git diff", "git status", "git ls-files", "changed-files", "git-status", "git update-index"];
-    LOOKS.iter().any(|look| command.contains(look)) || command.contains("git -C") && command.contains("diff")
+/// Returns whether a command is another one without the option by which that only checks, whatever its tool:
+/// `manage.py makemigrations` before `manage.py makemigrations --check`.
+fn is_same_without_check(writing: &str, checking: &str) -> bool {
+    const CHECKS: &[&str] = &[
+        "--check",
+        "--check-only",
+        "--ci",
+        "--diff",
+        "--dry-run",
+        "--fail-on-change",
+        "--test",
+        "--verify",
+        "--verify-no-changes",
+        "-check",
+        "-diff",
+    ];
+    let has_check = |command: &str| command.split_whitespace().any(|word| CHECKS.contains(&word));
+    let left = checking.split_whitespace().filter(|word| !CHECKS.contains(word));
+    has_check(checking) && !has_check(writing) && left.eq(writing.split_whitespace())
 }
 
 /// Returns whether a word may stand before the name of a tool that a command runs.
@@ -141,7 +217,7 @@ impl Writer {
         match self.subcommand {
             "" => true,
             // Tasks of a build may stand in any order.
-            task if task.contains("potless") => operands.any(|word| word.ends_with(task)),
+            task if self.group == "spotless" => operands.any(|word| word.ends_with(task)),
             task => operands.next() == Some(&task),
         }
     }
@@ -158,17 +234,26 @@ impl<'c> Run<'c> {
     }
 
     fn only_writes(&self) -> bool {
-        let writes = self.writer.writes.is_empty() || self.has_option(self.writer.writes);
+        self.writes() && self.writer.after == After::Succeeds
+    }
+
+    fn writes(&self) -> bool {
+        let writes = match self.writer.writes {
+            Writes::Unasked => true,
+            Writes::Asked(options) => self.has_option(options),
+            Writes::Never => false,
+        };
         let is_computed = self.words.iter().any(|word| COMPUTED.iter().any(|mark| word.contains(mark)));
         writes && !self.has_option(self.writer.checks) && !is_computed
     }
 
     /// Returns whether it works on all files that another run of the tool works on, by their words.
     fn covers(&self, other: &Self) -> bool {
-        const ALL: &[&str] = &[".", "./", "./...", "**/*", "**"];
+        const ALL: &[&str] = &[".", "./", "./...", "--all-files"];
         let mut own = self.operands().peekable();
+        let mut words = self.words.iter().map(|word| word.trim_matches(['"', '\'']));
         own.peek().is_none()
-            || self.operands().any(|operand| ALL.contains(&operand))
+            || words.any(|word| ALL.contains(&word) || word.starts_with("*.") || word.starts_with("**"))
             || other.operands().next().is_some()
                 && other.operands().all(|operand| self.operands().any(|own| own == operand))
     }
@@ -252,40 +337,20 @@ mod tests {
             ("black --check .", "black --check .", false),
             ("black .", "black .", false),
             ("cargo fmt", "cargo test", false),
+            ("npx eslint --fix .", "npx eslint .", true),
+            ("eslint --fix src", "eslint test", false),
+            ("ruff check --fix", "ruff format --check", false),
+            ("cargo clippy --fix", "cargo clippy -- -D warnings", true),
+            ("go fmt ./...", "gofmt -l .", true),
+            ("./gradlew spotlessApply", "./gradlew build :app:spotlessCheck", true),
+            ("biome check --write", "biome ci", true),
+            ("python manage.py makemigrations", "python manage.py makemigrations --check", true),
+            ("uv lock", "uv lock --check", true),
+            ("cargo test", "cargo test --locked", false),
+            ("npx jest -u", "npx jest --ci", true),
+            ("pre-commit run --all-files", "pre-commit run --all-files", false),
         ] {
-            assert_eq!(forestalls(writing, checking), expected, "{writing}, {checking}");
-        }
-    }
-
-    #[test]
-    fn a_command_that_fails_by_differences_is_told_from_one_that_shows_them() {
-        for (command, expected) in [
-            ("git diff --exit-code", true),
-            ("git diff --exit-code -- src/gen", true),
-            ("git diff-index --quiet HEAD", true),
-            ("[ -z \"$(git status --porcelain)\" ]", true),
-            ("test -z \"$(gofmt -l .)\"", false),
-            ("git diff", false),
-            ("git diff --cached --quiet", false),
-            ("git diff --quiet origin/main -- docs", false),
-            ("git diff --quiet HEAD~1", false),
-            ("git status --porcelain", false),
-        ] {
-            assert_eq!(judges_differences(command), expected, "{command}");
-        }
-    }
-
-    #[test]
-    fn a_look_at_differences_is_known() {
-        for (command, expected) in [
-            ("git diff --exit-code", true),
-            ("test -z \"$(git status --porcelain)\"", true),
-            ("git -C sub diff --quiet", true),
-            ("uses tj-actions/verify-changed-files", true),
-            ("git commit -m a", false),
-            ("diff a b", false),
-        ] {
-            assert_eq!(looks_at_differences(command), expected, "{command}");
+            assert_eq!(forestalls(writing, false, checking), expected, "{writing}, {checking}");
         }
     }
 }

@@ -54,7 +54,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "18",
+    version: "19",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -528,8 +528,18 @@ const BUILT: &[&str] = &[
 const ANCHORED: &[&str] =
     &["cargo test", "coverage", "dart", "mocha", "pyright", "rubocop", "swiftlint", "tsc", "vitest"];
 /// Tools whose patterns are those of `.gitignore`, which begin there where a `/` stands before their end.
-const LIKE_GITIGNORE: &[&str] =
-    &["eslint", "semistandard", "standard", "ts-standard", "typos", "xo", "yamllint"];
+const LIKE_GITIGNORE: &[&str] = &[
+    "eslint",
+    "eslintignore",
+    "prettier",
+    "semistandard",
+    "standard",
+    "stylelintignore",
+    "ts-standard",
+    "typos",
+    "xo",
+    "yamllint",
+];
 
 /// Returns whether a pattern of a configuration fits paths from the directory of the configuration alone.
 fn is_anchored(tool: &Tool, weakening: &Weakening, pattern: &str) -> bool {

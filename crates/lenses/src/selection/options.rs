@@ -50,7 +50,7 @@ const NODE: &[&str] = &[
 /// Runners of tests that find a configuration of their own name.
 const JEST: &[&str] = &["jest", "playwright", "vitest"];
 const JVM: &[&str] = &["gradle", "gradlew", "mvn", "mvnw"];
-const FORMATTERS: &[&str] = &["black", "biome", "cargo", "isort", "prettier", "ruff", "rustfmt", "dart"];
+const FORMATTERS: &[&str] = &["biome", "cargo", "dart", "prettier", "ruff", "rustfmt"];
 
 /// Option of Maven that selects modules, and leaves out those with `!` or `-` before the name.
 pub(super) const MODULES: &str = "-pl|--projects";
@@ -160,6 +160,14 @@ pub(super) const ROWS: &[Row] = &[
     row(&["make", "gmake"], Excludes, "-i|--ignore-errors|-n|--dry-run|--just-print|-t|--touch", false),
     row(&["pre-commit"], Requires, "-a|--all-files", false),
     row(&["tox"], Excludes, "--notest", false),
+    // They show differences and succeed.
+    row(&["black", "isort"], Requires, "--check|--check-only", false),
+    row(
+        &["black", "isort"],
+        Excludes,
+        "--extend-exclude|--extend-skip|--extend-skip-glob|--force-exclude",
+        true,
+    ),
     row(FORMATTERS, Requires, "--check|--check-only|--diff|--list-different|-l|-c", false),
     row(&[], Requires, "--cov-fail-under|--fail-under|--fail-under-lines|--min-msi", true),
     row(&[], Excludes, "--dry-run|--exit-zero|--help|--no-verify", false),

@@ -7,6 +7,7 @@ mod build;
 mod ecma;
 mod ini;
 mod json;
+mod list;
 mod scalar;
 mod toml;
 mod xml;
@@ -40,6 +41,8 @@ pub enum Format {
     Ecma,
     /// `name = value` below `[glob]`, as .editorconfig and .globalconfig have it.
     EditorConfig,
+    /// One pattern of ignored paths on a line, as .gitignore has them.
+    Ignore,
     /// `name = value` below `[section]`, as Python's configparser reads it.
     Ini,
     /// `name = value` as npm reads .npmrc.
@@ -124,6 +127,7 @@ impl<'t> Document<'t> {
         }
         match format {
             Format::Ecma => ecma::parse(text),
+            Format::Ignore => Ok(list::parse(text)),
             Format::Ini => Ok(ini::parse(text, ini::Dialect::Configparser)),
             Format::EditorConfig => Ok(ini::parse(text, ini::Dialect::EditorConfig)),
             Format::Npmrc => Ok(ini::parse(text, ini::Dialect::Npm)),

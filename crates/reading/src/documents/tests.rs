@@ -185,6 +185,15 @@ fn ini_options_go_on_below_and_keep_their_sections() {
 }
 
 #[test]
+fn a_list_of_ignored_paths_has_its_patterns() {
+    check(
+        Format::Ignore,
+        "# c\n/dist/\n\n  *.min.js \n!keep\n",
+        &["patterns.0 = \"/dist/\" @ \"/dist/\"", "patterns.1 = \"*.min.js\" @ \"*.min.js\""],
+    );
+}
+
+#[test]
 fn npmrc_parts_names_at_the_equals_sign() {
     check(
         Format::Npmrc,

@@ -1,6 +1,6 @@
 //! Tools for JavaScript and TypeScript.
 
-use qa_reading::documents::Format::{Ecma, Json, Yaml};
+use qa_reading::documents::Format::{Ecma, Ignore, Json, Yaml};
 
 use crate::lint_weakening::tool::Direction::{
     AtLeast, AtMost, Excludes, Includes, Level, Off, On, OnByDefault, Only,
@@ -66,6 +66,13 @@ const ESLINT: &[Place] = &[
     place("package.json", Json, &["eslintConfig"]),
 ];
 
+const PATTERNS: &[Setting] = &[lint(Excludes, &["patterns"])];
+
+/// Returns a tool that has its ignored paths in a file of their own.
+const fn of_list(name: &'static str, places: &'static [Place]) -> Tool {
+    Tool { name, places, scope: Scope::Nearest, settings: PATTERNS, umbrellas: &[] }
+}
+
 const JEST_COVERAGE: &[Setting] = &[
     threshold(AtLeast, &["coverageThreshold * *"]),
     coverage(Excludes, &["coveragePathIgnorePatterns"]),
@@ -101,6 +108,9 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
         umbrellas: &[],
     },
+    of_list("eslintignore", &[place(".eslintignore", Ignore, &[])]),
+    of_list("prettier", &[place(".prettierignore", Ignore, &[])]),
+    of_list("stylelintignore", &[place(".stylelintignore", Ignore, &[])]),
     of_package("standard", &[place("package.json", Json, &["standard"])], &[lint(Excludes, &["ignore"])]),
     of_package(
         "semistandard",

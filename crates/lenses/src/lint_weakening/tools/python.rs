@@ -59,6 +59,32 @@ pub(super) const TOOLS: &[Tool] = &[
         umbrellas: &[],
     },
     Tool {
+        name: "black",
+        places: &[place("pyproject.toml", Toml, &["tool", "black"])],
+        scope: Scope::Nearest,
+        settings: &[
+            lint(Excludes, &["exclude"]),
+            lint(Excludes, &["extend-exclude"]),
+            lint(Excludes, &["force-exclude"]),
+        ],
+        umbrellas: &[],
+    },
+    Tool {
+        name: "isort",
+        places: &[
+            place(".isort.cfg", Ini, &["settings"]),
+            place("pyproject.toml", Toml, &["tool", "isort"]),
+            place("setup.cfg", Ini, &["isort"]),
+            place("tox.ini", Ini, &["isort"]),
+        ],
+        scope: Scope::Nearest,
+        settings: &[
+            lint(Excludes, &["skip", "extend_skip"]),
+            lint(Excludes, &["skip_glob", "extend_skip_glob"]),
+        ],
+        umbrellas: &[],
+    },
+    Tool {
         name: "flake8",
         places: &[
             place(".flake8", Ini, &["flake8"]),
