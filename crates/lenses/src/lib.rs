@@ -7,6 +7,7 @@ mod blocking_call;
 mod broken_caller;
 mod calls;
 mod changes;
+mod checking;
 mod ci_weakening;
 mod command_words;
 pub mod consistency;

@@ -19,6 +19,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     drafts.extend(pairs.iter().filter_map(|pair| caught::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| guarded::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| expected::inspect(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| expected::given(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
     drafts.extend(failing::inspect(compared, pairs));
     drafts.extend(pairs.iter().flat_map(|pair| unawaited(compared, pair)));
@@ -87,6 +88,10 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check, text: &str) -
     let wrapped = gone.iter().filter(|check| wraps(new, check) && check.demand > new.demand);
     let mut left = wrapped.filter(|check| !head.checks().iter().any(|other| shares(other, check)));
     if left.next().is_some() && new.demand < Demand::Size {
+        return Some("assertion demands less than before");
+    }
+    let mut blurred = gone.iter().filter(|check| blurs(new, check));
+    if blurred.any(|check| !head.checks().iter().any(|other| shares(other, check))) {
         return Some("assertion demands less than before");
     }
     let about = gone.into_iter().filter(|check| shares(check, new));
@@ -167,6 +172,35 @@ fn wraps(new: &Check, old: &Check) -> bool {
                 .iter()
                 .filter(|about| *about != subject && MAKERS.iter().any(|maker| about.contains(maker)));
             about.any(|about| places(about, subject).next().is_some())
+        })
+}
+
+/// Returns whether an assertion is about what is left of an expression that another one compares with a value, after a step
+/// that makes different values the same: `round(total)` of `total`.
+fn blurs(new: &Check, old: &Check) -> bool {
+    const STEPS: &[&str] = &[
+        "Math.ceil(",
+        "Math.floor(",
+        "Math.max(",
+        "Math.min(",
+        "Math.round(",
+        "Math.trunc(",
+        "Number.isInteger(",
+        "int(",
+        "len(",
+        "max(",
+        "min(",
+        "parseInt(",
+        "round(",
+    ];
+    const SIGNS: &[&str] = &["%", "//", "&&", "||"];
+    let [subject] = old.subjects.as_slice() else { return false };
+    old.demand == Demand::Value
+        && new.subjects.iter().any(|about| {
+            let mut at = places(about, subject);
+            let is_step = STEPS.iter().any(|step| about.contains(step));
+            let is_left = SIGNS.iter().any(|sign| about.contains(&format!("{subject}{sign}")));
+            about != subject && (is_step && at.next().is_some() || is_left)
         })
 }
 

@@ -4,6 +4,7 @@ use super::WEAKENED;
 use super::assertions::has;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
+use qa_reading::names::joins;
 use qa_reading::syntax::{Check, Demand, Function};
 
 /// Reports an assertion that compares a value with the expression that it comes from, where the base compared it with
@@ -27,11 +28,91 @@ pub(super) fn inspect(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft>
 /// Returns whether an assertion compares two names of one expression, or one with the expression itself.
 fn compares_same(function: &Function<'_>, check: &Check) -> bool {
     let [one, other] = check.subjects.as_slice() else { return false };
-    let is_call = value_of(function, one).contains('(');
-    check.demand >= Demand::Size
-        && one != other
-        && is_call
-        && value_of(function, one) == value_of(function, other)
+    let [own, expected] = [one, other].map(|side| expanded(function, side));
+    let is_copied = without_copies(one) == without_copies(other);
+    check.demand >= Demand::Size && one != other && (own.contains('(') && own == expected || is_copied)
+}
+
+/// Returns an expression with its first name replaced by the value that the name is given.
+fn expanded(function: &Function<'_>, expression: &str) -> String {
+    let value = value_of(function, expression);
+    let first = root(value);
+    match function.facts().values.get(first).and_then(Option::as_deref) {
+        Some(given) if value.starts_with(first) => format!("{given}{}", &value[first.len()..]),
+        Some(_) | None => value.to_owned(),
+    }
+}
+
+/// Returns the first name of an expression.
+pub(super) fn root(expression: &str) -> &str {
+    let mut names = expression.split(|sign| !joins(sign));
+    names
+        .find(|name| name.starts_with(|first: char| first.is_alphabetic() || first == '_'))
+        .unwrap_or(expression)
+}
+
+/// Returns an expression without brackets and the calls that make a copy.
+fn without_copies(expression: &str) -> String {
+    const COPIES: &[&str] = &[
+        ".clone()",
+        ".copy()",
+        ".dup",
+        "JSON.parse",
+        "JSON.stringify",
+        "copy.copy",
+        "copy.deepcopy",
+        "deepcopy",
+        "copy",
+        "dict",
+        "list",
+        "sorted",
+        "structuredClone",
+        "...",
+    ];
+    let mut text = expression.to_owned();
+    for copy in COPIES {
+        text = text.replace(copy, "");
+    }
+    text.retain(|sign| !matches!(sign, '(' | ')' | '[' | ']' | '{' | '}' | ' '));
+    text
+}
+
+/// Reports a test whose subject is given what it asserts about, where the code under test gave it at the base.
+pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    const STAND_INS: &[&str] = &[
+        "AsyncMock(",
+        "MagicMock(",
+        "Mock(",
+        "Mockito.mock(",
+        "SimpleNamespace(",
+        "double(",
+        "instance_double(",
+        "jest.fn(",
+        "mock(",
+        "mock.MagicMock(",
+        "mock.Mock(",
+        "sinon.stub(",
+        "types.SimpleNamespace(",
+        "vi.fn(",
+    ];
+    let Pair { base, head } = pair;
+    let mut kept = head.checks().iter().filter(|check| has(base, check));
+    let check = kept.find(|check| {
+        let [subject] = check.subjects.as_slice() else { return false };
+        let name = root(subject);
+        let is_set =
+            |function: &Function<'_>| subject != name && function.facts().values.contains_key(subject);
+        let value = |function: &Function<'_>| function.facts().values.get(name).cloned().flatten();
+        let Some(before) = value(base) else { return false };
+        let is_stand_in = |value: &str| STAND_INS.iter().any(|name| value.starts_with(name));
+        let text = head.span.of(compared.head.text);
+        let mut given = STAND_INS.iter().map(|stand_in| format!("{name} = {stand_in}"));
+        let is_given = given.any(|given| text.contains(&given)) || is_set(head) && !is_set(base);
+        before.contains('(') && !is_stand_in(&before) && is_given
+    })?;
+    let summary = "the test itself gives the value that the assertion is about";
+    let place = compared.at_head(WEAKENED, check.span, summary);
+    place.or_else(|| compared.at_head(WEAKENED, head.span, summary))
 }
 
 /// Returns whether a function compares the same at the base in words of its own.

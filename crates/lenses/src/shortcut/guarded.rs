@@ -4,9 +4,14 @@ use std::collections::BTreeSet;
 
 use super::assertions::{always_holds, has};
 use super::compared::{Compared, Pair};
+use super::expected::root;
 use super::{WEAKENED, helpers};
 use crate::contract::Draft;
+use qa_reading::names::places;
 use qa_reading::syntax::{Check, Demand, Function, Guard};
+
+/// Begins of conditions on the kind of a value.
+const KINDS: &[&str] = &["hasattr(", "isinstance("];
 
 /// Reports a condition by which a test leaves out an assertion of the base where it would fail.
 pub(super) fn inspect(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
@@ -35,7 +40,12 @@ fn decides(guard: &Guard, check: &Check) -> bool {
     let [condition, asserted] =
         [&guard.subjects, &check.subjects].map(|subjects| subjects.iter().collect::<BTreeSet<_>>());
     let is_alike = !guard.is_bare || check.demand == Demand::Exists;
-    is_inside(guard, check) && (guard.is_dead || is_alike && !condition.is_empty() && condition == asserted)
+    // What kind of thing it is, or whether it has the member at all, is a part of what the assertion says.
+    let mut kinds = guard.subjects.iter().filter(|own| KINDS.iter().any(|kind| own.starts_with(kind)));
+    let is_of_kind =
+        kinds.any(|kind| check.subjects.iter().any(|subject| places(kind, root(subject)).next().is_some()));
+    is_inside(guard, check)
+        && (guard.is_dead || is_of_kind || is_alike && !condition.is_empty() && condition == asserted)
 }
 
 pub(super) fn is_inside(guard: &Guard, check: &Check) -> bool {

@@ -14,39 +14,6 @@ const ASSERTING: &[&str] = &[
     "assert", "check", "compare", "ensure", "expect", "must", "require", "should", "validate", "verify",
     "want",
 ];
-/// Functions that tests may call without asserting anything.
-const IDLE: &[&str] = &[
-    "DoesNotThrow",
-    "EXPECT_NO_THROW",
-    "Helper",
-    "Log",
-    "Logf",
-    "SUCCEED",
-    "Write",
-    "WriteLine",
-    "addToAssertionCount",
-    "assertDoesNotThrow",
-    "assert_nothing_raised",
-    "assert_silent",
-    "assertions",
-    "bool",
-    "console.log",
-    "debug",
-    "doesNotThrow",
-    "eprintln",
-    "expectNotToPerformAssertions",
-    "hasAssertions",
-    "info",
-    "log",
-    "print",
-    "printf",
-    "println",
-    "puts",
-    "str",
-    "warn",
-    "write",
-];
-
 /// Returns whether a function asserted for others at the base: its name says so, or a test calls it for nothing else.
 pub(super) fn asserts_for_others(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
     let name = pair.head.path.rsplit('.').next().unwrap_or_default();
@@ -222,10 +189,4 @@ fn is_of_no_failure(line: &str) -> bool {
         "silent",
     ];
     WORDS.iter().any(|word| line.contains(word))
-}
-
-/// Returns whether a called function says something and asserts nothing.
-pub(super) fn is_idle(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or(name);
-    IDLE.contains(&name) || IDLE.contains(&last)
 }

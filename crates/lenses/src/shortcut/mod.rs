@@ -78,7 +78,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "13",
+    version: "14",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

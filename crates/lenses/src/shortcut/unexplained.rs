@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::compared::{Compared, Pair};
 use super::{EXPECTED, REMOVED, SNAPSHOT, cases, helpers};
+use crate::checking::{any_may_check, is_idle};
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
 use crate::mentions::has_word;
 use qa_contracts::v1::{ChangeKind, FileClass, MentionKind, Scope, Side};
 use qa_core::packet::{HunkView, Line, Packet};
-use qa_reading::names::places;
+use qa_reading::names::{joins, places};
 use qa_reading::syntax::{Check, Demand, Function, Span};
 
 /// Maximum number of changed files that are read for a reason; a larger change may have one anywhere.
@@ -243,10 +244,17 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         let name = name.rsplit(['.', ':']).next().unwrap_or(name);
         places(before, name).next().is_none()
     });
+    // A test that no longer has what the assertions were about may check something else in words of its own.
+    let now_text = head.span.of(compared.head.text);
+    let is_rewritten = !old.iter().flat_map(|check| &check.subjects).any(|subject| {
+        let root = subject.split(|sign| !joins(sign)).find(|word| !word.is_empty()).unwrap_or(subject);
+        places(now_text, root).next().is_some()
+    });
     // The words of an assertion that says nothing new are no call that could check in its place.
     let gains = gained.any(|name| {
         let call = format!("{name}(");
-        !helpers::is_idle(name) && !repeated.iter().any(|check| check.text.contains(&call))
+        let may_check = if is_rewritten { !is_idle(name) } else { any_may_check(now_text, name) };
+        may_check && !repeated.iter().any(|check| check.text.contains(&call))
     });
     if !(is_replaced || is_helper || is_fewer && new.is_empty()) || gains && !is_replaced {
         return Vec::new();

@@ -8,15 +8,17 @@ use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
 use super::version::{Version, only_side, reveal};
 use super::{TEST_EMPTIED, failures, needs, skips, symbols, visibility, whole};
+use crate::checking::{is_idle, may_check};
 use crate::contract::{Draft, DraftExt, Fact, Inspection};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{ChangeKind, ChangedFile, FileClass, FileText, Scope};
 use qa_core::classify;
 use qa_core::packet::{Line, Packet};
-use qa_reading::syntax::OtherVersion;
+use qa_reading::names::joins;
+use qa_reading::syntax::{OtherVersion, Span};
 
 static ASSERTION: Pattern = Pattern::new(
-    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|(?:^|[{|])\s*(?:(?:assert|refute)(?:_\w+)?|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b",
+    r"(?i)(?:(?:assert|snapshot|\b(?:expect|verify|require|refute|must_\w|check|fail|t\.(?:error|fatal|is|not|like|regex|equal|true|truthy|false|falsy|deepequal|same|match|ok)|tomatch|throws|ensure|validate|compare))\w*|\.should(?:be|contain|end|equal|have|match|not|start|throw)\w*|\braises)!?(?:(?:(?:::)?<[^()]*>)?\s*[.(]|\[(?:[^\[\]()\d]|\[[^\[\]()]*\])(?:[^\[\]()]|\[[^\[\]()]*\])*\]\()|\sshould(?:not)?(?:be|contain|end|equal|have|match|start|throw)\w*\s|(?:^|[{|])\s*(?:(?:assert|refute)(?:_\w+)?|must_\w+|expect)\s+[^=\s]|\.(?:must|wont)_\w+|\b(?:should|must)\b|\b(?:assertThat|expect)\s*$",
 );
 
 /// A function or method that a line calls, with type arguments where it has some.
@@ -143,10 +145,11 @@ fn compare(packet: &Packet<'_>, old: &Version<'_>, new: &Version<'_>, seen: &mut
     if is_parsed {
         seen.facts.extend(needs::inspect(packet, old, new));
     }
-    let turned = failures::inspect(packet, &base, &head).into_iter();
+    // A line that skips a test is reported as that alone.
+    let mut weaker = failures::inspect(packet, &base, &head);
+    weaker.extend(emptied(packet, &base, &head));
     let known: BTreeSet<u64> = seen.drafts.iter().map(|draft| draft.start_line).collect();
-    seen.drafts.extend(turned.filter(|draft| !known.contains(&draft.start_line)));
-    seen.drafts.extend(emptied(packet, &base, &head));
+    seen.drafts.extend(weaker.into_iter().filter(|draft| !known.contains(&draft.start_line)));
     seen.drafts.extend(visibility::hidden(packet, new.text));
     seen.facts.extend(new.is_unread.then(Fact::unread));
     tests_by_hunk::compare(packet, &base, &head, seen);
@@ -189,7 +192,8 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
         let before = words(old_body.iter().copied());
         let mut others =
             new_body.iter().filter(|line| !is_trivial(language, line) && !is_assertion(language, line));
-        let may_check = others.any(|line| calls_another(line, &before));
+        let is_rewritten = is_rewritten(language, &old_body, &new_body);
+        let may_check = others.any(|line| calls_another(line, &before, is_rewritten));
         if is_checking && !may_check && base.certainty(old_position).is_certain {
             drafts.extend(guarded(packet, &head.certainty(position), head, &own, &gone));
         }
@@ -228,54 +232,30 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
     drafts
 }
 
-/// Returns whether a line calls a function that some words do not name, and that may check something.
-fn calls_another(line: &str, known: &BTreeSet<&str>) -> bool {
-    const NO_CHECKS: &[&str] = &[
-        "Err",
-        "Log",
-        "Logf",
-        "Ok",
-        "Print",
-        "Printf",
-        "Println",
-        "Some",
-        "Write",
-        "WriteLine",
-        "and",
-        "await",
-        "catch",
-        "dbg",
-        "elif",
-        "eprintln",
-        "except",
-        "for",
-        "foreach",
-        "function",
-        "if",
-        "in",
-        "int",
-        "len",
-        "log",
-        "match",
-        "not",
-        "or",
-        "print",
-        "printf",
-        "println",
-        "puts",
-        "range",
-        "return",
-        "str",
-        "switch",
-        "typeof",
-        "while",
-        "with",
-    ];
+/// Returns whether a test has none of the names any more that its assertions were about.
+fn is_rewritten(language: Option<&str>, old: &[&str], new: &[&str]) -> bool {
+    let asserting = old.iter().filter(|line| is_assertion(language, line)).flat_map(|line| names_of(line));
+    let mut about = asserting.filter(|name| !matches!(*name, "self" | "this" | "t"));
+    let others = new.iter().filter(|line| !is_assertion(language, line)).flat_map(|line| names_of(line));
+    let now: BTreeSet<&str> = others.collect();
+    !about.any(|name| now.contains(name) && !ASSERTION.is_match(&format!("{name}(")))
+}
+
+/// Returns the names in a line.
+fn names_of(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|sign| !joins(sign)).filter(|word| word.starts_with(|first: char| first.is_alphabetic()))
+}
+
+/// Returns whether a line calls a function that some words do not name, and that may check something. In a test that was
+/// rewritten any function may.
+fn calls_another(line: &str, known: &BTreeSet<&str>, is_rewritten: bool) -> bool {
     let called = CALLED.captures_all(line);
     called.iter().filter_map(|called| called.get(1)).any(|name| {
         let is_defined =
             ["def ", "fn ", "func ", "function "].iter().any(|word| line[..name.start()].ends_with(word));
-        !is_defined && !NO_CHECKS.contains(&name.as_str()) && !known.contains(name.as_str())
+        let place = Span { start: name.start(), end: name.end() };
+        let may_check = if is_rewritten { !is_idle(name.as_str()) } else { may_check(line, place) };
+        !is_defined && may_check && !known.contains(name.as_str())
     })
 }
 
@@ -344,6 +324,7 @@ mod tests {
         assert!(super::ASSERTION.is_match("    assert_equal 9, total"));
         assert!(!super::ASSERTION.is_match("    assert_equal = compare"));
         assert!(!super::ASSERTION.is_match("    expect = [1, 2]"));
+        assert!(super::ASSERTION.is_match("    await expect"));
         assert!(super::ASSERTION.is_match("outcome.ShouldBeOfType<Task<int>>();"));
         for (line, expected) in [
             ("checkTick[string](t, 1)", true),

@@ -298,11 +298,7 @@ impl Speller<'_> {
         let is_plain = name.chars().all(|sign| joins(sign) || sign == '$');
         // An assignment may be one to a name of any block around.
         let block = if node.word().starts_with("assignment") { self.text } else { self.text_of(block) };
-        let times = places(block, name).count();
-        // Go lets no variable be unused.
-        let is_discarded =
-            times == 2 && self.language == Language::Go && block.contains(&format!("_ = {name}"));
-        (is_plain && (times == 1 || is_discarded)).then_some(Dead { condition: value, part: value })
+        (is_plain && is_only_mentioned(block, name)).then_some(Dead { condition: value, part: value })
     }
 
     /// Returns a function inside of another one that nothing calls by its name.
@@ -322,9 +318,34 @@ impl Speller<'_> {
         let name = self.text_of(condition);
         // Ruby defines such a function for the whole class.
         let text = if self.language == Language::Ruby { self.text } else { self.text_of(outer) };
-        let is_unused = !name.to_lowercase().starts_with("test") && places(text, name).count() == 1;
+        let is_unused = !name.to_lowercase().starts_with("test") && is_only_mentioned(text, name);
         is_unused.then_some(Dead { condition, part: node })
     }
+}
+
+/// Returns whether nothing in a text but its definition uses the function of a name, or only in ways that call nothing: it
+/// is thrown away, or an assertion says that it is there.
+fn is_only_mentioned(text: &str, name: &str) -> bool {
+    const BEFORE: &[&str] = &[
+        "_ =",
+        "_ :=",
+        "del",
+        "void",
+        "callable(",
+        "expect(",
+        "NotNil(t,",
+        "NotNull(",
+        "partial(",
+        "OnceFunc(",
+    ];
+    let mut uses = places(text, name).skip(1);
+    uses.all(|place| {
+        let before = text[..place.start].trim_end();
+        let is_called = text[place.end..].starts_with(['(', '.', '?', '!']);
+        let is_line = text[..place.start].rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
+            && text[place.end..].trim_start_matches([';', ' ']).starts_with(['\n', '}']);
+        !is_called && (BEFORE.iter().any(|word| before.ends_with(word)) || is_line)
+    })
 }
 
 /// Longest text of a collection that is compared with those of empty ones, in bytes.

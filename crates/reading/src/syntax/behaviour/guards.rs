@@ -159,8 +159,10 @@ impl Reader<'_> {
             ["break", "continue", "jump", "next", "return"].iter().any(|word| kind.starts_with(word));
         let text = self.text_of(node);
         let fails = ["rror", "xception", "fail", "Fail", "reject"].iter().any(|word| text.contains(word));
-        let skips =
-            names::callee(self.text, node).is_some_and(|callee| callee.to_lowercase().contains("skip"));
+        let skips = names::callee(self.text, node).is_some_and(|callee| {
+            let callee = callee.to_lowercase();
+            callee.contains("skip") || callee.ends_with("xfail")
+        });
         is_jump && !fails || skips || kind.starts_with("raise") && text.contains("Skip")
     }
 
