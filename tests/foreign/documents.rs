@@ -52,9 +52,13 @@ fn ours(format: Format, text: &str, with_types: bool) -> Option<Value> {
             Value::Array(roots.map(|root| value(root, with_types)).collect())
         }
         Format::Xml => members(document.root()),
-        Format::Ecma | Format::EditorConfig | Format::Ini | Format::Json | Format::Npmrc | Format::Toml => {
-            value(document.root(), with_types)
-        }
+        Format::Ecma
+        | Format::EditorConfig
+        | Format::Ignore
+        | Format::Ini
+        | Format::Json
+        | Format::Npmrc
+        | Format::Toml => value(document.root(), with_types),
     })
 }
 

@@ -215,7 +215,7 @@ fn is_called_like_check(name: &str) -> bool {
 fn takes_value(behind: &str) -> bool {
     const WORDS: &[&str] =
         &["False", "None", "True", "false", "new", "nil", "null", "self", "this", "true", "undefined"];
-    let rest = behind.trim_start_matches(|sign: char| sign == '!' || sign == '?');
+    let rest = behind.trim_start_matches(['!', '?']);
     let (mut depth, mut quote) = (0_usize, None);
     let mut word = String::new();
     let is_open = rest.starts_with(['(', '<', '[', '{']);
