@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::commands::Effect;
-use super::differences::{is_same_work, is_staged, judges_differences, left_out, may_judge_differences};
+use super::differences::{
+    is_about_lock, is_same_work, is_staged, judges_differences, left_out, may_judge_differences,
+};
 use super::names::{DIFFERENCES, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
+use super::writers::{only_writes, without_check};
 use crate::selection::Selection;
 use crate::successors;
 
@@ -144,6 +147,9 @@ impl<'c> Comparison<'c> {
         }
         for new in own {
             let mut words = old.selection.narrowed_by(&new.selection);
+            // Where differences are looked at, writing is as good as checking.
+            let is_looked_at = !new.only_writes && only_writes(&new.text);
+            words.retain(|word| !is_looked_at || !word.starts_with("without -"));
             // Another command may cover what this one leaves out.
             words.retain(|word| {
                 let mut others = self.head.iter().filter(|other| is_as_strong(old, other));
@@ -171,7 +177,10 @@ impl<'c> Comparison<'c> {
         let mut makers = before(self.base, old).filter(|maker| !is_harmless(&maker.text));
         match may_judge_differences(&new.text) {
             true => makers.any(|maker| before(self.head, new).any(|other| other.text == maker.text)),
-            false => makers.any(|maker| is_same_work(&maker.text, &new.text)),
+            false => {
+                is_about_lock(&old.text) && is_about_lock(&new.text)
+                    || makers.any(|maker| is_same_work(&maker.text, &new.text))
+            }
         }
     }
 
@@ -203,7 +212,7 @@ impl<'c> Comparison<'c> {
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();
         let narrowed = self.narrowed(old, &strict).filter(|_| !stays);
         // What only puts things right reports none of them.
-        if stays || narrowed.is_some() || strict.iter().any(|new| new.is_check()) {
+        if stays || narrowed.is_some() || strict.iter().any(|new| !new.only_writes) {
             return narrowed;
         }
         let mut soft = covering.iter().filter(|new| new.effect() > old.effect());
@@ -288,7 +297,11 @@ fn covers(new: &Check, old: &Check) -> bool {
     old.checks.iter().any(|word| {
         // A check that reports the differences itself needs none to look for them.
         if word == DIFFERENCES {
-            return is_beside && (may_judge_differences(&new.text) || new.is_check());
+            return is_beside
+                && (may_judge_differences(&new.text)
+                    || new.is_check()
+                    || without_check(&new.text).is_some()
+                    || is_about_lock(&new.text));
         }
         let may_cover = is_beside || word != UPLOAD || new.checks.contains(word);
         may_cover && successors::cover(&new.checks, word)

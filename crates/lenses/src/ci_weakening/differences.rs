@@ -131,9 +131,25 @@ pub(super) fn left_out(old: &str, new: &str) -> Vec<String> {
     loose.chain(narrow).chain(filter).map(str::to_owned).collect()
 }
 
+/// Returns whether a command fails where a lockfile is not up to date.
+pub(super) fn is_about_lock(command: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "--frozen",
+        "--frozen-lockfile",
+        "--immutable",
+        "--locked",
+        "ci",
+        "clean-install",
+        "go.sum",
+        "lock",
+    ];
+    let mut words = command.split_whitespace();
+    words.any(|word| WORDS.contains(&word) || word.ends_with(".lock") || word.ends_with("-lock.json"))
+}
+
 /// Returns whether two commands name the same work, as `make generate` and `make check-generated` do.
 pub(super) fn is_same_work(one: &str, other: &str) -> bool {
-    const SHORTEST: usize = 4;
+    const SHORTEST: usize = 3;
     const COMMON: &[&str] = &[
         "bin", "bun", "bundle", "cargo", "check", "ci", "dev", "exec", "go", "install", "just", "lint",
         "make", "npm", "npx", "pip", "pnpm", "poetry", "python", "python3", "run", "scripts", "sh", "test",
@@ -144,10 +160,12 @@ pub(super) fn is_same_work(one: &str, other: &str) -> bool {
         let told = words.filter(|word| word.len() >= SHORTEST && !COMMON.contains(word));
         told.map(str::to_lowercase).collect()
     };
+    let is_same = |one: &str, other: &str| {
+        one == other
+            || one.len().min(other.len()) > SHORTEST && (one.starts_with(other) || other.starts_with(one))
+    };
     let own = words(one);
-    words(other)
-        .iter()
-        .any(|word| own.iter().any(|own| own.starts_with(word.as_str()) || word.starts_with(own.as_str())))
+    words(other).iter().any(|word| own.iter().any(|own| is_same(own, word)))
 }
 
 /// Returns the paths that a look at differences is about: words behind `--`, or any that `git status` has, but for the
@@ -257,6 +275,8 @@ mod tests {
             ("make generate", "make check-generated", true),
             ("black .", "black --check .", true),
             ("cargo run --bin schema", "cargo run --bin schema -- --check", true),
+            ("cargo fmt", "cargo fmt --check", true),
+            ("go mod tidy", "go mod tidy -diff", true),
             ("make generate", "make lint-docs", false),
             ("npm run build", "npm run test", false),
         ] {

@@ -1,64 +1,109 @@
 //! Checks that find nothing any more, since a step before them puts right or takes away what they look for, or none makes
 //! it.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::commands::Effect;
 use super::differences::{looks_at_differences, takes_away, tested_listing};
 use super::names::{DIFFERENCES, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
-use super::writers::{forestalls, only_writes, repairs_before_it_judges};
+use super::writers::{forestalls, only_writes, repairs_before_it_judges, without_check, writes};
+
+/// Most formatters of a job, and most commands right before a look at differences, that are held against a check.
+const MOST: usize = 64;
+
+/// The commands of a job so far, by position.
+#[derive(Default)]
+struct Before {
+    /// Formatters and linters that write.
+    writers: Vec<usize>,
+    /// Those that may make differences, and checks, which may where nothing else comes before.
+    makers: Vec<usize>,
+    checks: Vec<usize>,
+    by_text: BTreeMap<String, usize>,
+    all: Vec<usize>,
+}
 
 /// Finds the formatters that write where nothing looks at differences, and marks the checks that find nothing or less.
 /// What a hook runs puts right what is committed, and counts as it is.
 pub(super) fn find(checks: &mut [Check]) {
-    let looking = checks.iter().filter(|check| looks_at_differences(&check.text));
-    let looking: Vec<Check> = looking.cloned().collect();
+    let looking: Vec<Check> =
+        checks.iter().filter(|check| looks_at_differences(&check.text)).take(MOST).cloned().collect();
     for check in checks.iter_mut().filter(|check| check.runner != Runner::Hook) {
-        if looking.iter().any(|look| look.may_follow(check)) {
+        let listing = tested_listing(&check.text).unwrap_or(&check.text);
+        if !writes(listing) || looking.iter().any(|look| look.may_follow(check)) {
             continue;
         }
-        check.only_writes = only_writes(tested_listing(&check.text).unwrap_or(&check.text));
+        check.only_writes = only_writes(listing);
         let place = check.places.first().filter(|_| repairs_before_it_judges(&check.text));
         let mark = place.cloned().map(|place| PlacedMark { effect: Effect::Repaired, place });
         check.marks.extend(mark);
     }
+    let mut jobs: BTreeMap<(Rc<str>, Rc<str>), Before> = BTreeMap::new();
     for position in 0..checks.len() {
         let own = &checks[position];
-        let before: Vec<&Check> = checks[..position].iter().filter(|other| other.is_with(own)).collect();
-        let mark =
-            if own.checks.contains(DIFFERENCES) { mark_of_look(own, &before) } else { mark_of(own, &before) };
+        let before = jobs.entry(own.job()).or_default();
+        let mark = match own.checks.contains(DIFFERENCES) {
+            true => mark_of_look(own, before, checks),
+            false => mark_of(own, before, checks),
+        };
+        before.note(own, position);
         checks[position].marks.extend(mark);
     }
 }
 
+impl Before {
+    fn note(&mut self, own: &Check, position: usize) {
+        if own.runner != Runner::Hook && own.effect() != Some(Effect::Never) {
+            let may_write = writes(tested_listing(&own.text).unwrap_or(&own.text));
+            self.writers.extend(Some(position).filter(|_| may_write && self.writers.len() < MOST));
+            self.by_text.entry(own.text.clone()).or_insert(position);
+        }
+        match makes(own) {
+            true => self.makers.push(position),
+            false if own.is_check() && !own.checks.contains(DIFFERENCES) => self.checks.push(position),
+            false => {}
+        }
+        self.all.push(position);
+    }
+}
+
+fn makes(check: &Check) -> bool {
+    !check.does_nothing && !is_harmless(&check.text) && !check.is_check() && !check.text.starts_with("git ")
+}
+
 /// Returns the mark of a check that a command before it forestalls.
-fn mark_of(own: &Check, before: &[&Check]) -> Option<PlacedMark> {
+fn mark_of(own: &Check, before: &Before, checks: &[Check]) -> Option<PlacedMark> {
     let checking = tested_listing(&own.text).unwrap_or(&own.text);
-    let is_never = |other: &Check| other.effect() == Some(Effect::Never);
-    let mut writers = before.iter().filter(|other| other.runner != Runner::Hook && !is_never(other));
+    let same = without_check(checking).and_then(|text| before.by_text.get(&text));
+    let writers = same.into_iter().chain(&before.writers).map(|position| &checks[*position]);
+    let mut writers = writers.filter(|other| other.directory == own.directory && other.is_with(own));
     let writer = writers.find(|other| {
-        other.directory == own.directory && forestalls(&other.text, other.is_lost(), checking)
+        without_check(checking).as_deref() == Some(other.text.as_str())
+            || forestalls(&other.text, other.is_lost(), checking)
     })?;
     let place = writer.places.first().cloned()?;
     Some(PlacedMark { effect: Effect::Forestalled, place })
 }
 
 /// Returns the mark of a look at differences that finds none: they are taken away before it, or nothing makes any.
-fn mark_of_look(own: &Check, before: &[&Check]) -> Option<PlacedMark> {
-    let makes = |other: &Check| {
-        !other.does_nothing
-            && !is_harmless(&other.text)
-            && !other.is_check()
-            && !other.text.starts_with("git ")
-    };
+fn mark_of_look(own: &Check, before: &Before, checks: &[Check]) -> Option<PlacedMark> {
+    let is_with = |position: &&usize| checks[**position].is_with(own);
+    let last = before.makers.iter().rev().find(is_with).copied();
     // Checks make no differences as a rule; where nothing else comes before, they may.
-    let last = before.iter().rev().take_while(|other| !makes(other));
-    let mut taking = last.filter(|other| takes_away(&other.text, &own.text));
+    let since = before.all.iter().rev().take_while(|position| last.is_none_or(|last| last < **position));
+    let mut taking = since
+        .take(MOST)
+        .map(|position| &checks[*position])
+        .filter(|other| other.is_with(own) && takes_away(&other.text, &own.text));
     if let Some(place) = taking.next().and_then(|other| other.places.first()) {
         return Some(PlacedMark { effect: Effect::Forestalled, place: place.clone() });
     }
-    let is_maker = |other: &Check| makes(other) || other.is_check() && !other.checks.contains(DIFFERENCES);
+    if last.is_some() || before.checks.iter().any(|position| is_with(&position)) {
+        return None;
+    }
     // What made them stood before, where something else may stand now.
-    let near = before.last().copied().unwrap_or(own);
-    let place = near.places.first().filter(|_| !before.iter().any(|other| is_maker(other)))?;
-    Some(PlacedMark { effect: Effect::Baseless, place: place.clone() })
+    let near = before.all.iter().rev().find(is_with).map(|position| &checks[*position]).unwrap_or(own);
+    Some(PlacedMark { effect: Effect::Baseless, place: near.places.first()?.clone() })
 }

@@ -48,6 +48,11 @@ impl Entry {
         }
     }
 
+    /// Returns whether it runs a tool that does the work of another, or that one itself.
+    pub(super) fn covers(&self, check: &str) -> bool {
+        self.off.is_none() && check != "check" && successors::covers(&self.name, check)
+    }
+
     /// Takes over the settings by which a hook looks at less.
     fn with_limits(mut self, node: Node<'_>) -> Self {
         for key in LIMITS {

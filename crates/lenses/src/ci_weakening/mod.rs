@@ -216,7 +216,7 @@ impl ChangeSet<'_> {
         base.retain(|check| !unreadable.contains(&*check.root));
         let comparison = Comparison::new(&base, &head);
         let weakenings = comparison.weakenings();
-        self.removed(&base, &comparison, &weakenings);
+        self.removed(&base, &head, &comparison, &weakenings);
         for weakening in &weakenings {
             match weakening {
                 Weakening::Softened { head, marks } => {
@@ -338,7 +338,13 @@ impl ChangeSet<'_> {
     }
 
     /// Reports what is gone: a workflow as a whole where all of it is, else each check by itself.
-    fn removed(&mut self, base: &[Check], comparison: &Comparison<'_>, weakenings: &[Weakening<'_>]) {
+    fn removed(
+        &mut self,
+        base: &[Check],
+        head: &[Check],
+        comparison: &Comparison<'_>,
+        weakenings: &[Weakening<'_>],
+    ) {
         let mut gone: Vec<&Check> = Vec::new();
         for weakening in weakenings {
             if let Weakening::Removed(check) = weakening {
@@ -369,14 +375,27 @@ impl ChangeSet<'_> {
                 );
             }
         }
+        let hooks = self.hooks_of_ci(head);
         for check in gone {
+            let is_hook = check.checks.iter().any(|word| hooks.iter().any(|hook| hook.covers(word)));
             match check.runner {
+                Runner::Ci if is_hook => {}
                 Runner::Ci => self.add(REMOVED, Side::Base, check.places.iter(), "check is removed from CI"),
                 Runner::Hook if self.has_new_hooks() => {}
                 Runner::Hook => self.add(HOOK, Side::Base, check.places.iter(), "commit hook is removed"),
                 Runner::Unknown => {}
             }
         }
+    }
+
+    /// Returns the hooks that CI runs at head.
+    fn hooks_of_ci(&self, head: &[Check]) -> Vec<hooks::Entry> {
+        const COMMANDS: &[&str] =
+            &["pre-commit run", "prek run", "uses j178/prek-action", "uses pre-commit/action"];
+        let mut runs = head.iter().filter(|check| check.runner == Runner::Ci && !check.is_lost());
+        let is_run = runs.any(|check| COMMANDS.iter().any(|command| check.text.contains(command)));
+        let entries = is_run.then(|| self.entries(Side::Head, ".pre-commit-config.yaml"));
+        entries.flatten().unwrap_or_default()
     }
 
     /// Returns whether hooks come in a file of another tool, which take the place of all others.

@@ -113,6 +113,11 @@ impl Check {
         self.root == other.root && (self.unit == other.unit || is_called.any(|is_called| is_called))
     }
 
+    /// Returns the file by which it runs, with the job in it.
+    pub(super) fn job(&self) -> (Rc<str>, Rc<str>) {
+        (Rc::clone(&self.root), Rc::clone(&self.job))
+    }
+
     /// Returns whether it runs in the same job as another one, and does not lead to it.
     pub(super) fn is_with(&self, other: &Self) -> bool {
         let leads_to_it = self.places.first().is_some_and(|place| other.places.contains(place));

@@ -161,6 +161,11 @@ pub(super) fn is_known_tool(command: &str) -> bool {
     Run::new(command).is_some()
 }
 
+/// Returns whether a command runs a formatter or a linter that writes.
+pub(super) fn writes(command: &str) -> bool {
+    Run::new(command).is_some_and(|run| run.writes())
+}
+
 /// Returns whether a linter puts right a part of what it finds, so that only the rest makes it fail.
 pub(super) fn repairs_before_it_judges(command: &str) -> bool {
     Run::new(command).is_some_and(|run| run.writes() && run.writer.after == After::JudgesRest)
@@ -169,9 +174,6 @@ pub(super) fn repairs_before_it_judges(command: &str) -> bool {
 /// Returns whether a command puts right what another one checks. One that fails where it wrote does so only where its
 /// failure is lost.
 pub(super) fn forestalls(writing: &str, is_lost: bool, checking: &str) -> bool {
-    if is_same_without_check(writing, checking) {
-        return true;
-    }
     let (Some(writing), Some(checking)) = (Run::new(writing), Run::new(checking)) else { return false };
     let goes_on = is_lost || writing.writer.after != After::Fails;
     let may_fail = !checking.only_writes()
@@ -183,9 +185,9 @@ pub(super) fn forestalls(writing: &str, is_lost: bool, checking: &str) -> bool {
         && writing.covers(&checking)
 }
 
-/// Returns whether a command is another one without the option by which that only checks, whatever its tool:
-/// `manage.py makemigrations` before `manage.py makemigrations --check`.
-fn is_same_without_check(writing: &str, checking: &str) -> bool {
+/// Returns a command without the option by which it only checks, whatever its tool: `manage.py makemigrations` of
+/// `manage.py makemigrations --check`.
+pub(super) fn without_check(command: &str) -> Option<String> {
     const CHECKS: &[&str] = &[
         "--check",
         "--check-only",
@@ -199,9 +201,10 @@ fn is_same_without_check(writing: &str, checking: &str) -> bool {
         "-check",
         "-diff",
     ];
-    let has_check = |command: &str| command.split_whitespace().any(|word| CHECKS.contains(&word));
-    let left = checking.split_whitespace().filter(|word| !CHECKS.contains(word));
-    has_check(checking) && !has_check(writing) && left.eq(writing.split_whitespace())
+    let is_check = |word: &&str| CHECKS.contains(word);
+    command.split_whitespace().find(is_check)?;
+    let left: Vec<&str> = command.split_whitespace().filter(|word| !is_check(word)).collect();
+    Some(left.join(" "))
 }
 
 /// Returns whether a word may stand before the name of a tool that a command runs.
@@ -323,6 +326,17 @@ mod tests {
     }
 
     #[test]
+    fn a_command_loses_the_option_by_which_it_checks() {
+        for (command, expected) in [
+            ("python manage.py makemigrations --check", Some("python manage.py makemigrations")),
+            ("go mod tidy -diff", Some("go mod tidy")),
+            ("cargo test --locked", None),
+        ] {
+            assert_eq!(without_check(command).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
     fn a_formatter_that_writes_forestalls_its_own_check() {
         for (writing, checking, expected) in [
             ("black .", "black --check .", true),
@@ -344,8 +358,6 @@ mod tests {
             ("go fmt ./...", "gofmt -l .", true),
             ("./gradlew spotlessApply", "./gradlew build :app:spotlessCheck", true),
             ("biome check --write", "biome ci", true),
-            ("python manage.py makemigrations", "python manage.py makemigrations --check", true),
-            ("uv lock", "uv lock --check", true),
             ("cargo test", "cargo test --locked", false),
             ("npx jest -u", "npx jest --ci", true),
             ("pre-commit run --all-files", "pre-commit run --all-files", false),

@@ -8,6 +8,7 @@ mod compare;
 mod dotnet;
 mod in_force;
 mod moved;
+mod parts;
 mod projects;
 mod redirects;
 mod references;
@@ -23,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use compare::Weakening;
 use dotnet::Versions;
 use in_force::{Found, Tree, Unreadable};
+use parts::{BUILT, LOCKS, is_anchored};
 use serde::{Deserialize, Serialize};
 
 use qa_contracts::ids::RepoPath;
@@ -34,6 +36,7 @@ use qa_core::classify::is_example;
 use qa_core::packet::Packet;
 use qa_core::policy::Policy;
 use qa_reading::documents::{Document, Format, ReadError};
+use qa_reading::names::joins;
 use qa_reading::syntax::Span;
 use settings::Located;
 use tool::{Aspect, Direction, Place, Scope, Tool};
@@ -42,6 +45,8 @@ use super::changes::{Change, repo_path};
 use super::contract::{Draft, Fact, Inspection, Lens, LensSpec, Lookups, Need, everywhere, presets, rule};
 use super::{edits, selection, successors};
 
+/// Name of the entries of a list of ignored paths.
+const PATTERNS: &str = "patterns";
 const COVERAGE: &str = "lint-weakening/coverage-excluded";
 const LINT: &str = "lint-weakening/lint-disabled";
 const REDIRECTED: &str = "lint-weakening/tests-redirected";
@@ -367,7 +372,7 @@ impl<'a> Comparison<'a> {
         weakenings
             .iter()
             .filter(|weakening| !self.is_about_gone_parts(weakening, directory))
-            .filter(|weakening| !self.is_about_built_parts(tool, weakening, directory))
+            .filter(|weakening| !self.leaves_out_nothing(tool, weakening, directory))
             .filter(|weakening| !self.is_moved(tool, weakening, directory, versions))
             .filter(|weakening| !self.is_without_tests(tool, weakening, directory))
             .filter(|weakening| !self.is_of_all_tests(tool, weakening, directory))
@@ -399,17 +404,25 @@ impl<'a> Comparison<'a> {
             && moved.all(|file| named.iter().any(|place| selection::is_within(&file.to, place)))
     }
 
-    /// Returns whether all that a list has gained are directories that a build writes and the repository does not have. A
-    /// pattern that fits such a name anywhere may leave out code below.
-    fn is_about_built_parts(&self, tool: &Tool, weakening: &Weakening, directory: &str) -> bool {
+    /// Returns whether all that a list has gained takes nothing away that was looked at: directories that a build writes and
+    /// the repository does not have, paths that the base does not have, lockfiles for a formatter, and entries in another
+    /// spelling. A pattern that fits such a name anywhere may leave out code below.
+    fn leaves_out_nothing(&self, tool: &Tool, weakening: &Weakening, directory: &str) -> bool {
+        let known = weakening.base.iter().flat_map(|base| &base.entries);
+        let known: Vec<&str> = known.map(|entry| entry.text.trim_matches('/')).collect();
         leaves_out(weakening.direction)
             && !weakening.entries.is_empty()
             && weakening.entries.iter().all(|entry| {
                 let path = entry.trim_start_matches("<rootDir>");
                 let name = path.trim_matches(|sign| sign == '*' || sign == '/');
-                BUILT.contains(&name)
-                    && is_anchored(tool, weakening, entry)
-                    && !self.lookups.is_present(Side::Head, &in_force::joined(directory, name))
+                let is_there = |side| self.lookups.is_present(side, &in_force::joined(directory, name));
+                let is_list = weakening.setting == PATTERNS;
+                let is_built = BUILT.contains(&name) && (is_list || is_anchored(tool, weakening, entry));
+                let is_path =
+                    name.contains('/') && name.chars().all(|sign| joins(sign) || "-./@".contains(sign));
+                is_built && !is_there(Side::Head)
+                    || is_path && is_list && !is_there(Side::Base)
+                    || is_list && (LOCKS.contains(&name) || known.contains(&name))
             })
     }
 
@@ -470,7 +483,10 @@ impl<'a> Comparison<'a> {
             Some(_) => "is weakened",
             None => "is removed",
         };
-        let summary = format!("`{}` of {} {verb}", weakening.setting, tool.name);
+        let summary = match weakening.setting.as_str() {
+            PATTERNS => format!("more paths are ignored by {}", tool.name.trim_end_matches("ignore")),
+            setting => format!("`{setting}` of {} {verb}", tool.name),
+        };
         let on_head = self.on_value(rule, weakening, Side::Head, &summary);
         let on_base = self.on_value(rule, weakening, Side::Base, &summary);
         let on_value = if self.is_lost_line(weakening) { on_base.or(on_head) } else { on_head.or(on_base) };
@@ -502,56 +518,6 @@ impl<'a> Comparison<'a> {
         let spans = spans_of(weakening, located);
         spans.into_iter().find_map(|span| owner.on_line(rule, side, Some(span), summary, self.lookups))
     }
-}
-
-/// Directories that compilers, bundlers and package managers write.
-const BUILT: &[&str] = &[
-    ".cache",
-    ".eggs",
-    ".next",
-    ".nuxt",
-    ".output",
-    ".svelte-kit",
-    ".tox",
-    ".turbo",
-    ".venv",
-    "__pycache__",
-    "build",
-    "coverage",
-    "dist",
-    "node_modules",
-    "target",
-    "venv",
-];
-
-/// Tools whose patterns begin at the directory of the configuration unless a `*` stands first.
-const ANCHORED: &[&str] =
-    &["cargo test", "coverage", "dart", "mocha", "pyright", "rubocop", "swiftlint", "tsc", "vitest"];
-/// Tools whose patterns are those of `.gitignore`, which begin there where a `/` stands before their end.
-const LIKE_GITIGNORE: &[&str] = &[
-    "eslint",
-    "eslintignore",
-    "prettier",
-    "semistandard",
-    "standard",
-    "stylelintignore",
-    "ts-standard",
-    "typos",
-    "xo",
-    "yamllint",
-];
-
-/// Returns whether a pattern of a configuration fits paths from the directory of the configuration alone.
-fn is_anchored(tool: &Tool, weakening: &Weakening, pattern: &str) -> bool {
-    let name = weakening.head.as_ref().and_then(|located| located.path.rsplit('/').next());
-    let is_flat = name.is_some_and(|name| name.starts_with("eslint.config."));
-    // The other lists of coverage.py have patterns of lines.
-    let is_of_lines = tool.name == "coverage" && !weakening.setting.ends_with("omit");
-    let is_from_there = ANCHORED.contains(&tool.name) && !is_of_lines || is_flat;
-    let is_gitignore = LIKE_GITIGNORE.contains(&tool.name) && pattern.trim_end_matches('/').contains('/');
-    pattern.starts_with("<rootDir>/")
-        || is_from_there && !pattern.starts_with(['*', '/'])
-        || is_gitignore && !pattern.starts_with('*')
 }
 
 /// Returns whether a list names what is not looked at.

@@ -18,7 +18,7 @@ use qa_reading::work;
 static BARE: Pattern =
     Pattern::new(r"^\s*expect\s*(?:\(.*\)|\{.*\})\s*(?:(?:={2,3}|!=|=~|<=?|>=?)\s*\S.*|;?\s*)$");
 /// Words behind which an expectation has a matcher.
-static MATCHED: Pattern = Pattern::new(r"\)\s*\.\w|\}\s*\.\w|\.(?:to|not_to|to_not|should|not)\b");
+static MATCHED: Pattern = Pattern::new(r"[)}]\s*\??(?:\.|->)\w|\.(?:to|not_to|to_not|should|not)\b");
 /// A matcher that takes every value.
 static ANYTHING: Pattern = Pattern::new(
     r"\.to[\s(]+(?:be_)?(?:anything|(?:be_an?|be_kind_of|be_an?_instance_of|a_kind_of)\(?\s*(?:Basic)?Object)\b|\.to(?:Equal|StrictEqual|MatchObject)?\(?\s*expect\.anything\(\)|\.to[\s(]+(?:eq|match)\(\s*anything\s*\)|\.to\s+satisfy\s*\{\s*true\s*\}",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gone::{Found, stem, words};
+use super::gone::{Found, stem};
 use super::names::{self, Test};
 use super::skips::Compared;
 use super::tests_by_hunk::{self, Certainty, Side};
@@ -189,7 +189,9 @@ fn emptied(packet: &Packet<'_>, base: &Side<'_>, head: &Side<'_>) -> Vec<Draft> 
             || head.lines[test.mark..=test.at].iter().any(|line| FAILURE_EXPECTED.is_match(line));
         let was_checking = old_body.iter().any(|line| is_assertion(language, line));
         // A function that the test did not call before may check in words that are not known.
-        let before = words(old_body.iter().copied());
+        let called = old_body.iter().flat_map(|line| CALLED.captures_all(line));
+        let called = called.filter_map(|called| called.get(1).map(|name| name.as_str().to_owned()));
+        let before: BTreeSet<String> = called.collect();
         let mut others =
             new_body.iter().filter(|line| !is_trivial(language, line) && !is_assertion(language, line));
         let is_rewritten = is_rewritten(language, &old_body, &new_body);
@@ -246,9 +248,9 @@ fn names_of(line: &str) -> impl Iterator<Item = &str> {
     line.split(|sign| !joins(sign)).filter(|word| word.starts_with(|first: char| first.is_alphabetic()))
 }
 
-/// Returns whether a line calls a function that some words do not name, and that may check something. In a test that was
+/// Returns whether a line calls a function that is not among those known, and that may check something. In a test that was
 /// rewritten any function may.
-fn calls_another(line: &str, known: &BTreeSet<&str>, is_rewritten: bool) -> bool {
+fn calls_another(line: &str, known: &BTreeSet<String>, is_rewritten: bool) -> bool {
     let called = CALLED.captures_all(line);
     called.iter().filter_map(|called| called.get(1)).any(|name| {
         let is_defined =

@@ -76,6 +76,8 @@ pub(super) struct Shape {
     pub(super) body: String,
     /// Every word of it.
     pub(super) words: BTreeSet<String>,
+    /// The numbers and texts that are written out in it, with those beside it for a table of cases.
+    pub(super) literals: BTreeSet<String>,
     /// The words that stand in no unchanged line of its file: what it alone is about.
     pub(super) own: BTreeSet<String>,
 }
@@ -86,6 +88,22 @@ pub(super) fn words<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<&'a st
         .flat_map(|line| line.split(|character: char| !character.is_alphanumeric() && character != '_'))
         .filter(|word| word.len() > 1)
         .collect()
+}
+
+/// Returns the numbers and texts that lines of code write out.
+pub(super) fn literals<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in lines {
+        let mut parts = line.split(['"', '\'', '`']);
+        // Outside of a text, then inside of one.
+        while let Some(code) = parts.next() {
+            let numbers = code.split(|sign: char| !sign.is_alphanumeric() && !matches!(sign, '_' | '.'));
+            let numbers = numbers.filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+            found.extend(numbers.map(|number| number.trim_end_matches('.').to_owned()));
+            found.extend(parts.next().map(str::to_owned));
+        }
+    }
+    found
 }
 
 /// A fact with the draft that it came with.
@@ -306,6 +324,9 @@ impl<'a> Change<'a> {
                 return Fate::Kept;
             }
         }
+        if self.added.iter().chain(&self.tables).any(|new| has_case(test, new.shape)) {
+            return Fate::Kept;
+        }
         let like = self.added.iter_mut().find(|new| {
             // A table of cases takes the place of many tests.
             let is_free = new.shape.table || !new.is_taken && !new.shape.paired;
@@ -383,6 +404,18 @@ fn is_like(removed: &Removed<'_>, new: &Candidate<'_>) -> bool {
     // The bodies are compared last: hardly any two names are alike.
     let shared = share(&removed.shape.words, &new.shape.words);
     contains && shared * 2 >= ENOUGH || holds_it && shared >= ENOUGH
+}
+
+/// Returns whether a table of the same file has a removed test as a case: it calls the same, and writes out what the test
+/// did.
+fn has_case(removed: &Shape, table: &Shape) -> bool {
+    const FEWEST: usize = 2;
+    table.table
+        && table.path == removed.path
+        && table.may_stand_for(removed)
+        && removed.literals.len() >= FEWEST
+        && removed.literals.is_subset(&table.literals)
+        && share(&removed.words, &table.words) >= ENOUGH
 }
 
 /// Returns whether a removed test is about a definition that is gone: it is named for it, or uses it and stands in

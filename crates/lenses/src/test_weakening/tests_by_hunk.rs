@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use crate::pattern::Pattern;
 
 use super::checks::{is_assertion, is_trivial};
-use super::gone::{ENOUGH, Found, Shape, TELLING, borrowed, share, words};
+use super::gone::{ENOUGH, Found, Shape, TELLING, borrowed, literals, share, words};
 use super::names::{self, Test, alike};
 use super::skips::is_skipped;
 use super::version::{Version, only_side, reveal};
@@ -266,7 +266,9 @@ impl<'a> Side<'a> {
         let whole = self.extent(position);
         let table = TABLE.is_match(&self.lines[whole.clone()].join("\n"));
         // The cases of a table may stand above its name.
-        let said = if table { words(self.lines[whole].iter().copied()) } else { read.words.clone() };
+        let lines = if table { self.lines[whole].to_vec() } else { self.body(position) };
+        let literals = literals(lines.iter().copied());
+        let said = if table { words(lines.into_iter()) } else { read.words.clone() };
         Shape {
             path: packet.path().to_text().into_owned(),
             name: self.tests[position].name.clone(),
@@ -279,6 +281,7 @@ impl<'a> Side<'a> {
             hollow: read.is_hollow,
             paired: false,
             body: digest_of(&self.body(position)),
+            literals,
             own: telling(&read.words).filter(|word| !staying.contains(word)).map(str::to_owned).collect(),
             words: said.into_iter().map(str::to_owned).collect(),
         }
@@ -435,12 +438,13 @@ pub(super) fn compare<'a>(packet: &Packet<'a>, base: &Side<'a>, head: &Side<'a>,
         }
         // The cases of a table may stand beside it, in a constant or a function.
         let beside = place.added.iter().filter(|placed| head.owner(placed.position).is_none());
-        let beside = words(beside.map(|placed| placed.line.text));
+        let beside: Vec<&str> = beside.map(|placed| placed.line.text).collect();
         seen.facts.extend(grown_tables(packet, head, &base_names, &place.added));
         seen.facts.extend(come.into_iter().map(|NewTest { position, is_paired }| {
             let mut shape = Shape { paired: is_paired, ..head.shape(packet, position, &BTreeSet::new()) };
             if shape.table {
-                shape.words.extend(beside.iter().map(|word| (*word).to_owned()));
+                shape.words.extend(words(beside.iter().copied()).into_iter().map(str::to_owned));
+                shape.literals.extend(literals(beside.iter().copied()));
             }
             // A removed test with a less telling name may have the words of this name in its body.
             shape.words.extend(

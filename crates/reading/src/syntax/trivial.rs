@@ -4,6 +4,7 @@ use super::Language;
 use super::constants::LONGEST_CONDITION;
 use super::rust_text;
 use super::spelled::{Speller, first_field, parts};
+use crate::names::{joins, places};
 use crate::tree::Node;
 
 /// Functions that assert the truth of an argument, in small letters without underscores.
@@ -151,6 +152,18 @@ impl Speller<'_> {
         }
     }
 
+    /// Returns whether the text defines a function of a name: right before it stands a word that no expression begins with.
+    fn defines(&self, name: &str) -> bool {
+        const WORDS: &[&str] =
+            &["and", "await", "do", "else", "in", "not", "or", "return", "then", "throw", "unless", "yield"];
+        places(self.text, name).any(|place| {
+            let line = self.text[..place.start].rsplit('\n').next().unwrap_or_default();
+            let before = line.trim_end_matches(' ');
+            let word = before.rsplit(|sign| !joins(sign) && sign != '>').next().unwrap_or_default();
+            before.len() < line.len() && !word.is_empty() && !WORDS.contains(&word) && !word.ends_with("=>")
+        })
+    }
+
     fn is_trivial_call(&self, node: Node<'_>, depth: usize) -> bool {
         let Some(path) = self.called(node) else {
             return self.is_trivial_chain(node, None, depth);
@@ -172,8 +185,8 @@ impl Speller<'_> {
         if claims_nothing || self.is_undemanding(node, &word) {
             return true;
         }
-        let is_of_framework =
-            object.is_empty() || FRAMEWORKS.contains(&object.rsplit('.').next().unwrap_or(object));
+        let is_of_framework = object.is_empty() && !self.defines(last)
+            || FRAMEWORKS.contains(&object.rsplit('.').next().unwrap_or(object));
         if is_of_framework && word.starts_with("assert") && word.len() > 6 && !given.is_empty() {
             let holds = constant_assertion(&word, given.first().and_then(|first| self.constant(*first)));
             if holds && given.iter().all(|given| self.is_closed(*given)) {

@@ -298,6 +298,12 @@ impl Reader<'_> {
             | "tuple"
             | "tuple_expression"
             | "value_arguments" => parts.iter().all(|part| self.is_constant(*part, depth + 1)),
+            // Their value is that of the last part.
+            "assignment"
+            | "assignment_expression"
+            | "comma_expression"
+            | "named_expression"
+            | "sequence_expression" => parts.last().is_some_and(|part| self.is_constant(*part, depth + 1)),
             "arguments"
             | "argument"
             | "literal_element"

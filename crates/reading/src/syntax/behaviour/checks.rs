@@ -56,8 +56,16 @@ pub(super) struct Operand {
 }
 
 /// Functions that take the value that is asserted about.
-const SUBJECTS: &[&str] =
-    &["Assert.That", "assertThat", "assert_that", "expect", "expectThat", "expect.soft"];
+const SUBJECTS: &[&str] = &[
+    "ASSERT_THAT",
+    "Assert.That",
+    "EXPECT_THAT",
+    "assertThat",
+    "assert_that",
+    "expect",
+    "expectThat",
+    "expect.soft",
+];
 /// Values that are falsy in some language.
 const FALSY: &[&str] = &[
     "\"\"",
@@ -220,6 +228,20 @@ impl Reader<'_> {
         None
     }
 
+    /// Returns the demand of a matcher that is an argument: a call, a property, or an operator of RSpec.
+    fn demand_of_matcher(&self, matcher: Node<'_>) -> Option<Demand> {
+        let text = self.text_of(matcher);
+        let compared = text.strip_prefix("be ").map(str::trim_start);
+        if let Some(operator) = compared.and_then(|rest| rest.split(' ').next()) {
+            return if operator == "==" { Some(Demand::Value) } else { Some(Demand::Part) };
+        }
+        // One of several matchers is enough.
+        if text.contains(").or(") || text.contains(").or ") {
+            return Some(Demand::Part);
+        }
+        demand_of(&letters(&names::callee(self.text, matcher).unwrap_or(text.to_owned())))
+    }
+
     fn call_claim(&self, node: Node<'_>) -> Option<Claim> {
         let callee = names::callee(self.text, node)?;
         let word = letters(&callee);
@@ -228,9 +250,8 @@ impl Reader<'_> {
             // The matcher of RSpec is the argument.
             let subject = self.subject(node)?;
             let matcher = arguments.first()?;
-            let demand = demand_of(&letters(
-                &names::callee(self.text, *matcher).unwrap_or(self.text_of(*matcher).to_owned()),
-            ))?;
+            let demand = self.demand_of_matcher(*matcher)?;
+            let demand = if word == "to" { demand } else { demand.min(Demand::Part) };
             let given = self.arguments(*matcher).into_iter().map(|given| self.operand(given));
             return Some(Claim {
                 demand,
@@ -242,7 +263,7 @@ impl Reader<'_> {
             let [subject, matcher] = arguments.as_slice() else { return None };
             let inside = matcher.named_child(0).filter(|_| matcher.word() == "argument");
             let matcher = inside.unwrap_or(*matcher);
-            let demand = demand_of(&letters(&names::callee(self.text, matcher)?))?;
+            let demand = self.demand_of_matcher(matcher)?;
             let given = self.arguments(matcher).into_iter().map(|given| self.operand(given));
             return Some(Claim {
                 demand,
