@@ -192,8 +192,10 @@ impl Reader<'_> {
     fn steps(&mut self) -> Vec<Step> {
         let mut steps: Vec<Step> = Vec::new();
         let script = self.script;
+        let interpreters: BTreeSet<usize> =
+            script.commands.iter().filter_map(|inner| inner.interpreted_by).collect();
         for (position, command) in script.commands.iter().enumerate() {
-            let is_interpreter = script.commands.iter().any(|inner| inner.interpreted_by == Some(position));
+            let is_interpreter = interpreters.contains(&position);
             let end = guards::end(script, command);
             self.enter_directory(command);
             self.shadows.note(command, &self.directory);

@@ -179,6 +179,10 @@ fn wraps(new: &Check, old: &Check) -> bool {
 /// that makes different values the same: `round(total)` of `total`.
 fn blurs(new: &Check, old: &Check) -> bool {
     const STEPS: &[&str] = &[
+        "(int)",
+        "Math.Ceiling(",
+        "Math.Floor(",
+        "Math.Round(",
         "Math.ceil(",
         "Math.floor(",
         "Math.max(",
@@ -186,12 +190,30 @@ fn blurs(new: &Check, old: &Check) -> bool {
         "Math.round(",
         "Math.trunc(",
         "Number.isInteger(",
+        "ceil(",
+        "floor(",
         "int(",
         "len(",
         "max(",
         "min(",
         "parseInt(",
         "round(",
+        "static_cast<int>(",
+    ];
+    const STEPS_BEHIND: &[&str] = &[
+        ".ceil",
+        ".floor",
+        ".quantize(",
+        ".round",
+        ".roundToInt()",
+        ".toFixed(0)",
+        ".toInt()",
+        ".to_i",
+        ".trunc",
+        "asi32",
+        "asi64",
+        "asu32",
+        "asu64",
     ];
     const SIGNS: &[&str] = &["%", "//", "&&", "||"];
     let [subject] = old.subjects.as_slice() else { return false };
@@ -199,7 +221,8 @@ fn blurs(new: &Check, old: &Check) -> bool {
         && new.subjects.iter().any(|about| {
             let mut at = places(about, subject);
             let is_step = STEPS.iter().any(|step| about.contains(step));
-            let is_left = SIGNS.iter().any(|sign| about.contains(&format!("{subject}{sign}")));
+            let mut behind = SIGNS.iter().chain(STEPS_BEHIND);
+            let is_left = behind.any(|sign| about.contains(&format!("{subject}{sign}")));
             about != subject && (is_step && at.next().is_some() || is_left)
         })
 }

@@ -141,13 +141,16 @@ fn destination(parsed: &ParsedRun, command: &Command) -> Option<&'static str> {
         .filter(|own| matches!(own.operator.as_str(), ">" | ">>" | "&>" | "&>>" | ">|"));
     let mut targets: Vec<&Word> = outputs.map(|output| &output.target).collect();
     let pipelines = pipelines_of(parsed, command);
-    for other in parsed.script.commands.iter().filter(|other| other.program() == Some("tee")) {
+    // Most commands stand in no pipeline.
+    let others = parsed.script.commands.iter().filter(|_| !pipelines.is_empty());
+    for other in others.filter(|other| other.program() == Some("tee")) {
         if pipelines_of(parsed, other).iter().any(|pipeline| pipelines.contains(pipeline)) {
             targets.extend(other.arguments());
         }
     }
     let own = targets.iter().find_map(|target| destination_of(target.text()));
-    own.or_else(|| destination_of_group(parsed.template.text().get(command.span.end..)?))
+    let behind = parsed.template.text().get(command.span.end..).filter(|behind| behind.contains('}'));
+    own.or_else(|| destination_of_group(behind?))
 }
 
 /// Returns the file of the runner that a group around a command writes to, given the text behind the command:

@@ -235,9 +235,11 @@ impl Reader<'_> {
         if let Some(operator) = compared.and_then(|rest| rest.split(' ').next()) {
             return if operator == "==" { Some(Demand::Value) } else { Some(Demand::Part) };
         }
-        // One of several matchers is enough.
-        if text.contains(").or(") || text.contains(").or ") {
-            return Some(Demand::Part);
+        // The weaker one of two matchers is enough.
+        if let Some((one, other)) = text.split_once(").or") {
+            let words =
+                [one, other].map(|text| text.trim_start_matches(['(', ' ']).split(['(', ' ', ')']).next());
+            return words.into_iter().flatten().filter_map(|word| demand_of(&letters(word))).min();
         }
         demand_of(&letters(&names::callee(self.text, matcher).unwrap_or(text.to_owned())))
     }
