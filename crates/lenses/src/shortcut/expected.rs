@@ -4,8 +4,8 @@ use super::WEAKENED;
 use super::assertions::has;
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
-use qa_reading::names::joins;
-use qa_reading::syntax::{Check, Demand, Function};
+use qa_reading::names::{joins, places};
+use qa_reading::syntax::{Check, Demand, Function, Span};
 
 /// Reports an assertion that compares a value with the expression that it comes from, where the base compared it with
 /// something else.
@@ -53,10 +53,8 @@ pub(super) fn root(expression: &str) -> &str {
 
 /// Returns an expression without brackets and the calls that make a copy.
 fn without_copies(expression: &str) -> String {
-    const COPIES: &[&str] = &[
-        ".clone()",
-        ".copy()",
-        ".dup",
+    const METHODS: &[&str] = &[".clone()", ".copy()", ".dup", "..."];
+    const FUNCTIONS: &[&str] = &[
         "JSON.parse",
         "JSON.stringify",
         "copy.copy",
@@ -67,11 +65,12 @@ fn without_copies(expression: &str) -> String {
         "list",
         "sorted",
         "structuredClone",
-        "...",
     ];
-    let mut text = expression.to_owned();
-    for copy in COPIES {
-        text = text.replace(copy, "");
+    let mut text = METHODS.iter().fold(expression.to_owned(), |text, method| text.replace(method, ""));
+    for copy in FUNCTIONS {
+        // From the last on, so that the places before stay where they are.
+        let found: Vec<Span> = places(&text, copy).collect();
+        found.iter().rev().for_each(|place| text.replace_range(place.start..place.end, ""));
     }
     text.retain(|sign| !matches!(sign, '(' | ')' | '[' | ']' | '{' | '}' | ' '));
     text

@@ -342,8 +342,14 @@ fn is_only_mentioned(text: &str, name: &str) -> bool {
     uses.all(|place| {
         let before = text[..place.start].trim_end();
         let is_called = text[place.end..].starts_with(['(', '.', '?', '!']);
-        let is_line = text[..place.start].rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
-            && text[place.end..].trim_start_matches([';', ' ']).starts_with(['\n', '}']);
+        let is_alone = text[..place.start].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+        // The last argument of a call may stand on a line of its own, and so may the value of a block.
+        let is_begin = !before.ends_with(['(', '[', ',', '=', '&', '|', '+', '?', '>']);
+        let rest = text[place.end..].trim_start_matches(' ');
+        let next = rest.trim_start();
+        let is_value = next.starts_with([')', ']', '}', '.', ',', '?']) || next.starts_with("end");
+        let is_end = rest.starts_with(';') || rest.starts_with('\n') && !is_value;
+        let is_line = is_alone && is_begin && is_end;
         !is_called && (BEFORE.iter().any(|word| before.ends_with(word)) || is_line)
     })
 }
