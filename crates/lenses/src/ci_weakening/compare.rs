@@ -148,7 +148,7 @@ impl<'c> Comparison<'c> {
         for new in own {
             let mut words = old.selection.narrowed_by(&new.selection);
             // Where differences are looked at, writing is as good as checking.
-            let is_looked_at = !new.only_writes && only_writes(&new.text);
+            let is_looked_at = only_writes(&new.text) && self.is_looked_at(new);
             words.retain(|word| !is_looked_at || !word.starts_with("without -"));
             // Another command may cover what this one leaves out.
             words.retain(|word| {
@@ -184,6 +184,13 @@ impl<'c> Comparison<'c> {
         }
     }
 
+    /// Returns whether the job of a formatter fails by the differences that it makes.
+    fn is_looked_at(&self, writer: &Check) -> bool {
+        let later = self.head.iter().skip_while(|other| !std::ptr::eq(*other, writer));
+        let mut looks = later.filter(|look| look.checks.contains(DIFFERENCES) && look.effect().is_none());
+        looks.any(|look| writer.is_with(look))
+    }
+
     /// Returns the words by which a look at differences leaves out what the one of the base has.
     fn left_out(&self, old: &Check, new: &Check) -> Vec<String> {
         let mut words = left_out(&old.text, &new.text);
@@ -205,8 +212,8 @@ impl<'c> Comparison<'c> {
             return softened(None, edited);
         }
         let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
-        let is_same = |new: &Check| new.text == old.text && is_strict(new) && may_replace(old, new);
-        let stays = self.head.iter().any(|new| is_same(new) && self.is_same_look(old, new));
+        let mut same = self.head.iter().filter(|new| new.text == old.text && may_replace(old, new));
+        let stays = same.any(|new| is_strict(new) && self.is_same_look(old, new));
         let covering = come.iter().filter(|new| may_replace(old, new) && covers(new, old));
         let covering: Vec<_> = covering.filter(|new| self.is_same_look(old, new)).collect();
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();
@@ -258,7 +265,7 @@ fn softened<'c>(before: Option<Effect>, new: &'c Check) -> Option<Weakening<'c>>
 }
 
 /// Returns whether a command at head runs where one of the base ran.
-fn may_replace(old: &Check, new: &Check) -> bool {
+pub(super) fn may_replace(old: &Check, new: &Check) -> bool {
     let is_runner = match old.runner {
         Runner::Ci => new.runner == Runner::Ci,
         Runner::Hook => new.runner != Runner::Unknown,
@@ -297,11 +304,9 @@ fn covers(new: &Check, old: &Check) -> bool {
     old.checks.iter().any(|word| {
         // A check that reports the differences itself needs none to look for them.
         if word == DIFFERENCES {
-            return is_beside
-                && (may_judge_differences(&new.text)
-                    || new.is_check()
-                    || without_check(&new.text).is_some()
-                    || is_about_lock(&new.text));
+            let is_known = new.is_check() || without_check(&new.text).is_some() || is_about_lock(&new.text);
+            let does_work = !new.does_nothing && !is_harmless(&new.text);
+            return is_beside && (may_judge_differences(&new.text) || is_known && does_work);
         }
         let may_cover = is_beside || word != UPLOAD || new.checks.contains(word);
         may_cover && successors::cover(&new.checks, word)

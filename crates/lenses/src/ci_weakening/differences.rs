@@ -66,14 +66,17 @@ pub(super) fn is_about_presence(command: &str) -> bool {
     is_present != is_turned
 }
 
-/// Returns whether a statement of the shell ends with a failure somewhere.
+/// Returns whether a command of a statement of the shell is one that fails.
 pub(super) fn has_failure(statement: &str) -> bool {
-    let words: Vec<&str> =
-        statement.split(|sign: char| sign.is_whitespace() || ";{}()".contains(sign)).collect();
-    words.contains(&"false")
-        || words.windows(2).any(|pair| {
-            matches!(pair[0], "exit" | "return") && pair[1].trim_matches('"').trim_start_matches('$') != "0"
-        })
+    let mut commands = statement.split(['\n', ';', '&', '|', '{', '}', '(', ')']);
+    commands.any(|command| {
+        let mut words = command.split_whitespace().skip_while(|word| matches!(*word, "do" | "else" | "then"));
+        match words.next() {
+            Some("false") => true,
+            Some("exit" | "return") => words.next().is_some_and(|status| status.trim_matches('"') != "0"),
+            Some(_) | None => false,
+        }
+    })
 }
 
 /// Returns whether a command takes away the differences that another one looks for: it stages, commits, stashes or undoes
@@ -84,22 +87,25 @@ pub(super) fn takes_away(command: &str, look: &str) -> bool {
         return false;
     }
     let words = words_of_git(command);
-    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
     let is_diff_of_files =
         words_of_git(look).first().is_some_and(|first| matches!(*first, "diff" | "diff-files"));
     match words.as_slice() {
         // They are staged: a diff of the files alone has them no more.
         ["add", ..] => {
-            let is_kept = has(&["-N", "--intent-to-add", "-n", "--dry-run"]);
+            let is_kept = has_any(&words, &["-N", "--intent-to-add", "-n", "--dry-run"]);
             !is_kept && is_diff_of_files && !look.contains("HEAD") && !is_staged(look)
         }
         ["commit", rest @ ..] => !rest.is_empty(),
         ["stash"] | ["stash", "push" | "save" | "-u" | "--include-untracked" | "-q", ..] => true,
-        ["reset", ..] => has(&["--hard"]),
-        ["checkout" | "restore", ..] => has(ALL),
-        ["update-index", ..] => has(&["--assume-unchanged", "--skip-worktree"]),
+        ["reset", ..] => has_any(&words, &["--hard"]),
+        ["checkout" | "restore", ..] => has_any(&words, ALL),
+        ["update-index", ..] => has_any(&words, &["--assume-unchanged", "--skip-worktree"]),
         _ => false,
     }
+}
+
+fn has_any(words: &[&str], options: &[&str]) -> bool {
+    words.iter().any(|word| options.contains(word))
 }
 
 /// Returns whether a look at differences is about what is staged.
@@ -109,7 +115,6 @@ pub(super) fn is_staged(look: &str) -> bool {
 
 /// Returns the words by which one look at differences leaves out what another one has.
 pub(super) fn left_out(old: &str, new: &str) -> Vec<String> {
-    const LOOSE: &[&str] = &["-b", "-w", "-uno", "--diff-filter", "--ignore", "--untracked-files=no", "-I"];
     const FILTERS: &[&str] = &["| grep -v", "| head -0", "| head -n 0", "> /dev/null"];
     let [old_text, new_text] = [old, new].map(|command| tested_output(command).unwrap_or(command));
     let [old, new] = [old_text, new_text].map(words_of_git);
@@ -118,54 +123,64 @@ pub(super) fn left_out(old: &str, new: &str) -> Vec<String> {
     }
     // A path may stand without dashes before it.
     let has_paths = old.iter().skip(1).any(|word| !word.starts_with('-'));
-    let is_loose = |word: &str| {
-        LOOSE.iter().any(|loose| word.starts_with(loose))
-            || word.starts_with(":!")
-            || word.starts_with(":(exclude")
-    };
     let own: Vec<&str> = new.iter().copied().map(|word| word.trim_matches(['"', '\''])).collect();
-    let has_filter = |command: &str| FILTERS.iter().find(|filter| command.contains(**filter));
-    let filter = has_filter(new_text).filter(|filter| !old_text.contains(**filter)).copied();
+    let filters =
+        FILTERS.iter().copied().filter(|filter| new_text.contains(filter) && !old_text.contains(filter));
     let loose = own.iter().copied().filter(|word| is_loose(word) && !old.contains(word));
     let narrow = paths(&own).filter(|word| !has_paths && !is_loose(word));
-    loose.chain(narrow).chain(filter).map(str::to_owned).collect()
+    loose.chain(narrow).chain(filters).map(str::to_owned).collect()
 }
 
-/// Returns whether a command fails where a lockfile is not up to date.
+/// Returns whether a word of a look at differences leaves some of them out.
+fn is_loose(word: &str) -> bool {
+    const BEGINS: &[&str] =
+        &["--diff-filter", "--ignore", "--untracked-files=no", "-I", "-b", "-uno", "-w", ":!", ":(exclude"];
+    BEGINS.iter().any(|begin| word.starts_with(begin))
+}
+
+/// Returns whether a command only shows differences to whoever reads the log.
+pub(super) fn only_shows(command: &str) -> bool {
+    let words = words_of_git(command);
+    let is_look = matches!(words.first(), Some(&("diff" | "status")));
+    let is_read =
+        has_any(&words, &["--exit-code", "--name-only", "--porcelain", "--quiet", "--short", "-s", "-z"]);
+    is_look && !is_read && !words.iter().any(|word| word.starts_with("--porcelain"))
+}
+
+/// Returns whether a command fails where a lockfile is not up to date, or looks at the differences of one.
 pub(super) fn is_about_lock(command: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "--frozen",
-        "--frozen-lockfile",
-        "--immutable",
-        "--locked",
-        "ci",
-        "clean-install",
-        "go.sum",
-        "lock",
-    ];
-    let mut words = command.split_whitespace();
-    words.any(|word| WORDS.contains(&word) || word.ends_with(".lock") || word.ends_with("-lock.json"))
+    const OPTIONS: &[&str] = &["--frozen", "--frozen-lockfile", "--immutable", "--locked", "go.sum"];
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let is_checked = matches!(words.as_slice(), ["npm", "ci" | "clean-install", ..])
+        || has_any(&words, &["lock"]) && has_any(&words, &["--check"]);
+    is_checked
+        || has_any(&words, OPTIONS)
+        || words.iter().any(|word| word.ends_with(".lock") || word.ends_with("-lock.json"))
 }
 
 /// Returns whether two commands name the same work, as `make generate` and `make check-generated` do.
 pub(super) fn is_same_work(one: &str, other: &str) -> bool {
-    const SHORTEST: usize = 3;
+    let own = words_of_work(one);
+    words_of_work(other).iter().any(|word| own.iter().any(|own| is_same_word(own, word)))
+}
+
+/// Length of words that count as a whole; of longer ones the begin does.
+const SHORT: usize = 3;
+
+fn is_same_word(one: &str, other: &str) -> bool {
+    one == other || one.len().min(other.len()) > SHORT && (one.starts_with(other) || other.starts_with(one))
+}
+
+/// Returns the words of a command that tell its work, in small letters.
+fn words_of_work(command: &str) -> Vec<String> {
     const COMMON: &[&str] = &[
         "bin", "bun", "bundle", "cargo", "check", "ci", "dev", "exec", "go", "install", "just", "lint",
         "make", "npm", "npx", "pip", "pnpm", "poetry", "python", "python3", "run", "scripts", "sh", "test",
         "tests", "uses", "verify", "yarn",
     ];
-    let words = |command: &'_ str| -> Vec<String> {
-        let words = command.split(|sign: char| !sign.is_alphanumeric());
-        let told = words.filter(|word| word.len() >= SHORTEST && !COMMON.contains(word));
-        told.map(str::to_lowercase).collect()
-    };
-    let is_same = |one: &str, other: &str| {
-        one == other
-            || one.len().min(other.len()) > SHORTEST && (one.starts_with(other) || other.starts_with(one))
-    };
-    let own = words(one);
-    words(other).iter().any(|word| own.iter().any(|own| is_same(own, word)))
+    let words = command.split(|sign: char| !sign.is_alphanumeric());
+    let telling = words.filter(|word| word.len() >= SHORT && !COMMON.contains(word));
+    telling.map(str::to_lowercase).collect()
 }
 
 /// Returns the paths that a look at differences is about: words behind `--`, or any that `git status` has, but for the
@@ -217,6 +232,33 @@ mod tests {
             ("git status --porcelain", false),
         ] {
             assert_eq!(judges_differences(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_a_command_and_no_word() {
+        for (statement, expected) in [
+            ("if x; then exit 1; fi", true),
+            ("x && { echo no; exit $code; }", true),
+            ("x || false", true),
+            ("if x; then exit 0; fi", false),
+            ("if x; then echo exit 1; fi", false),
+            ("if x; then echo false; fi", false),
+        ] {
+            assert_eq!(has_failure(statement), expected, "{statement}");
+        }
+    }
+
+    #[test]
+    fn a_look_that_is_only_for_readers_is_known() {
+        for (command, expected) in [
+            ("git status", true),
+            ("git diff --stat", true),
+            ("git diff --exit-code", false),
+            ("git status --porcelain=v2", false),
+            ("git log", false),
+        ] {
+            assert_eq!(only_shows(command), expected, "{command}");
         }
     }
 

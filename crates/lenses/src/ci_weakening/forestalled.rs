@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::commands::Effect;
-use super::differences::{looks_at_differences, takes_away, tested_listing};
+use super::differences::{looks_at_differences, only_shows, takes_away, tested_listing};
 use super::names::{DIFFERENCES, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
 use super::writers::{forestalls, only_writes, repairs_before_it_judges, without_check, writes};
 
-/// Most formatters of a job, and most commands right before a look at differences, that are held against a check.
+/// Most formatters of a job, and most looks at differences, that are held against a command.
 const MOST: usize = 64;
 
 /// The commands of a job so far, by position.
@@ -22,14 +22,18 @@ struct Before {
     makers: Vec<usize>,
     checks: Vec<usize>,
     by_text: BTreeMap<String, usize>,
-    all: Vec<usize>,
+    /// The last one that takes all differences away, and the last that stages them.
+    taken: Option<usize>,
+    staged: Option<usize>,
+    last: Option<usize>,
 }
 
-/// Finds the formatters that write where nothing looks at differences, and marks the checks that find nothing or less.
-/// What a hook runs puts right what is committed, and counts as it is.
-pub(super) fn find(checks: &mut [Check]) {
-    let looking: Vec<Check> =
-        checks.iter().filter(|check| looks_at_differences(&check.text)).take(MOST).cloned().collect();
+/// Finds the formatters that write where nothing looks at differences, and marks the checks that find nothing or less. A
+/// hook puts right what is committed, and counts as it is. Returns whether each check was held against all formatters
+/// before it.
+pub(super) fn find(checks: &mut [Check]) -> bool {
+    let looking = checks.iter().filter(|check| looks_at_differences(&check.text) && !only_shows(&check.text));
+    let looking: Vec<Check> = looking.take(MOST).cloned().collect();
     for check in checks.iter_mut().filter(|check| check.runner != Runner::Hook) {
         let listing = tested_listing(&check.text).unwrap_or(&check.text);
         if !writes(listing) || looking.iter().any(|look| look.may_follow(check)) {
@@ -51,21 +55,28 @@ pub(super) fn find(checks: &mut [Check]) {
         before.note(own, position);
         checks[position].marks.extend(mark);
     }
+    jobs.values().all(|before| before.writers.len() <= MOST)
 }
 
 impl Before {
     fn note(&mut self, own: &Check, position: usize) {
         if own.runner != Runner::Hook && own.effect() != Some(Effect::Never) {
             let may_write = writes(tested_listing(&own.text).unwrap_or(&own.text));
-            self.writers.extend(Some(position).filter(|_| may_write && self.writers.len() < MOST));
+            let is_new = !self.by_text.contains_key(&own.text);
+            self.writers.extend(Some(position).filter(|_| may_write && is_new && self.writers.len() <= MOST));
             self.by_text.entry(own.text.clone()).or_insert(position);
+        }
+        if takes_away(&own.text, "git diff HEAD") {
+            self.taken = Some(position);
+        } else if takes_away(&own.text, "git diff") {
+            self.staged = Some(position);
         }
         match makes(own) {
             true => self.makers.push(position),
             false if own.is_check() && !own.checks.contains(DIFFERENCES) => self.checks.push(position),
             false => {}
         }
-        self.all.push(position);
+        self.last = Some(position);
     }
 }
 
@@ -89,21 +100,19 @@ fn mark_of(own: &Check, before: &Before, checks: &[Check]) -> Option<PlacedMark>
 
 /// Returns the mark of a look at differences that finds none: they are taken away before it, or nothing makes any.
 fn mark_of_look(own: &Check, before: &Before, checks: &[Check]) -> Option<PlacedMark> {
-    let is_with = |position: &&usize| checks[**position].is_with(own);
-    let last = before.makers.iter().rev().find(is_with).copied();
+    let last = before.makers.iter().rev().find(|position| checks[**position].is_with(own));
     // Checks make no differences as a rule; where nothing else comes before, they may.
-    let since = before.all.iter().rev().take_while(|position| last.is_none_or(|last| last < **position));
-    let mut taking = since
-        .take(MOST)
-        .map(|position| &checks[*position])
-        .filter(|other| other.is_with(own) && takes_away(&other.text, &own.text));
+    let since = [before.taken, before.staged].into_iter().flatten();
+    let since = since.filter(|position| last.is_none_or(|last| last < position));
+    let mut taking =
+        since.map(|position| &checks[position]).filter(|other| takes_away(&other.text, &own.text));
     if let Some(place) = taking.next().and_then(|other| other.places.first()) {
         return Some(PlacedMark { effect: Effect::Forestalled, place: place.clone() });
     }
-    if last.is_some() || before.checks.iter().any(|position| is_with(&position)) {
+    if last.is_some() || before.checks.iter().any(|position| checks[*position].is_with(own)) {
         return None;
     }
     // What made them stood before, where something else may stand now.
-    let near = before.all.iter().rev().find(is_with).map(|position| &checks[*position]).unwrap_or(own);
+    let near = before.last.map(|position| &checks[position]).filter(|near| near.is_with(own)).unwrap_or(own);
     Some(PlacedMark { effect: Effect::Baseless, place: near.places.first()?.clone() })
 }

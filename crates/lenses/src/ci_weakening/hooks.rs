@@ -10,6 +10,19 @@ use super::guards;
 use crate::selection::Selection;
 use crate::successors;
 
+/// The list of pre-commit and of prek.
+pub(super) const LIST: &str = ".pre-commit-config.yaml";
+
+/// Returns whether a command runs all hooks of the list over all files.
+pub(super) fn runs_all(command: &str) -> bool {
+    const ACTIONS: &[&str] = &["uses j178/prek-action", "uses pre-commit/action"];
+    let words = command.split_whitespace().skip_while(|word| !matches!(*word, "pre-commit" | "prek"));
+    let words: Vec<&str> = words.collect();
+    let has_all = words.iter().any(|word| matches!(*word, "--all-files" | "-a"));
+    let is_whole = words.iter().skip(2).all(|word| word.starts_with("--") || *word == "-a");
+    ACTIONS.contains(&command) || words.get(1) == Some(&"run") && has_all && is_whole
+}
+
 /// A hook of a list.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -48,9 +61,10 @@ impl Entry {
         }
     }
 
-    /// Returns whether it runs a tool that does the work of another, or that one itself.
+    /// Returns whether it runs a tool that does the work of another, or that one itself, on all files of its kind.
     pub(super) fn covers(&self, check: &str) -> bool {
-        self.off.is_none() && check != "check" && successors::covers(&self.name, check)
+        let is_limited = self.limits.iter().any(|limit| matches!(limit.key, "exclude" | "files"));
+        self.off.is_none() && !is_limited && check != "check" && successors::covers(&self.name, check)
     }
 
     /// Takes over the settings by which a hook looks at less.

@@ -375,11 +375,9 @@ impl ChangeSet<'_> {
                 );
             }
         }
-        let hooks = self.hooks_of_ci(head);
         for check in gone {
-            let is_hook = check.checks.iter().any(|word| hooks.iter().any(|hook| hook.covers(word)));
             match check.runner {
-                Runner::Ci if is_hook => {}
+                Runner::Ci if self.is_run_as_hook(check, head) => {}
                 Runner::Ci => self.add(REMOVED, Side::Base, check.places.iter(), "check is removed from CI"),
                 Runner::Hook if self.has_new_hooks() => {}
                 Runner::Hook => self.add(HOOK, Side::Base, check.places.iter(), "commit hook is removed"),
@@ -388,14 +386,14 @@ impl ChangeSet<'_> {
         }
     }
 
-    /// Returns the hooks that CI runs at head.
-    fn hooks_of_ci(&self, head: &[Check]) -> Vec<hooks::Entry> {
-        const COMMANDS: &[&str] =
-            &["pre-commit run", "prek run", "uses j178/prek-action", "uses pre-commit/action"];
-        let mut runs = head.iter().filter(|check| check.runner == Runner::Ci && !check.is_lost());
-        let is_run = runs.any(|check| COMMANDS.iter().any(|command| check.text.contains(command)));
-        let entries = is_run.then(|| self.entries(Side::Head, ".pre-commit-config.yaml"));
-        entries.flatten().unwrap_or_default()
+    /// Returns whether a hook does the work of a check, where CI runs all hooks over all files as often.
+    fn is_run_as_hook(&self, check: &Check, head: &[Check]) -> bool {
+        let mut runs =
+            head.iter().filter(|other| compare::may_replace(check, other) && other.effect().is_none());
+        let entries =
+            runs.any(|other| hooks::runs_all(&other.text)).then(|| self.entries(Side::Head, hooks::LIST));
+        let entries = entries.flatten().unwrap_or_default();
+        check.checks.iter().any(|word| entries.iter().any(|hook| hook.covers(word)))
     }
 
     /// Returns whether hooks come in a file of another tool, which take the place of all others.

@@ -260,7 +260,9 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        forestalled::find(&mut self.checks);
+        if !forestalled::find(&mut self.checks) {
+            self.lookups.stop_short();
+        }
     }
 
     fn way(&self, root: &str, runner: Runner, reach: Reach) -> Way {

@@ -201,10 +201,9 @@ pub(super) fn without_check(command: &str) -> Option<String> {
         "-check",
         "-diff",
     ];
-    let is_check = |word: &&str| CHECKS.contains(word);
-    command.split_whitespace().find(is_check)?;
-    let left: Vec<&str> = command.split_whitespace().filter(|word| !is_check(word)).collect();
-    Some(left.join(" "))
+    let (checks, left): (Vec<&str>, Vec<&str>) =
+        command.split_whitespace().partition(|word| CHECKS.contains(word));
+    (!checks.is_empty()).then(|| left.join(" "))
 }
 
 /// Returns whether a word may stand before the name of a tool that a command runs.

@@ -415,14 +415,18 @@ impl<'a> Comparison<'a> {
             && weakening.entries.iter().all(|entry| {
                 let path = entry.trim_start_matches("<rootDir>");
                 let name = path.trim_matches(|sign| sign == '*' || sign == '/');
-                let is_there = |side| self.lookups.is_present(side, &in_force::joined(directory, name));
+                let whole = entry.trim_matches('/');
+                let place = in_force::joined(directory, name);
                 let is_list = weakening.setting == PATTERNS;
-                let is_built = BUILT.contains(&name) && (is_list || is_anchored(tool, weakening, entry));
+                // Sources may have these names somewhere below.
+                let is_told = is_list && whole == name && !matches!(name, "build" | "dist" | "target");
+                let is_built = BUILT.contains(&name) && (is_told || is_anchored(tool, weakening, entry));
                 let is_path =
-                    name.contains('/') && name.chars().all(|sign| joins(sign) || "-./@".contains(sign));
-                is_built && !is_there(Side::Head)
-                    || is_path && is_list && !is_there(Side::Base)
-                    || is_list && (LOCKS.contains(&name) || known.contains(&name))
+                    name.contains('/') && whole.chars().all(|sign| joins(sign) || "-./@".contains(sign));
+                let is_moved = self.renamed.iter().any(|file| selection::is_within(&file.to, &place));
+                is_built && !self.lookups.is_present(Side::Head, &place)
+                    || is_path && is_list && !is_moved && !self.lookups.is_present(Side::Base, &place)
+                    || is_list && (LOCKS.contains(&whole) || known.contains(&whole))
             })
     }
 

@@ -99,15 +99,13 @@ pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let check = kept.find(|check| {
         let [subject] = check.subjects.as_slice() else { return false };
         let name = root(subject);
-        let is_set =
-            |function: &Function<'_>| subject != name && function.facts().values.contains_key(subject);
-        let value = |function: &Function<'_>| function.facts().values.get(name).cloned().flatten();
-        let Some(before) = value(base) else { return false };
-        let is_stand_in = |value: &str| STAND_INS.iter().any(|name| value.starts_with(name));
+        let [older, newer] = [base, head].map(|function| &function.facts().values);
+        let Some(Some(before)) = older.get(name) else { return false };
+        let is_set = subject != name && newer.contains_key(subject) && !older.contains_key(subject);
         let text = head.span.of(compared.head.text);
         let mut given = STAND_INS.iter().map(|stand_in| format!("{name} = {stand_in}"));
-        let is_given = given.any(|given| text.contains(&given)) || is_set(head) && !is_set(base);
-        before.contains('(') && !is_stand_in(&before) && is_given
+        let is_given = given.any(|given| text.contains(&given)) || is_set;
+        before.contains('(') && !STAND_INS.iter().any(|name| before.starts_with(name)) && is_given
     })?;
     let summary = "the test itself gives the value that the assertion is about";
     let place = compared.at_head(WEAKENED, check.span, summary);

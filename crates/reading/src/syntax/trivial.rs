@@ -152,15 +152,18 @@ impl Speller<'_> {
         }
     }
 
-    /// Returns whether the text defines a function of a name: right before it stands a word that no expression begins with.
+    /// Returns whether the text defines a function of a name: right before it stands a word that defines, or its type.
     fn defines(&self, name: &str) -> bool {
-        const WORDS: &[&str] =
-            &["and", "await", "do", "else", "in", "not", "or", "return", "then", "throw", "unless", "yield"];
+        const WORDS: &[&str] = &["def", "fn", "fun", "func", "function", "macro_rules"];
+        let has_types =
+            matches!(self.language, Language::C | Language::Cpp | Language::CSharp | Language::Java);
         places(self.text, name).any(|place| {
             let line = self.text[..place.start].rsplit('\n').next().unwrap_or_default();
-            let before = line.trim_end_matches(' ');
-            let word = before.rsplit(|sign| !joins(sign) && sign != '>').next().unwrap_or_default();
-            before.len() < line.len() && !word.is_empty() && !WORDS.contains(&word) && !word.ends_with("=>")
+            let before = line.trim_end_matches([' ', '!']);
+            let word = before.rsplit(|sign| !joins(sign)).next().unwrap_or_default();
+            let is_type =
+                has_types && !matches!(word, "" | "await" | "else" | "new" | "return" | "throw" | "yield");
+            before.len() < line.len() && (WORDS.contains(&word) || is_type && !line.contains("//"))
         })
     }
 
