@@ -134,7 +134,7 @@ fn is_part_of(declared: &str, whole: &str) -> bool {
 }
 
 /// Returns whether a path is that of a test.
-fn is_of_tests(path: &str) -> bool {
+pub(super) fn is_of_tests(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_named = [".test.", ".spec.", "_test.", "Test.", "Tests."].iter().any(|part| name.contains(part));
     is_named

@@ -8,6 +8,7 @@ mod members;
 mod place;
 mod public;
 mod results;
+mod standard_members;
 mod types;
 
 use super::contract::{
@@ -103,7 +104,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "7",
+    version: "8",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,

@@ -25,6 +25,13 @@ struct Taken {
     words: BTreeSet<String>,
 }
 
+impl Taken {
+    /// Returns whether an imported name may be one of those that are gone.
+    fn has_word(&self, name: &PlacedName) -> bool {
+        name.name == "default" || self.words.contains(&name.name)
+    }
+}
+
 /// Remaining importers, as path and line, of removed names by index and of removed files by path.
 #[derive(Default)]
 struct Importers {
@@ -116,7 +123,12 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
             if is_new && has(lookups, Side::Head, path, &name.name) == Has::No {
                 let taken = all.entry(kind).or_default();
                 taken.names.push((path.to_owned(), name.clone()));
-                taken.words.insert(name.name.clone());
+                // Whoever imports a default export calls it something else.
+                if name.name == "default" {
+                    taken.words.extend(words_of_default(path));
+                } else {
+                    taken.words.insert(name.name.clone());
+                }
             }
         }
     }
@@ -129,6 +141,19 @@ fn word_of(file: &str) -> &str {
     let stem = name.split('.').next().unwrap_or(name);
     let of_directory = matches!(stem, "__init__" | "index" | "mod") || name.ends_with(".go");
     if of_directory { split(directory).1 } else { stem }
+}
+
+/// The words of which an import of a file's default export has one: its name, or for the index of a directory a path of
+/// dots.
+fn words_of_default(file: &str) -> Vec<String> {
+    let stem = split(file).1.split('.').next().unwrap_or_default();
+    if stem != "index" {
+        return vec![stem.to_owned()];
+    }
+    let dots =
+        [".", "./", "..", "../"].iter().flat_map(|path| ["'", "\""].map(|quote| format!("{path}{quote}")));
+    let named = [word_of(file), "index"].into_iter().filter(|word| !word.is_empty()).map(str::to_owned);
+    named.chain(dots).collect()
 }
 
 /// A search for imports of what a change takes away.
@@ -168,9 +193,7 @@ impl Search<'_> {
             }
             Target::File(file) => {
                 for name in import.names.iter().filter(|name| !change.is_added(path, name.line)) {
-                    if !taken.words.contains(&name.name)
-                        || has(lookups, Side::Head, &file, &name.name) != Has::No
-                    {
+                    if !taken.has_word(name) || has(lookups, Side::Head, &file, &name.name) != Has::No {
                         continue;
                     }
                     let Target::File(old) = target(lookups, Side::Base, path, import) else { continue };

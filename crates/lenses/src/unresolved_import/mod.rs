@@ -16,7 +16,7 @@ const MISSING_NAME: &str = "unresolved-import/missing-name";
 
 static SPEC: LensSpec = LensSpec {
     id: "unresolved-import",
-    version: "6",
+    version: "7",
     class: LensClass::Architecture,
     title: "Imports of files and names that do not exist",
     required_by_default: true,
