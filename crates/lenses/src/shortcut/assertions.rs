@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::blurred::{blurs, takes_anything};
 use super::compared::{Compared, Pair};
+use super::repeated::times;
 use super::{APPROXIMATED, WEAKENED, beside, caught, expected, failing, guarded, helpers};
 use crate::contract::Draft;
 use crate::pattern::Pattern;
@@ -18,6 +20,7 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Draft>
     drafts.extend(pairs.iter().flat_map(|pair| commented_out(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| caught::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| guarded::inspect(compared, pair)));
+    drafts.extend(pairs.iter().filter_map(|pair| guarded::if_there(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| expected::inspect(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| expected::given(compared, pair)));
     drafts.extend(pairs.iter().filter_map(|pair| helpers::cut_short(compared, pair)));
@@ -66,8 +69,14 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
 }
 
 /// Returns the way in which a new assertion, in the text of head, demands less than one that is gone.
-fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check, text: &str) -> Option<&'static str> {
-    let gone: Vec<&Check> = base.checks().iter().filter(|check| !has(head, check)).collect();
+pub(super) fn weakness(
+    base: &Function<'_>,
+    head: &Function<'_>,
+    new: &Check,
+    text: &str,
+) -> Option<&'static str> {
+    let fewer = base.checks().iter().filter(|check| times(head, &check.text) < times(base, &check.text));
+    let gone: Vec<&Check> = fewer.collect();
     // A test without any other assertion is one for `test-weakening`.
     let replaces = if new.subjects.is_empty() {
         !gone.is_empty() && head.checks().iter().any(|other| !always_holds(other))
@@ -86,24 +95,21 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check, text: &str) -
         return None;
     }
     let wrapped = gone.iter().filter(|check| wraps(new, check) && check.demand > new.demand);
-    let mut left = wrapped.filter(|check| !head.checks().iter().any(|other| shares(other, check)));
+    let mut left = wrapped.filter(|check| !is_kept(base, head, check));
     if left.next().is_some() && new.demand < Demand::Size {
         return Some("assertion demands less than before");
     }
     let mut blurred = gone.iter().filter(|check| blurs(new, check));
-    if blurred.any(|check| !head.checks().iter().any(|other| shares(other, check))) {
+    if blurred.any(|check| !is_kept(base, head, check)) {
         return Some("assertion demands less than before");
     }
     let about = gone.into_iter().filter(|check| shares(check, new));
     let mut about: Vec<&Check> = about.filter(|check| !is_as_strong(check, new)).collect();
     about.sort_by_key(|check| check.demand);
     if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
-        // Another assertion may demand as much as the one that is gone.
-        let (kept, known) = (demanding(head, strongest), demanding(base, strongest));
-        let is_kept = kept > 0 && kept >= known;
-        let summary =
-            if approximates(strongest, new) { APPROXIMATES } else { "assertion demands less than before" };
-        return (!is_kept).then_some(summary);
+        let is_near = approximates(strongest, new) && !takes_anything(new);
+        let summary = if is_near { APPROXIMATES } else { "assertion demands less than before" };
+        return (!is_kept(base, head, strongest)).then_some(summary);
     }
     let tolerance = new.tolerance.as_ref()?;
     let before = about
@@ -115,15 +121,16 @@ fn weakness(base: &Function<'_>, head: &Function<'_>, new: &Check, text: &str) -
         .then_some("tolerance of an assertion is raised")
 }
 
+/// Returns whether another assertion demands as much as one that is gone.
+pub(super) fn is_kept(base: &Function<'_>, head: &Function<'_>, gone: &Check) -> bool {
+    let (kept, known) = (demanding(head, gone), demanding(base, gone));
+    kept > 0 && kept >= known
+}
+
 /// Returns the number of assertions about the same that demand as much.
 fn demanding(function: &Function<'_>, check: &Check) -> usize {
     let checks = function.checks().iter();
     checks.filter(|other| other.demand >= check.demand && shares(other, check)).count()
-}
-
-/// Returns the number of assertions of a text.
-fn times(function: &Function<'_>, text: &str) -> usize {
-    function.checks().iter().filter(|check| check.text == text).count()
 }
 
 /// Returns whether an assertion demands a part that every value has: the empty text, or a size of nothing or more. It is read as it is
@@ -136,8 +143,11 @@ fn is_vacuous(check: &Check, text: &str) -> bool {
         Pattern::new(r#"(?i)contains\w*\((?:\s*(?:""|'')\s*,|[^"']*,\s*(?:""|'')\s*\))"#);
     static ANY_SIZE: Pattern =
         Pattern::new(r"(?i)(?:(?:count|len|length|size)(?:\(\s*\))?|len\([^<>=]*\))\s*>=\s*0(?:[^.\w]|$)");
+    /// Assertion that tells its failure to nobody.
+    static UNHEARD: Pattern = Pattern::new(r"\(\s*(?:new\(testing\.T\)|&testing\.T\{\})\s*,");
     let text = check.span.of(text);
-    OF_NOTHING.is_match(text)
+    UNHEARD.is_match(text)
+        || OF_NOTHING.is_match(text)
         || check.demand == Demand::Part && CONTAINS_NOTHING.is_match(text)
         || ANY_SIZE.is_match(text)
 }
@@ -172,58 +182,6 @@ fn wraps(new: &Check, old: &Check) -> bool {
                 .iter()
                 .filter(|about| *about != subject && MAKERS.iter().any(|maker| about.contains(maker)));
             about.any(|about| places(about, subject).next().is_some())
-        })
-}
-
-/// Returns whether an assertion is about what is left of an expression that another one compares with a value, after a step
-/// that makes different values the same: `round(total)` of `total`.
-fn blurs(new: &Check, old: &Check) -> bool {
-    const STEPS: &[&str] = &[
-        "(int)",
-        "Math.Ceiling(",
-        "Math.Floor(",
-        "Math.Round(",
-        "Math.ceil(",
-        "Math.floor(",
-        "Math.max(",
-        "Math.min(",
-        "Math.round(",
-        "Math.trunc(",
-        "Number.isInteger(",
-        "ceil(",
-        "floor(",
-        "int(",
-        "len(",
-        "max(",
-        "min(",
-        "parseInt(",
-        "round(",
-        "static_cast<int>(",
-    ];
-    const STEPS_BEHIND: &[&str] = &[
-        ".ceil",
-        ".floor",
-        ".quantize(",
-        ".round",
-        ".roundToInt()",
-        ".toFixed(0)",
-        ".toInt()",
-        ".to_i",
-        ".trunc",
-        "asi32",
-        "asi64",
-        "asu32",
-        "asu64",
-    ];
-    const SIGNS: &[&str] = &["%", "//", "&&", "||"];
-    let [subject] = old.subjects.as_slice() else { return false };
-    old.demand == Demand::Value
-        && new.subjects.iter().any(|about| {
-            let mut at = places(about, subject);
-            let is_step = STEPS.iter().any(|step| about.contains(step));
-            let mut behind = SIGNS.iter().chain(STEPS_BEHIND);
-            let is_left = behind.any(|sign| about.contains(&format!("{subject}{sign}")));
-            about != subject && (is_step && at.next().is_some() || is_left)
         })
 }
 

@@ -2,23 +2,25 @@
 
 use super::WEAKENED;
 use super::assertions::has;
-use super::compared::{Compared, Pair};
+use super::compared::{Compared, Pair, Version};
+use super::repeated::statements;
 use crate::contract::Draft;
 use qa_reading::names::{joins, places};
-use qa_reading::syntax::{Check, Demand, Function, Span};
+use qa_reading::syntax::{Check, Demand, Function, Span, without_comment};
 
 /// Reports an assertion that compares a value with the expression that it comes from, where the base compared it with
 /// something else.
 pub(super) fn inspect(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let Pair { base, head } = pair;
-    let mut same = head.checks().iter().filter(|check| compares_same(head, check));
+    let (now, then) = (&compared.head, &compared.base);
+    let mut same = head.checks().iter().filter(|check| compares_same(now, head, check));
     let check = same.find(|check| {
         let mut before = base.checks().iter().filter(|old| {
             let is_gone = old.text == check.text || !has(head, old);
             let is_about = old.subjects.iter().any(|subject| is_of(head, check, subject));
             is_gone && is_about && old.demand >= Demand::Size
         });
-        before.any(|old| !compares_same(base, old)) && !has_same(base, check)
+        before.any(|old| !compares_same(then, base, old)) && !has_same(then, base, check)
     })?;
     let summary = "the expected value is made from the actual one";
     let place = compared.at_head(WEAKENED, check.span, summary);
@@ -26,11 +28,55 @@ pub(super) fn inspect(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft>
 }
 
 /// Returns whether an assertion compares two names of one expression, or one with the expression itself.
-fn compares_same(function: &Function<'_>, check: &Check) -> bool {
+fn compares_same(version: &Version<'_>, function: &Function<'_>, check: &Check) -> bool {
     let [one, other] = check.subjects.as_slice() else { return false };
     let [own, expected] = [one, other].map(|side| expanded(function, side));
     let is_copied = without_copies(one) == without_copies(other);
-    check.demand >= Demand::Size && one != other && (own.contains('(') && own == expected || is_copied)
+    let is_alike = own.contains('(') && own == expected || is_copied;
+    check.demand >= Demand::Size
+        && one != other
+        && (is_alike
+            || is_copy(version, function, check, one, other)
+            || is_copy(version, function, check, other, one))
+}
+
+/// Returns whether an expression is a copy of another one, with other parts or without, that is made right before the
+/// assertion: the code under test may change the other one after it.
+fn is_copy(version: &Version<'_>, function: &Function<'_>, check: &Check, copy: &str, of: &str) -> bool {
+    let value = value_of(function, copy);
+    let is_alike = copy != value && without_copies(value) == without_copies(of);
+    (is_alike || is_made_of(value, of))
+        && (copy == value || last_statement(version, function, check).is_some_and(|last| gives(&last, copy)))
+}
+
+/// Returns the statement before an assertion, without blanks, where no other one stands between but assertions.
+fn last_statement(version: &Version<'_>, function: &Function<'_>, check: &Check) -> Option<String> {
+    let before = Span { start: function.head.end, end: check.span.start };
+    let line = statements(version, function, before).last()?;
+    let start = line.as_ptr() as usize - version.text.as_ptr() as usize;
+    version.text.get(start..check.span.start).map(tightened)
+}
+
+/// Returns whether a statement gives a name a value.
+fn gives(statement: &str, name: &str) -> bool {
+    let names = statement.split('=').next().unwrap_or_default();
+    names.len() < statement.len() && places(names, name).next().is_some()
+}
+
+/// Returns whether a value is written as all of another one with some parts beside: `{**order, "total": 4}`.
+fn is_made_of(value: &str, other: &str) -> bool {
+    let spread = ["**", "...", ".."].iter().any(|sign| value.contains(&format!("{sign}{other}")));
+    let is_merged = ["Object.assign(", "dict(", "replace("]
+        .iter()
+        .any(|begin| value.contains(&format!("{begin}{other},")));
+    let is_changed = value.strip_prefix(other).is_some_and(|rest| {
+        rest.starts_with(['|', '+'])
+            || rest.starts_with("with{")
+            || rest.starts_with(".merge(")
+            || rest.starts_with(".copy(")
+    });
+    let is_struct = value.contains('{') && value.contains(&format!("..{other}"));
+    is_struct || value.starts_with(['{', '[', '(']) && spread || is_merged || is_changed
 }
 
 /// Returns an expression with its first name replaced by the value that the name is given.
@@ -78,6 +124,17 @@ fn without_copies(expression: &str) -> String {
 
 /// Reports a test whose subject is given what it asserts about, where the code under test gave it at the base.
 pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let mut kept = head.checks().iter().filter(|check| has(base, check));
+    let check =
+        kept.find(|check| check.subjects.iter().any(|subject| is_given(compared, pair, check, subject)))?;
+    let summary = "the test itself gives the value that the assertion is about";
+    let place = compared.at_head(WEAKENED, check.span, summary);
+    place.or_else(|| compared.at_head(WEAKENED, head.span, summary))
+}
+
+/// Returns whether a test gives an expression its value, or a part of it, which the code under test gave at the base.
+fn is_given(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check, subject: &str) -> bool {
     const STAND_INS: &[&str] = &[
         "AsyncMock(",
         "MagicMock(",
@@ -95,27 +152,76 @@ pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
         "vi.fn(",
     ];
     let Pair { base, head } = pair;
-    let mut kept = head.checks().iter().filter(|check| has(base, check));
-    let check = kept.find(|check| {
-        let [subject] = check.subjects.as_slice() else { return false };
-        let name = root(subject);
-        let [older, newer] = [base, head].map(|function| &function.facts().values);
-        let Some(Some(before)) = older.get(name) else { return false };
-        let is_set = subject != name && newer.contains_key(subject) && !older.contains_key(subject);
-        let text = head.span.of(compared.head.text);
-        let mut given = STAND_INS.iter().map(|stand_in| format!("{name} = {stand_in}"));
-        let is_given = given.any(|given| text.contains(&given)) || is_set;
-        before.contains('(') && !STAND_INS.iter().any(|name| before.starts_with(name)) && is_given
-    })?;
-    let summary = "the test itself gives the value that the assertion is about";
-    let place = compared.at_head(WEAKENED, check.span, summary);
-    place.or_else(|| compared.at_head(WEAKENED, head.span, summary))
+    let name = root(subject);
+    let [older, newer] = [base, head].map(|function| &function.facts().values);
+    let Some(Some(before)) = older.get(name) else { return false };
+    let is_set = subject != name && newer.contains_key(subject) && !older.contains_key(subject);
+    let [now, then] = [(head, compared.head.text), (base, compared.base.text)]
+        .map(|(function, text)| tightened(function.span.of(text)));
+    let mut given = STAND_INS.iter().map(|stand_in| format!("{name}={stand_in}"));
+    let is_given = is_set
+        || given.any(|given| begins_in(&now, &given))
+        || changes(compared, pair, check, subject, before, &then);
+    before.contains('(') && !STAND_INS.iter().any(|name| before.starts_with(name)) && is_given
+}
+
+/// Returns whether the statement before an assertion gives the member that the assertion is about, beside what the code
+/// under test made. Data that is changed before the code runs is no answer of the test.
+fn changes(
+    compared: &Compared<'_>,
+    pair: &Pair<'_>,
+    check: &Check,
+    subject: &str,
+    made: &str,
+    then: &str,
+) -> bool {
+    let name = root(subject);
+    let Some(member) = subject.rsplit(|sign| !joins(sign)).next().filter(|member| *member != name) else {
+        return false;
+    };
+    let Some(last) = last_statement(&compared.head, pair.head, check) else { return false };
+    let mut ways = changes_of(name).into_iter();
+    let is_changed = ways.any(|way| begins_in(&last, &way) && !begins_in(then, &way));
+    let now = pair.head.facts().values.get(name).and_then(Option::as_deref);
+    let is_made = gives(&last, name) && now.is_some_and(|now| is_made_of(now, made));
+    (is_changed || is_made) && places(&last, member).next().is_some()
+}
+
+/// Returns the texts by which a test gives parts of a value to a name, beside what the code under test made.
+fn changes_of(name: &str) -> [String; 8] {
+    [
+        format!("setattr({name},"),
+        format!("{name}=replace({name},"),
+        format!("{name}=dataclasses.replace({name},"),
+        format!("{name}={name}.copy("),
+        format!("{name}={name}._replace("),
+        format!("{name}={name} with"),
+        format!("Object.assign({name},"),
+        format!("{name}={{...{name},"),
+    ]
+}
+
+/// Returns a text without comments and the blanks that do not divide words.
+pub(super) fn tightened(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.lines().map(without_comment).flat_map(str::split_whitespace) {
+        if out.ends_with(joins) && word.starts_with(joins) {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Returns whether a text has another one that begins with no part of a word.
+fn begins_in(text: &str, part: &str) -> bool {
+    text.match_indices(part).any(|(at, _)| !text[..at].ends_with(joins))
 }
 
 /// Returns whether a function compares the same at the base in words of its own.
-fn has_same(base: &Function<'_>, check: &Check) -> bool {
+fn has_same(version: &Version<'_>, base: &Function<'_>, check: &Check) -> bool {
     let mut same = base.checks().iter().filter(|old| old.text == check.text);
-    same.any(|old| compares_same(base, old))
+    same.any(|old| compares_same(version, base, old))
 }
 
 /// Returns whether an assertion is about an expression, by one of its names.

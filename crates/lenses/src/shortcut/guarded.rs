@@ -7,8 +7,9 @@ use super::compared::{Compared, Pair};
 use super::expected::root;
 use super::{WEAKENED, helpers};
 use crate::contract::Draft;
+use crate::pattern::Pattern;
 use qa_reading::names::places;
-use qa_reading::syntax::{Check, Demand, Function, Guard};
+use qa_reading::syntax::{Check, Demand, Function, Guard, Span};
 
 /// Begins of conditions on the kind of a value.
 const KINDS: &[&str] = &["hasattr(", "isinstance("];
@@ -33,6 +34,73 @@ pub(super) fn inspect(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft>
         false => "assertion runs only where it holds",
     };
     compared.at_head(WEAKENED, guard.condition, summary)
+}
+
+/// Calls that run what they are given only where there is a value, with what they are called on.
+static IF_THERE: Pattern =
+    Pattern::new(r"([\w.()$>-]+?)(?:\.ifPresent\(|\?\.(?:also|apply|let|run)\b|&\.(?:tap|then)\b)");
+/// Assertion in what such a call is given.
+static ASSERTS: Pattern = Pattern::new(r"(?i)\b(?:assert|expect|should|must_)");
+/// Words by which a test fails without a value, or notes that there was one.
+static FAILS: Pattern =
+    Pattern::new(r"(?i)\bfail|\bflunk|\?:|\|\||\berror\(|\bthrow\b|\braise\b|\+\+|\.set\(|=\s*true\b|\+= 1");
+/// Words of a line that says that a value is there.
+static THERE: Pattern = Pattern::new(r"(?i)present|null|nil\b|none\b|empty|exist|defined");
+
+/// Reports a call that runs an assertion only where the value is there that the base asserted about.
+pub(super) fn if_there(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
+    let Pair { base, head } = pair;
+    let text = head.span.of(compared.head.text);
+    if FAILS.is_match(text) {
+        return None;
+    }
+    let found = IF_THERE.captures_all(text);
+    let mut calls = found.iter().filter_map(|groups| Some((groups.get(0)?, groups.get(1)?)));
+    let gone: Vec<&Check> = base.checks().iter().filter(|check| !has(head, check)).collect();
+    let older = base.span.of(compared.base.text);
+    let (call, _) = calls.find(|(call, on)| {
+        let on = on.as_str();
+        let is_about = |check: &&Check| check.subjects.iter().any(|subject| root(subject) == root(on));
+        let inside = block(&text[call.end() - 1..]);
+        let place = head.span.start + call.end();
+        let is_outside = |check: &&Check| check.span.end <= place || place + inside.len() <= check.span.start;
+        // Another assertion may say that the value is there.
+        let mut others = head.checks().iter().filter(is_outside).flat_map(|check| &check.subjects);
+        let mut above = text[..call.start()].lines();
+        ASSERTS.is_match(inside)
+            && !older.contains(call.as_str())
+            && gone.iter().any(is_about)
+            && !others.any(|subject| subject.starts_with(on))
+            && !above.any(|line| THERE.is_match(line) && places(line, root(on)).next().is_some())
+            && !names_value(text, call.start())
+    })?;
+    let start = head.span.start + call.start();
+    let place = Span { start, end: start + call.as_str().len() };
+    compared.at_head(WEAKENED, place, "assertion runs only where the value is there")
+}
+
+/// Returns what stands in the first brackets of a text.
+fn block(text: &str) -> &str {
+    let Some(start) = text.find(['{', '(']) else { return "" };
+    let mut depth = 0_usize;
+    for (at, sign) in text[start..].char_indices() {
+        match sign {
+            '{' | '(' => depth += 1,
+            '}' | ')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return &text[start..start + at];
+                }
+            }
+            _ => {}
+        }
+    }
+    &text[start..]
+}
+
+/// Returns whether the line up to a place gives a name what the call makes.
+fn names_value(text: &str, at: usize) -> bool {
+    text[..at].rsplit('\n').next().unwrap_or_default().contains('=')
 }
 
 /// Returns whether an assertion never runs behind a condition, or runs by what the condition says of the same expressions.

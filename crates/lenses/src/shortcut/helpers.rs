@@ -159,10 +159,12 @@ pub(super) fn is_uncalled(compared: &Compared<'_>, function: &Function<'_>) -> b
     is_inside && is_name && !is_known && places(compared.head.text, name).count() == 1
 }
 
-/// Counts the added lines of a function that seem to assert something.
-pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>) -> usize {
+/// Counts the added lines of a function that seem to assert something, but for those that call one of some functions.
+pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>, but: &[String]) -> usize {
     const WORDS: &[&str] = &["assert", "expect", "must", "require", "should", "verify"];
     let own = compared.packet.added().filter(|line| compared.head.is_on(line, pair.head.span));
+    let but: Vec<&str> = but.iter().filter_map(|name| name.rsplit(['.', ':']).next()).collect();
+    let own = own.filter(|line| !but.iter().any(|name| places(line.text, name).next().is_some()));
     let code = own.map(|line| line.text.trim_start().to_lowercase());
     let code =
         code.filter(|line| !["\"", "#", "'", "*", "//", "`"].iter().any(|mark| line.starts_with(mark)));

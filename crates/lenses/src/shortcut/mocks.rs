@@ -4,7 +4,8 @@ use super::rows::MOCKS;
 use crate::contract::Inspection;
 use crate::pattern::Pattern;
 use qa_core::packet::Packet;
-use qa_reading::syntax::{Language, parse_once};
+use qa_reading::names::places;
+use qa_reading::syntax::{Language, parse_once, without_comment};
 
 /// Mock whose factory takes the original module as a parameter, or that only spies on it.
 static PARTIAL: Pattern =
@@ -47,15 +48,92 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
             return target.starts_with('.') && last.split('.').next().is_some_and(|stem| stem == subject);
         }
         let line = usize::try_from(draft.start_line.saturating_sub(1)).unwrap_or(usize::MAX);
-        let around =
-            starts.get(line).and_then(|start| outline.definitions_around(*start)).unwrap_or_default();
-        let test = around.rsplit('.').next().unwrap_or_default();
+        let Some(test) = starts.get(line).and_then(|start| test_at(text, *start)) else { return false };
         let Some((module, name)) = target.rsplit_once('.') else { return false };
-        let tested = test.strip_prefix("test_").unwrap_or_default();
+        let tested = test.name.strip_prefix("test_").unwrap_or_default();
         let is_tested = tested == name || tested.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
-        is_tested && module.split('.').any(|part| part == subject)
+        let is_of_module = module.split('.').any(|part| part == subject);
+        let mut imports = outline.imports.iter();
+        // A test may be named after a function that begins with the name of what it depends on.
+        let is_imported = imports.any(|import| import.module == module && import.asks_for(name))
+            && is_called_while_mocked(&test, starts[line], name);
+        is_tested && (is_of_module || is_imported)
     });
     found
+}
+
+/// A function of Python.
+struct Test<'t> {
+    name: &'t str,
+    start: usize,
+    body: &'t str,
+}
+
+/// Returns the function that a line stands in, or stands above as a decorator.
+fn test_at(text: &str, line: usize) -> Option<Test<'_>> {
+    static DEFINED: Pattern = Pattern::new(r"(?m)^([ \t]*)(?:async )?def (\w+)");
+    let is_decorator = text[line..].trim_start_matches([' ', '\t']).starts_with('@');
+    let all = DEFINED.captures_all(text);
+    let mut heads =
+        all.iter().filter_map(|groups| Some((groups.get(0)?.start(), groups.get(1)?, groups.get(2)?)));
+    let (start, indent, name) = match is_decorator {
+        true => heads.find(|(start, ..)| line <= *start)?,
+        false => heads.rfind(|(start, ..)| *start <= line)?,
+    };
+    let depth = indent.as_str().len();
+    let rest = &text[start..];
+    let lines = rest.split_inclusive('\n').skip(1);
+    let inside =
+        lines.take_while(|line| line.trim().is_empty() || line.len() - line.trim_start().len() > depth);
+    let length: usize = rest.split_inclusive('\n').take(1).chain(inside).map(str::len).sum();
+    Some(Test { name: name.as_str(), start, body: &rest[..length] })
+}
+
+/// Returns whether a test calls a function by its name in the block of the `with` that mocks it, and nowhere else. The
+/// target of the mock is on the line that begins at an offset.
+fn is_called_while_mocked(test: &Test<'_>, target: usize, name: &str) -> bool {
+    let mut at = test.start;
+    let lines: Vec<(usize, &str)> = test
+        .body
+        .split_inclusive('\n')
+        .map(|line| {
+            let start = at;
+            at += line.len();
+            (start, without_comment(line.trim_end()).trim_end())
+        })
+        .collect();
+    let Some(first) = lines.iter().rposition(|(start, line)| *start <= target && opens_with(line)) else {
+        return false;
+    };
+    let Some(length) = lines[first..].iter().position(|(_, line)| line.ends_with(':')) else { return false };
+    let (head, below) = lines[first..].split_at(length + 1);
+    let depth = indentation(head[0].1);
+    let inside = below.iter().take_while(|(_, line)| line.is_empty() || indentation(line) > depth).count();
+    let (block, behind) = below.split_at(inside);
+    let above = lines[..first].get(1..).unwrap_or_default();
+    // The mock may call the function itself, or take its name.
+    let others = ["side_effect", "wraps", &format!(" as {name}")];
+    let is_plain = !head.iter().any(|(_, line)| others.iter().any(|word| line.contains(word)));
+    is_plain && calls(block, name) > 0 && calls(above, name) + calls(behind, name) == 0
+}
+
+fn opens_with(line: &str) -> bool {
+    line.trim_start().trim_start_matches("async ").starts_with("with ")
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Counts the calls of a function in lines without comments, outside of texts, that are no methods.
+fn calls(lines: &[(usize, &str)], name: &str) -> usize {
+    let called = lines.iter().flat_map(|(_, line)| places(line, name).map(move |place| (line, place)));
+    let own = called.filter(|(line, place)| {
+        let before = &line[..place.start];
+        let is_text = before.matches(['"', '\'']).count() % 2 == 1;
+        line[place.end..].starts_with('(') && !before.ends_with('.') && !is_text
+    });
+    own.count()
 }
 
 /// Returns the name of the code that a file of tests is about; empty where its name does not tell.

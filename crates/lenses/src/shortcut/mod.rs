@@ -3,8 +3,10 @@
 mod answers;
 mod assertions;
 mod beside;
+mod blurred;
 mod cases;
 mod caught;
+mod checkers;
 mod compared;
 mod detections;
 mod disarmed;
@@ -16,6 +18,8 @@ mod helpers;
 mod libraries;
 mod loops;
 mod mocks;
+mod refused;
+mod repeated;
 mod replaced;
 mod retries;
 mod rows;
@@ -78,7 +82,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "14",
+    version: "15",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,
@@ -249,6 +253,7 @@ impl Lens for Shortcut {
         drafts.extend(special::drafts(facts, lookups));
         drafts.extend(replaced::drafts(facts, lookups));
         drafts.extend(libraries::drafts(facts, lookups));
+        drafts.extend(refused::drafts(facts, lookups));
         drafts
     }
 
@@ -291,6 +296,7 @@ fn inspect_code(packet: &Packet<'_>, inspection: &mut Inspection) {
     }
     if !is_test {
         drafts.extend(stubs::inspect(&compared, &pairs));
+        inspection.facts.extend(refused::inspect(&compared, &pairs));
         drafts.extend(errors::inspect(&compared, &pairs));
         drafts.extend(types::inspect(&compared, &pairs));
     }
@@ -318,7 +324,7 @@ fn may_compare(packet: &Packet<'_>) -> bool {
             || !is_test && may_stub && !removed.is_empty()
             || !is_test && added.iter().any(|line| may_cut_off(line))
             || !is_test && may_narrow(&removed, &added)
-            || is_test && added.iter().any(|line| may_empty(line) || may_guard(line))
+            || is_test && added.iter().any(|line| may_empty(line) || may_guard(line) || may_give(line))
             || is_test && may_expect(&removed) && (may_expect(&added) || removed.len() > added.len())
             || has_word(&removed, if is_test { TEST_WORDS } else { FAILURE_WORDS })
     })
@@ -347,6 +353,24 @@ fn may_guard(line: &str) -> bool {
     ];
     let mut words = line.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
     words.next().is_some_and(|first| WORDS.contains(&first))
+}
+
+/// Returns whether a line of a test may give a name a copy, or a part of what the code under test made.
+fn may_give(line: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "**",
+        "..",
+        "Object.assign(",
+        "clone",
+        "copy",
+        "dict(",
+        "list(",
+        "replace(",
+        "setattr(",
+        "structuredClone",
+    ];
+    line.contains('=') && (line.trim_end().ends_with(|end: char| end.is_alphanumeric() || end == ';'))
+        || WORDS.iter().any(|word| line.contains(word))
 }
 
 /// Returns whether lines may have a value that a test expects: a number or a text.

@@ -12,7 +12,7 @@ use qa_core::packet::Packet;
 use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, gives_reason};
 
 /// Fewer deeds are no behaviour that is missed.
-const BEHAVIOUR: usize = 3;
+pub(super) const BEHAVIOUR: usize = 3;
 
 /// Words of comments and documentation by which people say that doing nothing is meant.
 static MEANT: Pattern = Pattern::new(
@@ -107,11 +107,12 @@ fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let text = head.span.of(compared.head.text);
     let summary = match now.effect {
         Effect::Acts => return None,
+        // `refused` asks who overrides it.
         Effect::Unimplemented if is_abstract(compared.language, head, compared.head.text, text) => {
             return None;
         }
         Effect::Unimplemented => "function that was implemented is not implemented any more",
-        Effect::Constant | Effect::Nothing if is_meant(&compared.head, head) => return None,
+        Effect::Constant | Effect::Nothing if is_meant(compared, head) => return None,
         Effect::Constant => "function that computed its result returns a constant",
         Effect::Nothing => "function that did something does nothing",
     };
@@ -135,14 +136,14 @@ fn switched_off(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let does_as_before =
         before.deeds >= 1 && before.calls.iter().all(|call| head.facts().calls.contains(call));
     let is_new = before.switched_by.is_none() && does_as_before;
-    if !is_new || TALKATIVE.is_match(condition.of(compared.head.text)) || is_meant(&compared.head, head) {
+    if !is_new || TALKATIVE.is_match(condition.of(compared.head.text)) || is_meant(compared, head) {
         return None;
     }
     compared.at_head(STUBBED, condition, "all of the function runs only if a setting asks for it")
 }
 
 /// Returns whether most of what a function called is called by another function that did not call it before.
-fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
+pub(super) fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
     let older = compared.base.behaviour.by_path();
     let others = compared.head.behaviour.functions.iter().filter(|other| other.path != pair.head.path);
     let mut gained: BTreeSet<&str> = BTreeSet::new();
@@ -157,7 +158,7 @@ fn is_moved(compared: &Compared<'_>, pair: &Pair<'_>) -> bool {
 }
 
 /// Returns whether a function that refuses, by this text, is a method for others to override.
-fn is_abstract(language: Language, function: &Function<'_>, version: &str, refusal: &str) -> bool {
+pub(super) fn is_abstract(language: Language, function: &Function<'_>, version: &str, refusal: &str) -> bool {
     let head = function.head.of(version);
     let is_method = function.path.contains('.');
     let is_idiom = is_method && (language == Language::Python || language == Language::Ruby);
@@ -182,22 +183,23 @@ fn comments(behaviour: &Behaviour<'_>) -> Vec<Span> {
 }
 
 /// Returns whether the documentation of a function, or a comment in it, says that doing nothing is meant.
-fn is_meant(head: &Version<'_>, function: &Function<'_>) -> bool {
+pub(super) fn is_meant(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    let head = &compared.head;
     let comments = comments(&head.behaviour);
     let start = documented_from(head.text, function.span.start, &comments);
     let own = comments.iter().filter(|comment| start <= comment.start && comment.start < function.span.end);
     let is_documented =
         own.chain(&function.facts().documentation).any(|words| MEANT.is_match(words.of(head.text)));
-    is_documented || is_explained(head, function) || is_of_idle_type(head.text, function)
+    is_documented || is_explained(compared, function) || is_of_idle_type(head.text, function)
 }
 
 /// Returns whether an added comment in the body gives a reason and does not postpone the work.
-fn is_explained(head: &Version<'_>, function: &Function<'_>) -> bool {
-    let words = function
-        .comments
-        .iter()
-        .filter(|comment| head.touches(**comment))
-        .map(|comment| comment.of(head.text));
+fn is_explained(compared: &Compared<'_>, function: &Function<'_>) -> bool {
+    let Compared { base, head, .. } = compared;
+    let changed = function.comments.iter().filter(|comment| head.touches(**comment));
+    let words = changed.map(|comment| comment.of(head.text));
+    // Other blanks before a comment are no new words.
+    let words = words.filter(|words| !base.text.contains(words.trim()));
     let words: Vec<&str> = words.collect();
     words.iter().any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::checkers::none_fails;
 use super::compared::{Compared, Pair};
-use super::{EXPECTED, REMOVED, SNAPSHOT, cases, helpers};
+use super::repeated::{distinct, gone_from, is_replaced, times, without};
+use super::{EXPECTED, REMOVED, SNAPSHOT, blurred, cases, helpers};
 use crate::checking::{any_may_check, is_idle};
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
 use crate::mentions::has_word;
@@ -24,9 +26,12 @@ const SHORTEST: usize = 3;
 pub(super) enum Seen {
     /// Another value is expected; the draft says where.
     Expected,
+    /// Other values of the subject are taken as well; the draft says where.
+    Blurred,
     /// An assertion is gone, with its normalized text and the names in it; the draft says where it was. Where a weaker one
-    /// takes its place, only a name that the product loses tells why.
-    Gone { text: String, names: BTreeSet<String>, is_replaced: bool },
+    /// takes its place, only a name that the product loses tells why. The functions that the test calls from now on check
+    /// in its place, unless they can fail nothing.
+    Gone { text: String, names: BTreeSet<String>, is_replaced: bool, checkers: Vec<String> },
     /// A case is gone from a table, with its normalized text and the words in it; the draft says where it was. Where all
     /// are gone, only a test that has them tells why.
     CaseGone { text: String, words: BTreeSet<String>, is_all: bool },
@@ -147,7 +152,9 @@ fn is_text(line: &str) -> bool {
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> {
     let mut facts: Vec<Fact> = pairs.iter().flat_map(|pair| gone(compared, pair)).collect();
     facts.extend(cases::inspect(compared));
-    let turned: Vec<Turned<'_>> = pairs.iter().flat_map(turned).collect();
+    let blurred = pairs.iter().flat_map(|pair| blurred::inspect(compared, pair));
+    facts.extend(blurred.map(|draft| Fact::new(&Seen::Blurred, Some(draft))));
+    let turned: Vec<Turned<'_>> = pairs.iter().flat_map(|pair| turned(compared, pair)).collect();
     let (old, new): (Vec<Span>, Vec<Span>) =
         turned.iter().map(|turned| (turned.old.span, turned.new.span)).unzip();
     if turned.is_empty() || !compared.base.changes_only(&old) || !compared.head.changes_only(&new) {
@@ -170,8 +177,8 @@ struct Turned<'c> {
     new: &'c Check,
 }
 
-fn turned<'c>(pair: &'c Pair<'_>) -> Vec<Turned<'c>> {
-    let gone = without(pair.base, pair.head);
+fn turned<'c>(compared: &'c Compared<'_>, pair: &'c Pair<'_>) -> Vec<Turned<'c>> {
+    let gone = gone_from(compared, pair);
     let new = without(pair.head, pair.base);
     if gone.is_empty() || gone.len() != new.len() {
         return Vec::new();
@@ -185,12 +192,6 @@ impl Turned<'_> {
         let is_of_same = self.old.subjects == self.new.subjects && !self.new.subjects.is_empty();
         is_of_same && without_values(&self.old.text) == without_values(&self.new.text)
     }
-}
-
-/// Returns the assertions of a function that another version of it lacks.
-fn without<'c>(function: &'c Function<'_>, other: &Function<'_>) -> Vec<&'c Check> {
-    let checks = function.checks().iter();
-    checks.filter(|check| other.checks().iter().all(|same| same.text != check.text)).collect()
 }
 
 /// Returns a text with a sign in the place of each number and each text that is written out.
@@ -227,20 +228,21 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     if base.checks().is_empty() {
         return Vec::new();
     }
-    let (old, new) = (without(base, head), without(head, base));
+    let (mut old, new) = (gone_from(compared, pair), without(head, base));
+    // Of several assertions of one text, one that is written in other words is none that is gone.
+    old.retain(|check| times(head, &check.text) == 0 || !is_replaced(pair, check));
     let (repeated, new): (Vec<&Check>, Vec<&Check>) =
         new.into_iter().partition(|check| repeats(base, head, check));
     let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));
     let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
-    let own = distinct(head, repeated.iter().copied());
-    let (now, before) = (distinct(head, head.checks()) - own, distinct(base, base.checks()));
-    let asserts = !head.checks().is_empty() || helpers::asserts_no_failure(compared, head);
-    let is_fewer = asserts && now < before;
+    let (now, before) = (&compared.head, &compared.base);
+    let own = distinct(now, head, repeated.iter().copied());
+    let is_less = distinct(now, head, head.checks()) - own < distinct(before, base, base.checks());
     let calls = &base.facts().calls;
     let before = base.span.of(compared.base.text);
     let gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
     // The arguments of macros have no calls.
-    let mut gained = gained.filter(|name| {
+    let gained = gained.filter(|name| {
         let name = name.rsplit(['.', ':']).next().unwrap_or(name);
         places(before, name).next().is_none()
     });
@@ -251,12 +253,15 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         places(now_text, root).next().is_some()
     });
     // The words of an assertion that says nothing new are no call that could check in its place.
-    let gains = gained.any(|name| {
+    let checkers = gained.filter(|name| {
         let call = format!("{name}(");
         let may_check = if is_rewritten { !is_idle(name) } else { any_may_check(now_text, name) };
-        may_check && !repeated.iter().any(|check| check.text.contains(&call))
+        !is_replaced && may_check && !repeated.iter().any(|check| check.text.contains(&call))
     });
-    if !(is_replaced || is_helper || is_fewer && new.is_empty()) || gains && !is_replaced {
+    let checkers: Vec<String> = checkers.cloned().collect();
+    let asserts = !head.checks().is_empty() || helpers::asserts_no_failure(compared, head);
+    let is_fewer = (asserts || !checkers.is_empty()) && is_less;
+    if !(is_replaced || is_helper || is_fewer && new.is_empty()) {
         return Vec::new();
     }
     // An assertion in words that are not known may demand as much.
@@ -265,7 +270,7 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         .filter(|function| head.span.start <= function.span.start && function.span.end <= head.span.end);
     let inside = inside.flat_map(Function::checks);
     let known = inside.filter(|check| compared.head.touches(check.span)).count();
-    if helpers::asserting_lines(compared, pair) > known {
+    if helpers::asserting_lines(compared, pair, &checkers) > known {
         return Vec::new();
     }
     let comments: String =
@@ -287,20 +292,12 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
         })?;
         let names = check.subjects.iter().flat_map(|subject| words_of(subject)).collect();
         let is_replaced = is_helper || is_replaced;
-        Some(Fact::new(&Seen::Gone { text: letters(&check.text), names, is_replaced }, Some(draft)))
+        Some(Fact::new(
+            &Seen::Gone { text: letters(&check.text), names, is_replaced, checkers: checkers.clone() },
+            Some(draft),
+        ))
     });
     facts.collect()
-}
-
-/// Counts the assertions of a function that say different things: those of one text are one, unless what they are about is given
-/// another value in between.
-fn distinct<'c>(function: &Function<'_>, checks: impl IntoIterator<Item = &'c Check>) -> usize {
-    let values = &function.facts().values;
-    let places = checks.into_iter().map(|check| {
-        let is_given_again = check.subjects.iter().any(|subject| values.get(subject) == Some(&None));
-        (check.text.as_str(), if is_given_again { check.span.start } else { 0 })
-    });
-    places.collect::<BTreeSet<(&str, usize)>>().len()
 }
 
 /// Returns whether a new assertion demands of an expression no more than another one that stays.
@@ -381,10 +378,12 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         Seen::Expected => {
             fact.draft.clone().filter(|_| changed.reasons.is_empty() && changed.tests.is_empty())
         }
-        Seen::Gone { is_replaced: true, text, names } => {
+        Seen::Blurred => fact.draft.clone().filter(|_| changed.reasons.is_empty()),
+        Seen::Gone { checkers, .. } if !checkers.is_empty() && !is_idle_in(lookups, fact, checkers) => None,
+        Seen::Gone { is_replaced: true, text, names, .. } => {
             fact.draft.clone().filter(|draft| !changed.loses(lookups, draft, text, names))
         }
-        Seen::Gone { is_replaced: false, text, names } => {
+        Seen::Gone { is_replaced: false, text, names, .. } => {
             fact.draft.clone().filter(|draft| !changed.explains(lookups, draft, text, names))
         }
         Seen::CaseGone { text, words, is_all } => {
@@ -397,6 +396,11 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         Seen::Reason { .. } | Seen::Tests { .. } => None,
     });
     drafts.collect()
+}
+
+/// Returns whether the functions that a test calls in the place of an assertion can fail nothing.
+fn is_idle_in(lookups: &dyn Lookups, fact: &Fact, checkers: &[String]) -> bool {
+    fact.draft.as_ref().is_some_and(|draft| none_fails(lookups, &draft.file.to_text(), checkers))
 }
 
 /// The changed files that may explain something.
@@ -412,7 +416,7 @@ impl<'s> Changed<'s> {
             match seen {
                 Seen::Reason { path } => changed.reasons.push(path),
                 Seen::Tests { path } => changed.tests.push(path),
-                Seen::CaseGone { .. } | Seen::Expected | Seen::Gone { .. } => {}
+                Seen::Blurred | Seen::CaseGone { .. } | Seen::Expected | Seen::Gone { .. } => {}
             }
         }
         changed

@@ -106,6 +106,13 @@ pub struct Import {
     pub span: Span,
 }
 
+impl Import {
+    /// Returns whether it asks for a name of the module.
+    pub fn asks_for(&self, name: &str) -> bool {
+        self.names.iter().any(|each| each.name == name)
+    }
+}
+
 /// A call of a coroutine function that nothing waits for, so that it never runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DroppedCoroutine {

@@ -235,6 +235,9 @@ impl Reader<'_> {
         if let Some(operator) = compared.and_then(|rest| rest.split(' ').next()) {
             return if operator == "==" { Some(Demand::Value) } else { Some(Demand::Part) };
         }
+        if text.starts_with("be(") && !text.contains(").") {
+            return Some(Demand::Value);
+        }
         // The weaker one of two matchers is enough.
         if let Some((one, other)) = text.split_once(").or") {
             let words =
@@ -275,7 +278,11 @@ impl Reader<'_> {
         if let Some(claim) = self.failure(&word, &arguments) {
             return Some(claim);
         }
-        let demand = demand_of(&word)?;
+        let demand = match word.as_str() {
+            // With a value it asks for that.
+            "tohaveproperty" if arguments.len() > 1 => Demand::Value,
+            word => demand_of(word)?,
+        };
         if ["must", "should", "wont"].iter().any(|begin| word.starts_with(begin))
             && let Some(subject) = receiver(node)
         {
@@ -326,7 +333,9 @@ impl Reader<'_> {
         }
         let mut arguments = arguments;
         if self.language == Language::Go
-            && arguments.first().is_some_and(|first| matches!(self.text_of(*first), "t" | "s.T()"))
+            && arguments.first().is_some_and(|first| {
+                matches!(self.text_of(*first), "&testing.T{}" | "new(testing.T)" | "s.T()" | "t")
+            })
         {
             arguments.remove(0);
         }

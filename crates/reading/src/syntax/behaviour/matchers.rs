@@ -125,6 +125,7 @@ const PARTS: &[&str] = &[
     "negative",
     "notequal",
     "notinrange",
+    "of",
     "positive",
     "refuteequal",
     "refutein",

@@ -1,0 +1,194 @@
+//! Assertions of one text that a test makes several times, each about what the code before it has left.
+
+use super::compared::{Compared, Pair, Version};
+use super::expected::root;
+use crate::pattern::Pattern;
+use qa_reading::names::places;
+use qa_reading::syntax::{Check, Function, Span, without_comment};
+
+/// An assignment, with what is given a value.
+static ASSIGNS: Pattern = Pattern::new(
+    r"^(?:(?:auto|const|final|let|mut|my|val|var)\s+)*([^=(]*?)\s*(?::[^=]+)?(?::=|[-+*/|&]?=)(?:[^=>~]|$)",
+);
+/// A line that only opens, closes or divides a block.
+static DIVIDES: Pattern = Pattern::new(
+    r"^(?:[\W_]*|[})\]]*\s*(?:case|catch|elif|else|end|ensure|except|finally|for|if|rescue|switch|try|unless|when|while|with)\b.*)$",
+);
+/// Functions that print, log or wait.
+const TELLING: &[&str] = &[
+    "Log", "Logf", "Print", "Printf", "Println", "Sleep", "dbg", "debug", "eprintln", "echo", "info", "log",
+    "p", "pp", "print", "printf", "println", "puts", "sleep", "warn",
+];
+/// Begin of a line, up to the name of what it calls.
+static CALLS: Pattern = Pattern::new(r"^[\w.$@:]*?(\w+)\s*(?:\(|\s[\w\x22':\[]|$)");
+
+/// Returns the assertions of a function that another version of it lacks.
+pub(super) fn without<'c>(function: &'c Function<'_>, other: &Function<'_>) -> Vec<&'c Check> {
+    let checks = function.checks().iter();
+    checks.filter(|check| times(other, &check.text) == 0).collect()
+}
+
+/// Returns the assertions of the base that head lacks, and those that it makes less often where no step goes with them.
+pub(super) fn gone_from<'c>(compared: &Compared<'_>, pair: &Pair<'c>) -> Vec<&'c Check> {
+    let Pair { base, head } = pair;
+    let mut gone = without(base, head);
+    let touched = base.checks().iter().filter(|check| compared.base.touches(check.span));
+    let fewer = touched.filter(|check| is_made_less_often(compared, pair, check));
+    gone.extend(fewer.filter(|check| does_as_much(compared, pair, check)));
+    gone.sort_by_key(|check| check.span.start);
+    gone
+}
+
+fn is_made_less_often(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check) -> bool {
+    let Pair { base, head } = pair;
+    let left = times(head, &check.text);
+    left > 0
+        && left < times(base, &check.text)
+        && distinct(&compared.head, head, same(head, check))
+            < distinct(&compared.base, base, same(base, check))
+}
+
+fn same<'c>(function: &'c Function<'_>, check: &'c Check) -> impl Iterator<Item = &'c Check> {
+    function.checks().iter().filter(|other| other.text == check.text)
+}
+
+/// Returns whether a new assertion of head is about the same as one of the base, which it may say in other words.
+pub(super) fn is_replaced(pair: &Pair<'_>, gone: &Check) -> bool {
+    let roots: Vec<&str> = gone.subjects.iter().map(|subject| root(subject)).collect();
+    let new = without(pair.head, pair.base).into_iter();
+    new.flat_map(|check| &check.subjects).any(|subject| roots.contains(&root(subject)))
+}
+
+/// Returns the number of assertions of a text.
+pub(super) fn times(function: &Function<'_>, text: &str) -> usize {
+    function.checks().iter().filter(|check| check.text == text).count()
+}
+
+/// Counts the assertions of a function that say different things: those of one text are one, unless the code between them
+/// may change what they see.
+pub(super) fn distinct<'c>(
+    version: &Version<'_>,
+    function: &Function<'_>,
+    checks: impl IntoIterator<Item = &'c Check>,
+) -> usize {
+    let mut checks: Vec<&Check> = checks.into_iter().collect();
+    checks.sort_by_key(|check| (check.text.as_str(), check.span.start));
+    let new = checks.windows(2).filter(|pair| {
+        let between = Span { start: pair[0].span.end, end: pair[1].span.start };
+        pair[0].text != pair[1].text
+            || statements(version, function, between).any(|line| may_change(line, &pair[0].subjects))
+    });
+    usize::from(!checks.is_empty()) + new.count()
+}
+
+/// Returns whether a version of a function does as much as an older one beside asserting, also for what an assertion is about.
+fn does_as_much(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check) -> bool {
+    let [older, newer] =
+        [(&compared.base, pair.base), (&compared.head, pair.head)].map(|(version, function)| {
+            let body = Span { start: function.head.end, end: function.span.end };
+            let all: Vec<&str> = statements(version, function, body).collect();
+            let targets = all.iter().filter_map(|line| target(line));
+            (all.len(), targets.filter(|target| is_of(target, &check.subjects)).count())
+        });
+    older.0 <= newer.0 && older.1 <= newer.1
+}
+
+/// Returns the lines of a place outside of assertions, without those that only divide it into blocks.
+pub(super) fn statements<'v>(
+    version: &'v Version<'_>,
+    function: &Function<'_>,
+    place: Span,
+) -> impl Iterator<Item = &'v str> {
+    let mut checks: Vec<Span> = function.checks().iter().map(|check| check.span).collect();
+    checks.retain(|span| place.start <= span.start && span.end <= place.end);
+    checks.sort_by_key(|span| span.start);
+    let mut at = place.start;
+    let mut between = Vec::new();
+    for span in checks.into_iter().chain([Span { start: place.end, end: place.end }]) {
+        between.push(version.text.get(at..span.start).unwrap_or_default());
+        at = at.max(span.end);
+    }
+    let mut depth = 0_usize;
+    let lines = between.into_iter().flat_map(str::lines).map(|line| without_comment(line).trim());
+    // A line inside of brackets goes on with the statement above.
+    let begins = lines.filter(move |line| {
+        let is_begin = depth == 0;
+        for sign in line.chars() {
+            match sign {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        is_begin
+    });
+    begins.filter(|line| !DIVIDES.is_match(line) && !matches!(*line, "assert" | "await" | "self." | "t."))
+}
+
+/// Returns whether a statement may change what assertions about some expressions see: it gives a value to one of their
+/// names, or calls something for what that does.
+fn may_change(line: &str, subjects: &[String]) -> bool {
+    if let Some(target) = target(line) {
+        return is_of(&target, subjects);
+    }
+    let called = CALLS.captures(line);
+    !called.as_ref().and_then(|found| found.get(1)).is_some_and(|name| TELLING.contains(&name.as_str()))
+}
+
+/// Returns what a statement gives a value.
+fn target(line: &str) -> Option<String> {
+    ASSIGNS.captures(line)?.get(1).map(|target| target.as_str().to_owned())
+}
+
+/// Returns whether a statement's target has the first name of one of some expressions.
+fn is_of(target: &str, subjects: &[String]) -> bool {
+    subjects.iter().any(|subject| places(target, root(subject)).next().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_may_change_what_an_assertion_sees() {
+        let cases = [
+            ("result = runner.invoke(cli)", true),
+            ("const result = run();", true),
+            ("let (result, other) = run();", true),
+            ("result, err := run()", true),
+            ("lines = result.output.splitlines()", false),
+            ("const lines = result.output.split();", false),
+            ("cart.add(\"a\");", true),
+            ("await page.click('a')", true),
+            ("click_on \"Save\"", true),
+            ("cart.rename \"a\", \"b\"", true),
+            ("del rows[0]", true),
+            ("results <- 2", true),
+            ("count++", true),
+            ("print(result)", false),
+            ("console.log(result)", false),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(may_change(line, &["result.code".to_owned()]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_of_blocks_do_nothing() {
+        for line in [
+            "}",
+            "});",
+            "else:",
+            "with runner.isolated():",
+            "} catch (error) {",
+            "end",
+            "",
+            "for row in rows:",
+        ] {
+            assert!(DIVIDES.is_match(line), "{line}");
+        }
+        for line in ["run()", "del rows[0]", "done = True", "ended()"] {
+            assert!(!DIVIDES.is_match(line), "{line}");
+        }
+    }
+}
