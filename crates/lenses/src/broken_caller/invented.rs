@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::contract::{Draft, Lookups};
-use super::super::imports::{Family, are_too_many, join, split};
+use super::super::imports::{Family, join, split};
 use super::facts::Change;
 use super::members::is_of_tests;
 use super::place::{Place, followed, is_same_package, place};
@@ -50,7 +50,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
             // Elsewhere objects may have members that no definition of their type shows, and a test gives them some.
             let is_checked = match kind {
                 MentionKind::Go | MentionKind::Java => true,
-                MentionKind::Php => used.called && !is_of_tests(path) && !asks_first(lookups, path),
+                MentionKind::Php => used.called && !is_of_tests(path),
                 MentionKind::C
                 | MentionKind::CSharp
                 | MentionKind::Configuration
@@ -67,7 +67,11 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
                 None => Some(place),
             });
             let Some(place) = place.filter(|place| seen.insert(place.clone())) else { continue };
-            if is_missing(lookups, kind, &place) && !was_used_before(lookups, path, &place) {
+            let is_member = kind == MentionKind::Php && place.owner.is_some();
+            if is_missing(lookups, kind, &place)
+                && !(is_member && asks_first(lookups, path))
+                && !was_used_before(lookups, path, &place)
+            {
                 let summary = "module has no member of this name";
                 let draft = change.draft(MISSING_MEMBER, Side::Head, path, &used.name, summary);
                 drafts.extend(draft.map(|draft| draft.with("from", place.file.clone())));
@@ -89,8 +93,16 @@ fn asks_first(lookups: &dyn Lookups, path: &str) -> bool {
 
 /// Returns the module of Python's standard library in which a use looks for a member that no version of it has.
 fn lacking_module<'u>(lookups: &dyn Lookups, path: &str, used: &'u PlacedUse) -> Option<&'u str> {
-    /// Words of files that may mean something else by the name of a module, or run where there is another library.
-    const OTHERS: &[&str] = &["board", "circuitpython", "import *", "machine", "micropython"];
+    /// Texts of files that may mean something else by the name of a module, or run where there is another library.
+    const OTHERS: &[&str] = &[
+        "circuitpython",
+        "from board",
+        "from machine",
+        "import *",
+        "import board",
+        "import machine",
+        "micropython",
+    ];
     let (module, name) = standard(used)?;
     if !lacks(module, name) {
         return None;
@@ -115,15 +127,16 @@ fn lacking_module<'u>(lookups: &dyn Lookups, path: &str, used: &'u PlacedUse) ->
         format!("{module}, '{name}'"),
     ];
     let given = lookups.mentions(Side::Head, MentionKind::Python, &given);
-    are_too_many(lookups, &given, MOST_ASKED);
     let words = [name.clone()];
     let users = lookups.mentions(Side::Base, MentionKind::Python, std::slice::from_ref(&full));
-    let was_used = users.paths.iter().take(MOST_ASKED).any(|user| {
-        let uses = lookups.uses(Side::Base, user, &words);
-        let mut uses = uses.iter().flat_map(|uses| uses.iter());
-        uses.any(|before| standard(before) == Some((module, name)))
-    });
-    (given.paths.is_empty() && !was_used).then_some(module)
+    let was_used = users.paths.len() > MOST_ASKED
+        || users.paths.iter().any(|user| {
+            let uses = lookups.uses(Side::Base, user, &words);
+            let mut uses = uses.iter().flat_map(|uses| uses.iter());
+            uses.any(|before| standard(before) == Some((module, name)))
+        });
+    let is_read = given.complete && users.complete;
+    (is_read && given.paths.is_empty() && !was_used).then_some(module)
 }
 
 /// Returns the module of a use with the name that it looks for there; `os.path` is one.

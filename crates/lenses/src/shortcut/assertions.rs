@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::blurred::{blurs, takes_anything};
 use super::compared::{Compared, Pair};
-use super::repeated::times;
 use super::{APPROXIMATED, WEAKENED, beside, caught, expected, failing, guarded, helpers};
 use crate::contract::Draft;
 use crate::pattern::Pattern;
@@ -59,24 +58,30 @@ fn weakened(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Draft> {
     let Pair { base, head } = pair;
     let changed = head.checks().iter().filter(|check| compared.head.touches(check.span));
     let added = changed.filter(|check| !has(base, check));
+    let gone = lost(base, head);
     added
         .filter_map(|check| {
-            let summary = weakness(base, head, check, compared.head.text)?;
+            let summary = weakness(base, head, &gone, check, compared.head.text)?;
             let rule = if summary == APPROXIMATES { APPROXIMATED } else { WEAKENED };
             compared.at_head(rule, check.span, summary)
         })
         .collect()
 }
 
+/// Returns the assertions that head makes less often.
+pub(super) fn lost<'c>(base: &'c Function<'_>, head: &Function<'_>) -> Vec<&'c Check> {
+    let checks = base.checks().iter();
+    checks.filter(|check| head.times(&check.text) < base.times(&check.text)).collect()
+}
+
 /// Returns the way in which a new assertion, in the text of head, demands less than one that is gone.
 pub(super) fn weakness(
     base: &Function<'_>,
     head: &Function<'_>,
+    gone: &[&Check],
     new: &Check,
     text: &str,
 ) -> Option<&'static str> {
-    let fewer = base.checks().iter().filter(|check| times(head, &check.text) < times(base, &check.text));
-    let gone: Vec<&Check> = fewer.collect();
     // A test without any other assertion is one for `test-weakening`.
     let replaces = if new.subjects.is_empty() {
         !gone.is_empty() && head.checks().iter().any(|other| !always_holds(other))
@@ -90,7 +95,7 @@ pub(super) fn weakness(
         return Some("assertion holds whatever the code does");
     }
     // Of several comparisons of one call with true and false, one is that with true.
-    let mut about = gone.iter().filter(|check| shares(check, new));
+    let mut about = gone.iter().filter(|check| head.times(&check.text) == 0 && shares(check, new));
     if about.any(|old| old.is_truth && says_true(new) || old.is_falsy && says_false(new)) {
         return None;
     }
@@ -103,13 +108,15 @@ pub(super) fn weakness(
     if blurred.any(|check| !is_kept(base, head, check)) {
         return Some("assertion demands less than before");
     }
-    let about = gone.into_iter().filter(|check| shares(check, new));
+    let about = gone.iter().copied().filter(|check| shares(check, new));
     let mut about: Vec<&Check> = about.filter(|check| !is_as_strong(check, new)).collect();
     about.sort_by_key(|check| check.demand);
-    if let Some(strongest) = about.last().filter(|strongest| strongest.demand > new.demand) {
+    let mut stronger = about.iter().rev().filter(|old| old.demand > new.demand).peekable();
+    if stronger.peek().is_some() {
+        // Another assertion may demand as much as the one that is gone.
+        let strongest = stronger.find(|old| !is_kept(base, head, old))?;
         let is_near = approximates(strongest, new) && !takes_anything(new);
-        let summary = if is_near { APPROXIMATES } else { "assertion demands less than before" };
-        return (!is_kept(base, head, strongest)).then_some(summary);
+        return Some(if is_near { APPROXIMATES } else { "assertion demands less than before" });
     }
     let tolerance = new.tolerance.as_ref()?;
     let before = about
@@ -274,8 +281,7 @@ fn commented_out(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let texts: Vec<String> =
         comments.iter().map(|comment| squashed(comment.of(compared.head.text))).collect();
     let all = texts.concat();
-    let gone = base.checks().iter().filter(|check| times(head, &check.text) < times(base, &check.text));
-    let mut gone = gone.map(|check| squashed(&check.text));
+    let mut gone = lost(base, head).into_iter().map(|check| squashed(&check.text));
     let found = gone.find(|check| check.len() >= SHORTEST && all.contains(check.as_str()))?;
     let begin: String = found.chars().take(SHORTEST).collect();
     let first = texts.iter().position(|text| text.contains(&begin)).unwrap_or(0);
@@ -321,7 +327,7 @@ fn without_blanks(text: &str) -> String {
 }
 
 pub(super) fn has(function: &Function<'_>, check: &Check) -> bool {
-    function.checks().iter().any(|other| other.text == check.text)
+    function.times(&check.text) > 0
 }
 
 /// Returns whether two assertions are about the same expression.

@@ -1,7 +1,7 @@
 //! Functions of the repository that a test calls in the place of assertions, and that can fail no test.
 
 use crate::contract::Lookups;
-use crate::imports::{Family, are_too_many, split};
+use crate::imports::{Family, split};
 use crate::pattern::Pattern;
 use qa_contracts::v1::{MentionKind, Side};
 use qa_reading::names::{joins, places};
@@ -50,9 +50,11 @@ fn is_known_to_hold(lookups: &dyn Lookups, test: &str, name: &str) -> bool {
         .map(|keyword| format!("{keyword} {name}"))
         .collect();
     let found = lookups.mentions(Side::Head, kind, &words);
-    are_too_many(lookups, &found, MOST_FILES);
+    if !found.complete || found.paths.len() > MOST_FILES {
+        return false;
+    }
     let mut is_defined = false;
-    for path in found.paths.iter().take(MOST_FILES) {
+    for path in &found.paths {
         if path != test && !is_reached(kind, test, &own, path, name) {
             continue;
         }

@@ -3,7 +3,7 @@
 use super::WEAKENED;
 use super::assertions::has;
 use super::compared::{Compared, Pair, Version};
-use super::repeated::statements;
+use super::repeated::{asserted, statements};
 use crate::contract::Draft;
 use qa_reading::names::{joins, places};
 use qa_reading::syntax::{Check, Demand, Function, Span, without_comment};
@@ -52,7 +52,7 @@ fn is_copy(version: &Version<'_>, function: &Function<'_>, check: &Check, copy: 
 /// Returns the statement before an assertion, without blanks, where no other one stands between but assertions.
 fn last_statement(version: &Version<'_>, function: &Function<'_>, check: &Check) -> Option<String> {
     let before = Span { start: function.head.end, end: check.span.start };
-    let line = statements(version, function, before).last()?;
+    let line = statements(version, &asserted(function), before).last()?;
     let start = line.as_ptr() as usize - version.text.as_ptr() as usize;
     version.text.get(start..check.span.start).map(tightened)
 }
@@ -122,84 +122,107 @@ fn without_copies(expression: &str) -> String {
     text
 }
 
+/// Objects that a test makes in the place of what the code under test gives.
+const STAND_INS: &[&str] = &[
+    "AsyncMock(",
+    "MagicMock(",
+    "Mock(",
+    "Mockito.mock(",
+    "SimpleNamespace(",
+    "double(",
+    "instance_double(",
+    "jest.fn(",
+    "mock(",
+    "mock.MagicMock(",
+    "mock.Mock(",
+    "sinon.stub(",
+    "types.SimpleNamespace(",
+    "vi.fn(",
+];
+
 /// Reports a test whose subject is given what it asserts about, where the code under test gave it at the base.
 pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let Pair { base, head } = pair;
+    let [then, now] = [(base, compared.base.text), (head, compared.head.text)]
+        .map(|(function, text)| tightened(function.span.of(text)));
+    let stand_ins = STAND_INS.iter().copied().filter(|stand_in| now.contains(stand_in)).collect();
+    let changes = CHANGES.iter().copied();
+    let changes = changes
+        .filter(|(before, behind)| now.contains(before.trim_start_matches('$')) && now.contains(behind));
+    let gives = Gives { compared, pair, stand_ins, changes: changes.collect(), then, now };
     let mut kept = head.checks().iter().filter(|check| has(base, check));
-    let check =
-        kept.find(|check| check.subjects.iter().any(|subject| is_given(compared, pair, check, subject)))?;
+    let check = kept.find(|check| check.subjects.iter().any(|subject| gives.gives(check, subject)))?;
     let summary = "the test itself gives the value that the assertion is about";
     let place = compared.at_head(WEAKENED, check.span, summary);
     place.or_else(|| compared.at_head(WEAKENED, head.span, summary))
 }
 
-/// Returns whether a test gives an expression its value, or a part of it, which the code under test gave at the base.
-fn is_given(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check, subject: &str) -> bool {
-    const STAND_INS: &[&str] = &[
-        "AsyncMock(",
-        "MagicMock(",
-        "Mock(",
-        "Mockito.mock(",
-        "SimpleNamespace(",
-        "double(",
-        "instance_double(",
-        "jest.fn(",
-        "mock(",
-        "mock.MagicMock(",
-        "mock.Mock(",
-        "sinon.stub(",
-        "types.SimpleNamespace(",
-        "vi.fn(",
-    ];
-    let Pair { base, head } = pair;
-    let name = root(subject);
-    let [older, newer] = [base, head].map(|function| &function.facts().values);
-    let Some(Some(before)) = older.get(name) else { return false };
-    let is_set = subject != name && newer.contains_key(subject) && !older.contains_key(subject);
-    let [now, then] = [(head, compared.head.text), (base, compared.base.text)]
-        .map(|(function, text)| tightened(function.span.of(text)));
-    let mut given = STAND_INS.iter().map(|stand_in| format!("{name}={stand_in}"));
-    let is_given = is_set
-        || given.any(|given| begins_in(&now, &given))
-        || changes(compared, pair, check, subject, before, &then);
-    before.contains('(') && !STAND_INS.iter().any(|name| before.starts_with(name)) && is_given
+/// Both versions of a test, without blanks.
+struct Gives<'c, 'p> {
+    compared: &'c Compared<'p>,
+    pair: &'c Pair<'c>,
+    /// Ways that the test may take at head.
+    stand_ins: Vec<&'static str>,
+    changes: Vec<(&'static str, &'static str)>,
+    then: String,
+    now: String,
 }
 
-/// Returns whether the statement before an assertion gives the member that the assertion is about, beside what the code
-/// under test made. Data that is changed before the code runs is no answer of the test.
-fn changes(
-    compared: &Compared<'_>,
-    pair: &Pair<'_>,
-    check: &Check,
-    subject: &str,
-    made: &str,
-    then: &str,
-) -> bool {
-    let name = root(subject);
-    let Some(member) = subject.rsplit(|sign| !joins(sign)).next().filter(|member| *member != name) else {
-        return false;
-    };
-    let Some(last) = last_statement(&compared.head, pair.head, check) else { return false };
-    let mut ways = changes_of(name).into_iter();
-    let is_changed = ways.any(|way| begins_in(&last, &way) && !begins_in(then, &way));
-    let now = pair.head.facts().values.get(name).and_then(Option::as_deref);
-    let is_made = gives(&last, name) && now.is_some_and(|now| is_made_of(now, made));
-    (is_changed || is_made) && places(&last, member).next().is_some()
+impl Gives<'_, '_> {
+    /// Returns whether a test gives an expression its value, or a part of it, which the code under test gave at the base.
+    fn gives(&self, check: &Check, subject: &str) -> bool {
+        let name = root(subject);
+        let [older, newer] = [self.pair.base, self.pair.head].map(|function| &function.facts().values);
+        let Some(Some(made)) = older.get(name) else { return false };
+        if !made.contains('(') || STAND_INS.iter().any(|name| made.starts_with(name)) {
+            return false;
+        }
+        let is_set = subject != name && newer.contains_key(subject) && !older.contains_key(subject);
+        let now = newer.get(name).and_then(Option::as_deref);
+        let is_made = now.is_some_and(|now| is_made_of(now, made));
+        is_set
+            || self.has_stand_in(name)
+            || (is_made || self.changes(name)) && self.gives_member(check, subject)
+    }
+
+    /// Returns whether the test puts something else in the place of a name's value, and did not at the base.
+    fn has_stand_in(&self, name: &str) -> bool {
+        self.stand_ins.iter().any(|stand_in| self.gains(&format!("{name}={stand_in}")))
+    }
+
+    /// Returns whether the test gives a name's value other parts, and did not at the base.
+    fn changes(&self, name: &str) -> bool {
+        let mut ways = self.changes.iter();
+        ways.any(|(before, behind)| self.gains(&format!("{}{name}{behind}", before.replace('$', name))))
+    }
+
+    fn gains(&self, way: &str) -> bool {
+        begins_in(&self.now, way) && !begins_in(&self.then, way)
+    }
+
+    /// Returns whether the statement before an assertion has the member that it is about. Data that is changed before the
+    /// code runs is no answer of the test.
+    fn gives_member(&self, check: &Check, subject: &str) -> bool {
+        let name = root(subject);
+        let member = subject.rsplit(|sign| !joins(sign)).next().filter(|member| *member != name);
+        member.is_some_and(|member| {
+            let last = last_statement(&self.compared.head, self.pair.head, check);
+            last.is_some_and(|last| [name, member].iter().all(|word| places(&last, word).next().is_some()))
+        })
+    }
 }
 
-/// Returns the texts by which a test gives parts of a value to a name, beside what the code under test made.
-fn changes_of(name: &str) -> [String; 8] {
-    [
-        format!("setattr({name},"),
-        format!("{name}=replace({name},"),
-        format!("{name}=dataclasses.replace({name},"),
-        format!("{name}={name}.copy("),
-        format!("{name}={name}._replace("),
-        format!("{name}={name} with"),
-        format!("Object.assign({name},"),
-        format!("{name}={{...{name},"),
-    ]
-}
+/// Ways to give a value other parts: what stands before the name, and behind it.
+const CHANGES: &[(&str, &str)] = &[
+    ("setattr(", ","),
+    ("Object.assign(", ","),
+    ("$=replace(", ","),
+    ("$=dataclasses.replace(", ","),
+    ("$=", ".copy("),
+    ("$=", "._replace("),
+    ("$=", " with"),
+    ("$={...", ","),
+];
 
 /// Returns a text without comments and the blanks that do not divide words.
 pub(super) fn tightened(text: &str) -> String {

@@ -5,7 +5,7 @@ use crate::contract::Inspection;
 use crate::pattern::Pattern;
 use qa_core::packet::Packet;
 use qa_reading::names::places;
-use qa_reading::syntax::{Language, parse_once, without_comment};
+use qa_reading::syntax::{Language, Outline, parse_once, without_comment};
 
 /// Mock whose factory takes the original module as a parameter, or that only spies on it.
 static PARTIAL: Pattern =
@@ -48,7 +48,9 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
             return target.starts_with('.') && last.split('.').next().is_some_and(|stem| stem == subject);
         }
         let line = usize::try_from(draft.start_line.saturating_sub(1)).unwrap_or(usize::MAX);
-        let Some(test) = starts.get(line).and_then(|start| test_at(text, *start)) else { return false };
+        let Some(test) = starts.get(line).and_then(|start| test_at(text, &outline, *start)) else {
+            return false;
+        };
         let Some((module, name)) = target.rsplit_once('.') else { return false };
         let tested = test.name.strip_prefix("test_").unwrap_or_default();
         let is_tested = tested == name || tested.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
@@ -70,21 +72,23 @@ struct Test<'t> {
 }
 
 /// Returns the function that a line stands in, or stands above as a decorator.
-fn test_at(text: &str, line: usize) -> Option<Test<'_>> {
+fn test_at<'t>(text: &'t str, outline: &Outline, line: usize) -> Option<Test<'t>> {
     static DEFINED: Pattern = Pattern::new(r"(?m)^([ \t]*)(?:async )?def (\w+)");
     let is_decorator = text[line..].trim_start_matches([' ', '\t']).starts_with('@');
     let all = DEFINED.captures_all(text);
     let mut heads =
         all.iter().filter_map(|groups| Some((groups.get(0)?.start(), groups.get(1)?, groups.get(2)?)));
-    let (start, indent, name) = match is_decorator {
-        true => heads.find(|(start, ..)| line <= *start)?,
-        false => heads.rfind(|(start, ..)| *start <= line)?,
+    let (start, indent, name) = if is_decorator {
+        heads.find(|(start, ..)| line <= *start)?
+    } else {
+        let around = outline.definitions_around(line)?;
+        let own = around.rsplit('.').next().unwrap_or_default();
+        heads.rfind(|(start, _, name)| *start <= line && name.as_str() == own)?
     };
     let depth = indent.as_str().len();
     let rest = &text[start..];
     let lines = rest.split_inclusive('\n').skip(1);
-    let inside =
-        lines.take_while(|line| line.trim().is_empty() || line.len() - line.trim_start().len() > depth);
+    let inside = lines.take_while(|line| line.trim().is_empty() || indentation(line) > depth);
     let length: usize = rest.split_inclusive('\n').take(1).chain(inside).map(str::len).sum();
     Some(Test { name: name.as_str(), start, body: &rest[..length] })
 }

@@ -355,7 +355,7 @@ fn may_guard(line: &str) -> bool {
     words.next().is_some_and(|first| WORDS.contains(&first))
 }
 
-/// Returns whether a line of a test may give a name a copy, or a part of what the code under test made.
+/// Returns whether a line of a test may give a name a copy, a part of what the code under test made, or another name's value.
 fn may_give(line: &str) -> bool {
     const WORDS: &[&str] = &[
         "**",
@@ -369,7 +369,9 @@ fn may_give(line: &str) -> bool {
         "setattr(",
         "structuredClone",
     ];
-    line.contains('=') && (line.trim_end().ends_with(|end: char| end.is_alphanumeric() || end == ';'))
+    line.contains('=')
+        && !line.contains('(')
+        && line.trim_end().ends_with(|end: char| end.is_alphanumeric() || end == ';')
         || WORDS.iter().any(|word| line.contains(word))
 }
 

@@ -7,18 +7,15 @@ use super::compared::{Compared, Pair};
 use super::expected::tightened;
 use super::stubs::{BEHAVIOUR, is_abstract, is_meant, is_moved};
 use crate::contract::{Draft, Fact, Lookups};
-use crate::imports::are_too_many;
 use crate::pattern::Pattern;
 use qa_contracts::v1::{MentionKind, Side};
+use qa_reading::names::joins;
 use qa_reading::syntax::{Effect, Language};
 
 /// Words of a class that others extend.
 static ANNOUNCED: Pattern = Pattern::new(
     r"\bABC\b|\bProtocol\b|\bclass (?:Abstract|Base)|(?i)abstract|child class|derived|interface|mixin|not supported|overrid|subclass|unsupported|must implement",
 );
-/// Maximum number of files with a method of the name.
-const MOST_FILES: usize = 400;
-
 /// A method that is abstract if another class overrides it; the draft says where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RefusedMethod {
@@ -64,9 +61,11 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> 
         // Whoever says why it refuses means it, and classes say that they are made to be extended.
         let is_told = tightened(refusal).split_once('(').is_some_and(|(_, told)| !told.starts_with(')'));
         let is_explained = is_told || ANNOUNCED.is_match(text) || is_meant(compared, pair.head);
-        let is_overridden = definitions(method)
-            .iter()
-            .any(|word| text.matches(word.as_str()).count() > usize::from(word.starts_with("def ")));
+        let is_overridden = definitions(method).iter().any(|word| {
+            let whole = text.match_indices(word.as_str());
+            let whole = whole.filter(|(at, _)| !text[at + word.len()..].starts_with(joins));
+            whole.count() > usize::from(word.starts_with("def "))
+        });
         let summary = "function that was implemented is not implemented any more";
         let draft = compared.at_head(STUBBED, pair.head.facts().statement, summary)?;
         let fact = RefusedMethod { language, method: method.to_owned() };
@@ -94,9 +93,8 @@ pub(super) fn drafts(facts: &[Fact], lookups: &dyn Lookups) -> Vec<Draft> {
         let RefusedMethod { language, method } = fact.read::<RefusedMethod>()?;
         let draft = fact.draft.clone()?;
         let found = lookups.mentions(Side::Head, language, &definitions(&method));
-        are_too_many(lookups, &found, MOST_FILES);
         let own = draft.file.to_text().into_owned();
-        found.paths.iter().all(|path| *path == own).then_some(draft)
+        (found.complete && found.paths.iter().all(|path| *path == own)).then_some(draft)
     });
     refused.collect()
 }

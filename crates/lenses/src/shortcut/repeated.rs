@@ -1,5 +1,7 @@
 //! Assertions of one text that a test makes several times, each about what the code before it has left.
 
+use std::collections::BTreeMap;
+
 use super::compared::{Compared, Pair, Version};
 use super::expected::root;
 use crate::pattern::Pattern;
@@ -25,60 +27,70 @@ static CALLS: Pattern = Pattern::new(r"^[\w.$@:]*?(\w+)\s*(?:\(|\s[\w\x22':\[]|$
 /// Returns the assertions of a function that another version of it lacks.
 pub(super) fn without<'c>(function: &'c Function<'_>, other: &Function<'_>) -> Vec<&'c Check> {
     let checks = function.checks().iter();
-    checks.filter(|check| times(other, &check.text) == 0).collect()
+    checks.filter(|check| other.times(&check.text) == 0).collect()
 }
 
 /// Returns the assertions of the base that head lacks, and those that it makes less often where no step goes with them.
 pub(super) fn gone_from<'c>(compared: &Compared<'_>, pair: &Pair<'c>) -> Vec<&'c Check> {
     let Pair { base, head } = pair;
     let mut gone = without(base, head);
-    let touched = base.checks().iter().filter(|check| compared.base.touches(check.span));
-    let fewer = touched.filter(|check| is_made_less_often(compared, pair, check));
-    gone.extend(fewer.filter(|check| does_as_much(compared, pair, check)));
+    let older = distinct(&compared.base, base, may_change);
+    let newer = distinct(&compared.head, head, may_change);
+    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    for check in base.checks().iter().filter(|check| compared.base.touches(check.span)) {
+        let text = check.text.as_str();
+        let is_fewer = known.entry(text).or_insert_with(|| {
+            let is_left = newer.get(text).is_some_and(|left| *left < older[text]);
+            is_left && head.times(text) < base.times(text) && does_as_much(compared, pair, check)
+        });
+        gone.extend(is_fewer.then_some(check));
+    }
     gone.sort_by_key(|check| check.span.start);
     gone
 }
 
-fn is_made_less_often(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check) -> bool {
-    let Pair { base, head } = pair;
-    let left = times(head, &check.text);
-    left > 0
-        && left < times(base, &check.text)
-        && distinct(&compared.head, head, same(head, check))
-            < distinct(&compared.base, base, same(base, check))
-}
-
-fn same<'c>(function: &'c Function<'_>, check: &'c Check) -> impl Iterator<Item = &'c Check> {
-    function.checks().iter().filter(|other| other.text == check.text)
-}
-
-/// Returns whether a new assertion of head is about the same as one of the base, which it may say in other words.
-pub(super) fn is_replaced(pair: &Pair<'_>, gone: &Check) -> bool {
+/// Returns whether one of some new assertions is about the same as one of the base, which it may say in other words.
+pub(super) fn is_replaced(new: &[&Check], gone: &Check) -> bool {
     let roots: Vec<&str> = gone.subjects.iter().map(|subject| root(subject)).collect();
-    let new = without(pair.head, pair.base).into_iter();
-    new.flat_map(|check| &check.subjects).any(|subject| roots.contains(&root(subject)))
+    new.iter().flat_map(|check| &check.subjects).any(|subject| roots.contains(&root(subject)))
 }
 
-/// Returns the number of assertions of a text.
-pub(super) fn times(function: &Function<'_>, text: &str) -> usize {
-    function.checks().iter().filter(|check| check.text == text).count()
-}
-
-/// Counts the assertions of a function that say different things: those of one text are one, unless the code between them
-/// may change what they see.
-pub(super) fn distinct<'c>(
-    version: &Version<'_>,
-    function: &Function<'_>,
-    checks: impl IntoIterator<Item = &'c Check>,
-) -> usize {
-    let mut checks: Vec<&Check> = checks.into_iter().collect();
-    checks.sort_by_key(|check| (check.text.as_str(), check.span.start));
-    let new = checks.windows(2).filter(|pair| {
-        let between = Span { start: pair[0].span.end, end: pair[1].span.start };
-        pair[0].text != pair[1].text
-            || statements(version, function, between).any(|line| may_change(line, &pair[0].subjects))
+/// Returns whether a test asserts less than at the base, without some of its assertions. To assert the same once more is
+/// to assert no more, unless its subject is another one by then.
+pub(super) fn asserts_less(compared: &Compared<'_>, pair: &Pair<'_>, but: &[&Check]) -> bool {
+    let Pair { base, head } = pair;
+    let older = distinct(&compared.base, base, may_change);
+    let given = distinct(&compared.head, head, gives);
+    let mut newer = distinct(&compared.head, head, may_change);
+    newer.retain(|text, _| !but.iter().any(|check| check.text == *text));
+    let now = newer.iter().map(|(text, times)| {
+        let most = older.get(text).copied().unwrap_or(1).max(given[text]);
+        (*times).min(most)
     });
-    usize::from(!checks.is_empty()) + new.count()
+    now.sum::<usize>() < older.values().sum()
+}
+
+/// Counts the assertions of a function by their text: those of one text are one, unless a statement between them changes
+/// what they see.
+fn distinct<'c>(
+    version: &Version<'_>,
+    function: &'c Function<'_>,
+    changes: fn(&str, &[String]) -> bool,
+) -> BTreeMap<&'c str, usize> {
+    let mut checks: Vec<&Check> = function.checks().iter().collect();
+    checks.sort_by_key(|check| check.span.start);
+    let asserted = asserted(function);
+    let mut last: BTreeMap<&str, &Check> = BTreeMap::new();
+    let mut counts = BTreeMap::new();
+    for check in checks {
+        let before = last.insert(&check.text, check);
+        let is_new = before.is_none_or(|before| {
+            let between = Span { start: before.span.end, end: check.span.start };
+            statements(version, &asserted, between).any(|line| changes(line, &check.subjects))
+        });
+        *counts.entry(check.text.as_str()).or_default() += usize::from(is_new);
+    }
+    counts
 }
 
 /// Returns whether a version of a function does as much as an older one beside asserting, also for what an assertion is about.
@@ -86,25 +98,32 @@ fn does_as_much(compared: &Compared<'_>, pair: &Pair<'_>, check: &Check) -> bool
     let [older, newer] =
         [(&compared.base, pair.base), (&compared.head, pair.head)].map(|(version, function)| {
             let body = Span { start: function.head.end, end: function.span.end };
-            let all: Vec<&str> = statements(version, function, body).collect();
+            let all: Vec<&str> = statements(version, &asserted(function), body).collect();
             let targets = all.iter().filter_map(|line| target(line));
             (all.len(), targets.filter(|target| is_of(target, &check.subjects)).count())
         });
     older.0 <= newer.0 && older.1 <= newer.1
 }
 
+/// Returns the places of a function's assertions in their order.
+pub(super) fn asserted(function: &Function<'_>) -> Vec<Span> {
+    let mut places: Vec<Span> = function.checks().iter().map(|check| check.span).collect();
+    places.sort_by_key(|span| span.start);
+    places
+}
+
 /// Returns the lines of a place outside of assertions, without those that only divide it into blocks.
 pub(super) fn statements<'v>(
     version: &'v Version<'_>,
-    function: &Function<'_>,
+    asserted: &[Span],
     place: Span,
 ) -> impl Iterator<Item = &'v str> {
-    let mut checks: Vec<Span> = function.checks().iter().map(|check| check.span).collect();
-    checks.retain(|span| place.start <= span.start && span.end <= place.end);
-    checks.sort_by_key(|span| span.start);
+    let first = asserted.partition_point(|span| span.start < place.start);
+    let inside = asserted[first..].iter().take_while(|span| span.start < place.end).copied();
     let mut at = place.start;
     let mut between = Vec::new();
-    for span in checks.into_iter().chain([Span { start: place.end, end: place.end }]) {
+    for span in inside.filter(|span| span.end <= place.end).chain([Span { start: place.end, end: place.end }])
+    {
         between.push(version.text.get(at..span.start).unwrap_or_default());
         at = at.max(span.end);
     }
@@ -113,11 +132,14 @@ pub(super) fn statements<'v>(
     // A line inside of brackets goes on with the statement above.
     let begins = lines.filter(move |line| {
         let is_begin = depth == 0;
+        let mut quote = None;
         for sign in line.chars() {
-            match sign {
-                '(' | '[' => depth += 1,
-                ')' | ']' => depth = depth.saturating_sub(1),
-                _ => {}
+            match (quote, sign) {
+                (None, '"' | '\'' | '`') => quote = Some(sign),
+                (Some(open), _) if open == sign => quote = None,
+                (None, '(' | '[') => depth += 1,
+                (None, ')' | ']') => depth = depth.saturating_sub(1),
+                (Some(_) | None, _) => {}
             }
         }
         is_begin
@@ -133,6 +155,11 @@ fn may_change(line: &str, subjects: &[String]) -> bool {
     }
     let called = CALLS.captures(line);
     !called.as_ref().and_then(|found| found.get(1)).is_some_and(|name| TELLING.contains(&name.as_str()))
+}
+
+/// Returns whether a statement gives a value to a name of one of some expressions.
+fn gives(line: &str, subjects: &[String]) -> bool {
+    target(line).is_some_and(|target| is_of(&target, subjects))
 }
 
 /// Returns what a statement gives a value.

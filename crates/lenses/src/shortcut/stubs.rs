@@ -197,11 +197,10 @@ pub(super) fn is_meant(compared: &Compared<'_>, function: &Function<'_>) -> bool
 fn is_explained(compared: &Compared<'_>, function: &Function<'_>) -> bool {
     let Compared { base, head, .. } = compared;
     let changed = function.comments.iter().filter(|comment| head.touches(**comment));
-    let words = changed.map(|comment| comment.of(head.text));
-    // Other blanks before a comment are no new words.
-    let words = words.filter(|words| !base.text.contains(words.trim()));
-    let words: Vec<&str> = words.collect();
-    words.iter().any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
+    let words: Vec<&str> = changed.map(|comment| comment.of(head.text)).collect();
+    // Other blanks before a comment are no new reason.
+    let mut new = words.iter().filter(|words| !base.text.contains(words.trim()));
+    new.any(|words| gives_reason(words)) && !words.iter().any(|words| UNDONE.is_match(words))
 }
 
 /// Returns whether a method belongs to an abstract type, or to one that does nothing by design.

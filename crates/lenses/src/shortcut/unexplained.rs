@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkers::none_fails;
 use super::compared::{Compared, Pair};
-use super::repeated::{distinct, gone_from, is_replaced, times, without};
+use super::repeated::{asserts_less, gone_from, is_replaced, without};
 use super::{EXPECTED, REMOVED, SNAPSHOT, blurred, cases, helpers};
 use crate::checking::{any_may_check, is_idle};
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
@@ -230,14 +230,12 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     }
     let (mut old, new) = (gone_from(compared, pair), without(head, base));
     // Of several assertions of one text, one that is written in other words is none that is gone.
-    old.retain(|check| times(head, &check.text) == 0 || !is_replaced(pair, check));
+    old.retain(|check| head.times(&check.text) == 0 || !is_replaced(&new, check));
     let (repeated, new): (Vec<&Check>, Vec<&Check>) =
         new.into_iter().partition(|check| repeats(base, head, check));
     let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));
     let is_helper = head.checks().is_empty() && helpers::asserts_for_others(compared, pair);
-    let (now, before) = (&compared.head, &compared.base);
-    let own = distinct(now, head, repeated.iter().copied());
-    let is_less = distinct(now, head, head.checks()) - own < distinct(before, base, base.checks());
+    let is_less = asserts_less(compared, pair, &repeated);
     let calls = &base.facts().calls;
     let before = base.span.of(compared.base.text);
     let gained = head.facts().calls.iter().filter(|name| !calls.contains(*name));
@@ -302,7 +300,7 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
 
 /// Returns whether a new assertion demands of an expression no more than another one that stays.
 fn repeats(base: &Function<'_>, head: &Function<'_>, new: &Check) -> bool {
-    let kept = head.checks().iter().filter(|check| base.checks().iter().any(|old| old.text == check.text));
+    let kept = head.checks().iter().filter(|check| base.times(&check.text) > 0);
     // The result of a call may differ from one call to the next.
     let is_weaker = new.demand < Demand::Value || !new.subjects.iter().any(|subject| subject.contains('('));
     !new.subjects.is_empty()

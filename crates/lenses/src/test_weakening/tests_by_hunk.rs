@@ -66,7 +66,7 @@ static FAILS: Pattern = Pattern::new(
 
 /// A condition by which a test looks at the platform it runs on.
 static PLATFORM: Pattern = Pattern::new(
-    r"\bsys\.(?:platform|version_info|implementation)|\bhasattr\(\s*(?:fcntl|os|resource|select|signal|socket|time)\s*,|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d|\bJavaVersion\b|\bSystem\.getProperty\(\s*\x22(?:java|os)\.|\bRuntime\.version\(|\bRuntimeInformation\b|\bEnvironment\.(?:OSVersion|Version)\b|\bOperatingSystem\.Is|\bSystemUtils\.(?:IS_|JAVA_)|\bPHP_(?:OS|VERSION)|\bRUBY_(?:ENGINE|PLATFORM|VERSION)\b",
+    r"\bsys\.(?:platform|version_info|implementation)|\bhasattr\(\s*(?:os\s*,\s*[\x22\x27](?:chown|fork|getegid|geteuid|getgid|getuid|kill|killpg|link|mkfifo|nice|openpty|pipe2|posix_\w+|sched_\w+|setsid|statvfs|symlink|umask|uname)|select\s*,\s*[\x22\x27](?:epoll|kqueue|poll)|signal\s*,\s*[\x22\x27]SIG|socket\s*,\s*[\x22\x27](?:AF|IP|SO)_)|\bos\.name|\bplatform\.\w+\(|\bruntime\.GO|\bprocess\.(?:platform|version)|\bcfg!|\btesting\.Short|\b(?:is_|IS_|on_|ON_)?(?:windows|WINDOWS|win32|WIN32|linux|LINUX|macos|MACOS|darwin|DARWIN|pypy|PYPY)\b|\bPY\d|\bJavaVersion\b|\bSystem\.getProperty\(\s*\x22(?:java|os)\.|\bRuntime\.version\(|\bRuntimeInformation\b|\bEnvironment\.(?:OSVersion|Version)\b|\bOperatingSystem\.Is|\bSystemUtils\.(?:IS_|JAVA_)|\bPHP_(?:OS|VERSION)|\bRUBY_(?:ENGINE|PLATFORM|VERSION)\b",
 );
 
 /// Maximum branches of a test that are looked at, since each is compared with all others. Of a test with more, each

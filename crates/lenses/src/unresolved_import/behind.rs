@@ -23,6 +23,8 @@ struct Taken {
     names: Vec<(String, PlacedName)>,
     files: BTreeSet<String>,
     words: BTreeSet<String>,
+    /// Words of which an import of a default export that is gone has one.
+    defaults: BTreeSet<String>,
 }
 
 impl Taken {
@@ -66,7 +68,15 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
         are_too_many(lookups, &found, MOST_IMPORTERS);
         let search = Search { change, lookups, taken: &taken };
         let mut importers = Importers::default();
-        let having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
+        let defaults: Vec<String> = taken.defaults.iter().cloned().collect();
+        let of_default = (!defaults.is_empty()).then(|| lookups.mentions(Side::Head, kind, &defaults));
+        let mut having: Vec<&str> = found.paths.iter().take(MOST_IMPORTERS).map(String::as_str).collect();
+        if let Some(found) = &of_default {
+            are_too_many(lookups, found, MOST_IMPORTERS);
+            having.extend(found.paths.iter().take(MOST_IMPORTERS).map(String::as_str));
+        }
+        having.sort_unstable();
+        having.dedup();
         lookups.expect_imports(Side::Head, &having);
         for path in having {
             // The statements are checked first: they may only look like imports, but they spare most files a parse.
@@ -125,7 +135,7 @@ fn taken(change: &Change, lookups: &dyn Lookups) -> BTreeMap<MentionKind, Taken>
                 taken.names.push((path.to_owned(), name.clone()));
                 // Whoever imports a default export calls it something else.
                 if name.name == "default" {
-                    taken.words.extend(words_of_default(path));
+                    taken.defaults.extend(words_of_default(path));
                 } else {
                     taken.words.insert(name.name.clone());
                 }
@@ -146,7 +156,8 @@ fn word_of(file: &str) -> &str {
 /// The words of which an import of a file's default export has one: its name, or for the index of a directory a path of
 /// dots.
 fn words_of_default(file: &str) -> Vec<String> {
-    let stem = split(file).1.split('.').next().unwrap_or_default();
+    let name = split(file).1.trim_start_matches('.');
+    let stem = name.split('.').next().unwrap_or(name);
     if stem != "index" {
         return vec![stem.to_owned()];
     }

@@ -278,11 +278,7 @@ impl Reader<'_> {
         if let Some(claim) = self.failure(&word, &arguments) {
             return Some(claim);
         }
-        let demand = match word.as_str() {
-            // With a value it asks for that.
-            "tohaveproperty" if arguments.len() > 1 => Demand::Value,
-            word => demand_of(word)?,
-        };
+        let demand = demand_of(&word)?;
         if ["must", "should", "wont"].iter().any(|begin| word.starts_with(begin))
             && let Some(subject) = receiver(node)
         {

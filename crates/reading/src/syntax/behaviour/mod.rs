@@ -62,6 +62,8 @@ pub struct Function<'t> {
     depth: usize,
     facts: OnceCell<Facts>,
     checks: OnceCell<Vec<Check>>,
+    /// Numbers of assertions by their text.
+    times: OnceCell<BTreeMap<String, usize>>,
 }
 
 /// Effects and results of a function, without those of the functions in it.
@@ -179,6 +181,7 @@ impl<'t> Function<'t> {
             depth,
             facts: OnceCell::new(),
             checks: OnceCell::new(),
+            times: OnceCell::new(),
         }
     }
 
@@ -196,6 +199,17 @@ impl<'t> Function<'t> {
             self.each_node(&mut |node| reader.note(node, &mut facts));
             facts
         })
+    }
+
+    /// Returns the number of its assertions of a text.
+    pub fn times(&self, text: &str) -> usize {
+        let times = self.times.get_or_init(|| {
+            self.checks().iter().fold(BTreeMap::new(), |mut times, check| {
+                *times.entry(check.text.clone()).or_default() += 1;
+                times
+            })
+        });
+        times.get(text).copied().unwrap_or_default()
     }
 
     /// Returns the assertions of the function, without those of functions in it.
