@@ -7,12 +7,12 @@ use super::step::Observed;
 use crate::app::exit::{Exit, Failure};
 use qa_contracts::artifact::Artifact;
 use qa_contracts::ids::Sha256Hex;
-use qa_contracts::v1::FinalVerdict;
+use qa_contracts::v1::{FinalVerdict, QaReport, RecordedExecution};
 
 /// The undisturbed run of a change.
 pub(super) struct Reference {
     pub(super) observed: Observed,
-    /// Files that two such runs agree on. Outputs of commands and models differ from run to run, the verdict does not.
+    /// Files that all such runs share. Outputs of models differ from run to run, the verdict does not.
     proof: BTreeMap<String, Sha256Hex>,
 }
 
@@ -57,8 +57,7 @@ impl Judgement {
 impl Reference {
     /// Fails if two undisturbed runs have no verdict, or not the same: then no fault could change it.
     pub(super) fn new(observed: Observed, again: &Observed) -> Result<Self, Failure> {
-        let mut proof = observed.files.clone();
-        proof.retain(|path, digest| again.files.get(path) == Some(digest));
+        let proof = shared(&observed.files, &again.files);
         let is_verdict = matches!(observed.exit, Some(0 | 1)) && observed.exit == again.exit;
         if is_verdict
             && observed.passed() == (observed.exit == Some(0))
@@ -90,5 +89,47 @@ impl Reference {
             return Judgement::FailByFault;
         }
         if observed.passed() || observed.failed() { Judgement::Same } else { Judgement::NoVerdict }
+    }
+}
+
+/// Returns the files that every undisturbed run has, by two of them. The times that commands took are equal in two runs by
+/// chance, so what holds them is left out.
+fn shared(
+    one: &BTreeMap<String, Sha256Hex>,
+    other: &BTreeMap<String, Sha256Hex>,
+) -> BTreeMap<String, Sha256Hex> {
+    let mut files = one.clone();
+    files.retain(|path, digest| other.get(path) == Some(digest));
+    if one.contains_key(RecordedExecution::FILE) {
+        for timed in [RecordedExecution::FILE, QaReport::FILE] {
+            files.remove(timed);
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qa_core::canonical;
+
+    fn files(all: &[(&str, &str)]) -> BTreeMap<String, Sha256Hex> {
+        all.iter().map(|(path, text)| ((*path).to_owned(), canonical::sha256(text.as_bytes()))).collect()
+    }
+
+    #[test]
+    fn runs_share_what_is_equal_and_holds_no_times_of_commands() {
+        let plain = [(FinalVerdict::FILE, "a"), (QaReport::FILE, "b")];
+        let timed = [(FinalVerdict::FILE, "a"), (QaReport::FILE, "b"), (RecordedExecution::FILE, "8 ms")];
+        let other = [(FinalVerdict::FILE, "a"), (QaReport::FILE, "c")];
+        let cases: [(&[(&str, &str)], &[(&str, &str)], &[&str]); 3] = [
+            (&plain, &plain, &[FinalVerdict::FILE, QaReport::FILE]),
+            (&plain, &other, &[FinalVerdict::FILE]),
+            (&timed, &timed, &[FinalVerdict::FILE]),
+        ];
+        for (one, other, expected) in cases {
+            let shared = shared(&files(one), &files(other));
+            assert!(shared.keys().eq(expected), "{one:?} {other:?}: {shared:?}");
+        }
     }
 }
