@@ -69,7 +69,7 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
             let Some(place) = place.filter(|place| seen.insert(place.clone())) else { continue };
             let is_member = kind == MentionKind::Php && place.owner.is_some();
             if is_missing(lookups, kind, &place)
-                && !(is_member && asks_first(lookups, path))
+                && !(is_member && checks_for_methods(lookups, path))
                 && !was_used_before(lookups, path, &place)
             {
                 let summary = "module has no member of this name";
@@ -81,8 +81,8 @@ pub(super) fn drafts(change: &Change, lookups: &dyn Lookups) -> Vec<Draft> {
     drafts
 }
 
-/// Returns whether a file of PHP asks which methods there are, or another one gives a class a second name.
-fn asks_first(lookups: &dyn Lookups, path: &str) -> bool {
+/// Returns whether a file of PHP checks which methods exist, or another one gives a class a second name.
+fn checks_for_methods(lookups: &dyn Lookups, path: &str) -> bool {
     const QUESTIONS: &[&str] = &["is_callable", "method_exists"];
     let aliased = lookups.mentions(Side::Head, MentionKind::Php, &["class_alias".to_owned()]);
     let text = lookups.text(Side::Head, path);
@@ -94,7 +94,7 @@ fn asks_first(lookups: &dyn Lookups, path: &str) -> bool {
 /// Returns the module of Python's standard library in which a use looks for a member that no version of it has.
 fn lacking_module<'u>(lookups: &dyn Lookups, path: &str, used: &'u PlacedUse) -> Option<&'u str> {
     /// Texts of files that may mean something else by the name of a module, or run where there is another library.
-    const OTHERS: &[&str] = &[
+    const AMBIGUOUS: &[&str] = &[
         "circuitpython",
         "from board",
         "from machine",
@@ -114,7 +114,7 @@ fn lacking_module<'u>(lookups: &dyn Lookups, path: &str, used: &'u PlacedUse) ->
             .strip_prefix("case ")
             .is_some_and(|pattern| has_word(MentionKind::Python, pattern, stem))
     });
-    if is_captured || OTHERS.iter().any(|word| text.contains(word)) || is_shadowed(lookups, path, stem) {
+    if is_captured || AMBIGUOUS.iter().any(|word| text.contains(word)) || is_shadowed(lookups, path, stem) {
         return None;
     }
     // Code may give the module the member.

@@ -150,10 +150,10 @@ fn is_vacuous(check: &Check, text: &str) -> bool {
         Pattern::new(r#"(?i)contains\w*\((?:\s*(?:""|'')\s*,|[^"']*,\s*(?:""|'')\s*\))"#);
     static ANY_SIZE: Pattern =
         Pattern::new(r"(?i)(?:(?:count|len|length|size)(?:\(\s*\))?|len\([^<>=]*\))\s*>=\s*0(?:[^.\w]|$)");
-    /// Assertion that tells its failure to nobody.
-    static UNHEARD: Pattern = Pattern::new(r"\(\s*(?:new\(testing\.T\)|&testing\.T\{\})\s*,");
+    /// Assertion whose failure no test reports.
+    static DISCARDED: Pattern = Pattern::new(r"\(\s*(?:new\(testing\.T\)|&testing\.T\{\})\s*,");
     let text = check.span.of(text);
-    UNHEARD.is_match(text)
+    DISCARDED.is_match(text)
         || OF_NOTHING.is_match(text)
         || check.demand == Demand::Part && CONTAINS_NOTHING.is_match(text)
         || ANY_SIZE.is_match(text)

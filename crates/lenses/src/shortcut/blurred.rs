@@ -1,4 +1,4 @@
-//! Assertions about something that several values of their subject give, where the base compared the subject itself.
+//! Assertions that accept more values than the one that the base compared their subject with.
 
 use super::WEAKENED;
 use super::assertions::{has, is_kept, lost, weakness};

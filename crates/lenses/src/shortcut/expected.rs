@@ -46,7 +46,8 @@ fn is_copy(version: &Version<'_>, function: &Function<'_>, check: &Check, copy: 
     let value = value_of(function, copy);
     let is_alike = copy != value && without_copies(value) == without_copies(of);
     (is_alike || is_made_of(value, of))
-        && (copy == value || last_statement(version, function, check).is_some_and(|last| gives(&last, copy)))
+        && (copy == value
+            || last_statement(version, function, check).is_some_and(|last| assigns(&last, copy)))
 }
 
 /// Returns the statement before an assertion, without blanks, where no other one stands between but assertions.
@@ -58,7 +59,7 @@ fn last_statement(version: &Version<'_>, function: &Function<'_>, check: &Check)
 }
 
 /// Returns whether a statement gives a name a value.
-fn gives(statement: &str, name: &str) -> bool {
+fn assigns(statement: &str, name: &str) -> bool {
     let names = statement.split('=').next().unwrap_or_default();
     names.len() < statement.len() && places(names, name).next().is_some()
 }
@@ -149,28 +150,28 @@ pub(super) fn given(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
     let changes = CHANGES.iter().copied();
     let changes = changes
         .filter(|(before, behind)| now.contains(before.trim_start_matches('$')) && now.contains(behind));
-    let gives = Gives { compared, pair, stand_ins, changes: changes.collect(), then, now };
+    let test = TestValues { compared, pair, stand_ins, changes: changes.collect(), then, now };
     let mut kept = head.checks().iter().filter(|check| has(base, check));
-    let check = kept.find(|check| check.subjects.iter().any(|subject| gives.gives(check, subject)))?;
+    let check =
+        kept.find(|check| matches!(check.subjects.as_slice(), [subject] if test.provides(check, subject)))?;
     let summary = "the test itself gives the value that the assertion is about";
     let place = compared.at_head(WEAKENED, check.span, summary);
     place.or_else(|| compared.at_head(WEAKENED, head.span, summary))
 }
 
-/// Both versions of a test, without blanks.
-struct Gives<'c, 'p> {
+/// Both versions of a test, without blanks, and the ways in which it may give values.
+struct TestValues<'c, 'p> {
     compared: &'c Compared<'p>,
     pair: &'c Pair<'c>,
-    /// Ways that the test may take at head.
     stand_ins: Vec<&'static str>,
     changes: Vec<(&'static str, &'static str)>,
     then: String,
     now: String,
 }
 
-impl Gives<'_, '_> {
+impl TestValues<'_, '_> {
     /// Returns whether a test gives an expression its value, or a part of it, which the code under test gave at the base.
-    fn gives(&self, check: &Check, subject: &str) -> bool {
+    fn provides(&self, check: &Check, subject: &str) -> bool {
         let name = root(subject);
         let [older, newer] = [self.pair.base, self.pair.head].map(|function| &function.facts().values);
         let Some(Some(made)) = older.get(name) else { return false };

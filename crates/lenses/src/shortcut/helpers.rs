@@ -160,11 +160,11 @@ pub(super) fn is_uncalled(compared: &Compared<'_>, function: &Function<'_>) -> b
 }
 
 /// Counts the added lines of a function that seem to assert something, but for those that call one of some functions.
-pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>, but: &[String]) -> usize {
+pub(super) fn asserting_lines(compared: &Compared<'_>, pair: &Pair<'_>, excluded: &[String]) -> usize {
     const WORDS: &[&str] = &["assert", "expect", "must", "require", "should", "verify"];
     let own = compared.packet.added().filter(|line| compared.head.is_on(line, pair.head.span));
-    let but: Vec<&str> = but.iter().filter_map(|name| name.rsplit(['.', ':']).next()).collect();
-    let own = own.filter(|line| !but.iter().any(|name| places(line.text, name).next().is_some()));
+    let excluded: Vec<&str> = excluded.iter().filter_map(|name| name.rsplit(['.', ':']).next()).collect();
+    let own = own.filter(|line| !excluded.iter().any(|name| places(line.text, name).next().is_some()));
     let code = own.map(|line| line.text.trim_start().to_lowercase());
     let code =
         code.filter(|line| !["\"", "#", "'", "*", "//", "`"].iter().any(|mark| line.starts_with(mark)));

@@ -57,7 +57,7 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Inspection {
         let is_of_module = module.split('.').any(|part| part == subject);
         let mut imports = outline.imports.iter();
         // A test may be named after a function that begins with the name of what it depends on.
-        let is_imported = imports.any(|import| import.module == module && import.asks_for(name))
+        let is_imported = imports.any(|import| import.module == module && import.has_name(name))
             && is_called_while_mocked(&test, starts[line], name);
         is_tested && (is_of_module || is_imported)
     });

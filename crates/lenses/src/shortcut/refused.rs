@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::STUBBED;
 use super::compared::{Compared, Pair};
 use super::expected::tightened;
-use super::stubs::{BEHAVIOUR, is_abstract, is_meant, is_moved};
+use super::stubs::{BEHAVIOUR, UNIMPLEMENTED, is_abstract, is_meant, is_moved};
 use crate::contract::{Draft, Fact, Lookups};
+use crate::imports::Family;
 use crate::pattern::Pattern;
 use qa_contracts::v1::{MentionKind, Side};
 use qa_reading::names::joins;
-use qa_reading::syntax::{Effect, Language};
+use qa_reading::syntax::Effect;
 
 /// Words of a class that others extend.
 static ANNOUNCED: Pattern = Pattern::new(
@@ -25,21 +26,8 @@ pub(super) struct RefusedMethod {
 
 /// Returns the methods of a file that did something and refuse by now.
 pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> {
-    let language = match compared.language {
-        Language::Python => MentionKind::Python,
-        Language::Ruby => MentionKind::Ruby,
-        Language::C
-        | Language::CSharp
-        | Language::Cpp
-        | Language::Go
-        | Language::Java
-        | Language::JavaScript
-        | Language::Kotlin
-        | Language::Php
-        | Language::Rust
-        | Language::Tsx
-        | Language::TypeScript => return Vec::new(),
-    };
+    let family = compared.packet.path().to_text().parse_family();
+    let Some(language @ (MentionKind::Python | MentionKind::Ruby)) = family else { return Vec::new() };
     let refused = pairs.iter().filter(|pair| {
         let (before, now) = (pair.base.facts(), pair.head.facts());
         now.effect == Effect::Unimplemented
@@ -59,15 +47,15 @@ pub(super) fn inspect(compared: &Compared<'_>, pairs: &[Pair<'_>]) -> Vec<Fact> 
         let text = compared.head.text;
         let refusal = pair.head.facts().statement.of(text);
         // Whoever says why it refuses means it, and classes say that they are made to be extended.
-        let is_told = tightened(refusal).split_once('(').is_some_and(|(_, told)| !told.starts_with(')'));
-        let is_explained = is_told || ANNOUNCED.is_match(text) || is_meant(compared, pair.head);
+        let has_message =
+            tightened(refusal).split_once('(').is_some_and(|(_, message)| !message.starts_with(')'));
+        let is_explained = has_message || ANNOUNCED.is_match(text) || is_meant(compared, pair.head);
         let is_overridden = definitions(method).iter().any(|word| {
             let whole = text.match_indices(word.as_str());
             let whole = whole.filter(|(at, _)| !text[at + word.len()..].starts_with(joins));
             whole.count() > usize::from(word.starts_with("def "))
         });
-        let summary = "function that was implemented is not implemented any more";
-        let draft = compared.at_head(STUBBED, pair.head.facts().statement, summary)?;
+        let draft = compared.at_head(STUBBED, pair.head.facts().statement, UNIMPLEMENTED)?;
         let fact = RefusedMethod { language, method: method.to_owned() };
         (!class.is_empty() && !is_explained && !is_overridden).then(|| Fact::new(&fact, Some(draft)))
     });

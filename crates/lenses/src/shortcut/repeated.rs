@@ -17,7 +17,7 @@ static DIVIDES: Pattern = Pattern::new(
     r"^(?:[\W_]*|[})\]]*\s*(?:case|catch|elif|else|end|ensure|except|finally|for|if|rescue|switch|try|unless|when|while|with)\b.*)$",
 );
 /// Functions that print, log or wait.
-const TELLING: &[&str] = &[
+const INERT: &[&str] = &[
     "Log", "Logf", "Print", "Printf", "Println", "Sleep", "dbg", "debug", "eprintln", "echo", "info", "log",
     "p", "pp", "print", "printf", "println", "puts", "sleep", "warn",
 ];
@@ -50,19 +50,19 @@ pub(super) fn gone_from<'c>(compared: &Compared<'_>, pair: &Pair<'c>) -> Vec<&'c
 }
 
 /// Returns whether one of some new assertions is about the same as one of the base, which it may say in other words.
-pub(super) fn is_replaced(new: &[&Check], gone: &Check) -> bool {
+pub(super) fn is_reworded(new: &[&Check], gone: &Check) -> bool {
     let roots: Vec<&str> = gone.subjects.iter().map(|subject| root(subject)).collect();
     new.iter().flat_map(|check| &check.subjects).any(|subject| roots.contains(&root(subject)))
 }
 
 /// Returns whether a test asserts less than at the base, without some of its assertions. To assert the same once more is
 /// to assert no more, unless its subject is another one by then.
-pub(super) fn asserts_less(compared: &Compared<'_>, pair: &Pair<'_>, but: &[&Check]) -> bool {
+pub(super) fn asserts_less(compared: &Compared<'_>, pair: &Pair<'_>, excluded: &[&Check]) -> bool {
     let Pair { base, head } = pair;
     let older = distinct(&compared.base, base, may_change);
-    let given = distinct(&compared.head, head, gives);
+    let given = distinct(&compared.head, head, reassigns);
     let mut newer = distinct(&compared.head, head, may_change);
-    newer.retain(|text, _| !but.iter().any(|check| check.text == *text));
+    newer.retain(|text, _| !excluded.iter().any(|check| check.text == *text));
     let now = newer.iter().map(|(text, times)| {
         let most = older.get(text).copied().unwrap_or(1).max(given[text]);
         (*times).min(most)
@@ -154,11 +154,11 @@ fn may_change(line: &str, subjects: &[String]) -> bool {
         return is_of(&target, subjects);
     }
     let called = CALLS.captures(line);
-    !called.as_ref().and_then(|found| found.get(1)).is_some_and(|name| TELLING.contains(&name.as_str()))
+    !called.as_ref().and_then(|found| found.get(1)).is_some_and(|name| INERT.contains(&name.as_str()))
 }
 
 /// Returns whether a statement gives a value to a name of one of some expressions.
-fn gives(line: &str, subjects: &[String]) -> bool {
+fn reassigns(line: &str, subjects: &[String]) -> bool {
     target(line).is_some_and(|target| is_of(&target, subjects))
 }
 

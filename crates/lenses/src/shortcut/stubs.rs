@@ -11,6 +11,7 @@ use qa_contracts::v1::Scope;
 use qa_core::packet::Packet;
 use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, gives_reason};
 
+pub(super) const UNIMPLEMENTED: &str = "function that was implemented is not implemented any more";
 /// Fewer deeds are no behaviour that is missed.
 pub(super) const BEHAVIOUR: usize = 3;
 
@@ -111,7 +112,7 @@ fn stubbed(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
         Effect::Unimplemented if is_abstract(compared.language, head, compared.head.text, text) => {
             return None;
         }
-        Effect::Unimplemented => "function that was implemented is not implemented any more",
+        Effect::Unimplemented => UNIMPLEMENTED,
         Effect::Constant | Effect::Nothing if is_meant(compared, head) => return None,
         Effect::Constant => "function that computed its result returns a constant",
         Effect::Nothing => "function that did something does nothing",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkers::none_fails;
 use super::compared::{Compared, Pair};
-use super::repeated::{asserts_less, gone_from, is_replaced, without};
+use super::repeated::{asserts_less, gone_from, is_reworded, without};
 use super::{EXPECTED, REMOVED, SNAPSHOT, blurred, cases, helpers};
 use crate::checking::{any_may_check, is_idle};
 use crate::contract::{Draft, DraftExt, Fact, Lookups};
@@ -230,7 +230,7 @@ fn gone(compared: &Compared<'_>, pair: &Pair<'_>) -> Vec<Fact> {
     }
     let (mut old, new) = (gone_from(compared, pair), without(head, base));
     // Of several assertions of one text, one that is written in other words is none that is gone.
-    old.retain(|check| head.times(&check.text) == 0 || !is_replaced(&new, check));
+    old.retain(|check| head.times(&check.text) == 0 || !is_reworded(&new, check));
     let (repeated, new): (Vec<&Check>, Vec<&Check>) =
         new.into_iter().partition(|check| repeats(base, head, check));
     let is_replaced = !new.is_empty() && new.iter().all(|check| is_left_of(check, &old));

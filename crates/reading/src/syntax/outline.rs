@@ -107,8 +107,8 @@ pub struct Import {
 }
 
 impl Import {
-    /// Returns whether it asks for a name of the module.
-    pub fn asks_for(&self, name: &str) -> bool {
+    /// Returns whether it imports a name of the module.
+    pub fn has_name(&self, name: &str) -> bool {
         self.names.iter().any(|each| each.name == name)
     }
 }

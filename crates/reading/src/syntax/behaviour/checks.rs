@@ -235,14 +235,14 @@ impl Reader<'_> {
         if let Some(operator) = compared.and_then(|rest| rest.split(' ').next()) {
             return if operator == "==" { Some(Demand::Value) } else { Some(Demand::Part) };
         }
-        if text.starts_with("be(") && !text.contains(").") {
-            return Some(Demand::Value);
-        }
         // The weaker one of two matchers is enough.
-        if let Some((one, other)) = text.split_once(").or") {
+        if let Some((one, other)) = text.split_once(").or").or_else(|| text.split_once('|')) {
             let words =
                 [one, other].map(|text| text.trim_start_matches(['(', ' ']).split(['(', ' ', ')']).next());
             return words.into_iter().flatten().filter_map(|word| demand_of(&letters(word))).min();
+        }
+        if text.starts_with("be(") && !text.contains(").") {
+            return Some(Demand::Value);
         }
         demand_of(&letters(&names::callee(self.text, matcher).unwrap_or(text.to_owned())))
     }
