@@ -27,15 +27,26 @@ scripts/install-tools.sh git strace
 PATH=$(scripts/cargo-tool.sh deny 0.20.2):$(scripts/cargo-tool.sh nextest 0.9.148):$PATH
 log=$(mktemp)
 documents=$(mktemp -d)
+beside=
+trap '[ -z "$beside" ] || kill "$beside" 2> /dev/null || true; rm -rf "$log" "$documents"' EXIT
+# Waits for what runs beside, and prints what it said.
+join() {
+    local status=0
+    wait "$beside" || status=$?
+    beside=
+    printf '\n== %s meanwhile\n' "$1"
+    cat "$log"
+    return "$status"
+}
 (scripts/foreign.sh --install-only && scripts/container.sh --install-only) > "$log" 2>&1 &
-installing=$!
-trap 'kill "$installing" 2> /dev/null || true; rm -rf "$log" "$documents"' EXIT
+beside=$!
 scripts/check.sh
-status=0
-wait "$installing" || status=$?
-printf '\n== installed meanwhile\n'
-cat "$log"
-[ "$status" -eq 0 ]
+join installed
+# Compiled first, so that two compilers do not compete.
+step "$cargo" nextest run "${flags[@]}" --workspace --no-run
+# The image is built while tests wait for servers and deadlines.
+nice -n 19 scripts/container.sh --build-only > "$log" 2>&1 &
+beside=$!
 
 # Twice as many as there are processors: many tests wait for a server, a deadline or the disk. The test of all documents comes
 # after those that leave them, which it would run again.
@@ -47,4 +58,5 @@ unset QA_SKILL_TEST_DOCUMENTS
 step scripts/validate-skill.sh
 step scripts/site.sh
 step scripts/validate-workflows.sh
-step scripts/container.sh
+join 'the image, built'
+step scripts/container.sh --built
