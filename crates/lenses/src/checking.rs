@@ -181,7 +181,9 @@ pub(crate) fn is_idle(name: &str) -> bool {
 /// The place is that of the name in the text.
 pub(crate) fn may_check(text: &str, name: Span) -> bool {
     let called = name.of(text);
-    !is_idle(called) && (is_called_like_check(called) || takes_value(&text[name.end..]))
+    // What a console asserts, it prints.
+    let is_of_console = called.starts_with("console.") || text[..name.start].ends_with("console.");
+    !is_of_console && !is_idle(called) && (is_called_like_check(called) || takes_value(&text[name.end..]))
 }
 
 /// Returns whether any call of a function in a text may check something.

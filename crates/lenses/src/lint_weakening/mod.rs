@@ -59,7 +59,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "19",
+    version: "20",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,

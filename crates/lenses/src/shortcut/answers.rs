@@ -7,7 +7,7 @@ use super::statements::Statements;
 use crate::contract::{Draft, DraftExt};
 use crate::pattern::Pattern;
 use qa_core::packet::Packet;
-use qa_reading::names::joins;
+use qa_reading::names::{joins, places};
 
 /// A method of an object that answers as the test says, by language: the object, then the method.
 struct Answer {
@@ -15,20 +15,24 @@ struct Answer {
     /// A text without which the pattern finds nothing.
     literal: &'static str,
     pattern: Pattern,
+    /// The sign between an object and its method.
+    joint: &'static str,
 }
 
-static ANSWERS: [Answer; 4] = [
+static ANSWERS: [Answer; 9] = [
     Answer {
         languages: &["ruby"],
         literal: "receive",
         pattern: Pattern::new(
             r"\ballow\(\s*([A-Za-z_][\w:.]*)\s*\)\s*\.to\s+receive(?:_messages)?\(\s*:?(\w+[?!]?)",
         ),
+        joint: ".",
     },
     Answer {
         languages: &["ruby"],
         literal: "stub",
         pattern: Pattern::new(r"\b([A-Z][\w:]*)\.(?:stub|stubs)\(\s*:(\w+[?!]?)"),
+        joint: ".",
     },
     Answer {
         languages: &["javascript", "typescript"],
@@ -36,6 +40,7 @@ static ANSWERS: [Answer; 4] = [
         pattern: Pattern::new(
             r#"\b(?:jest|vi|mock|t\.mock)\.(?:spyOn|method)\(\s*([\w.]+)\s*,\s*["'`](\w+)["'`]\s*(?:\)\s*\.mock(?:Implementation|Return|Resolved|Rejected)\w*\(|,)"#,
         ),
+        joint: ".",
     },
     Answer {
         languages: &["python"],
@@ -43,10 +48,46 @@ static ANSWERS: [Answer; 4] = [
         pattern: Pattern::new(
             r#"\b(?:patch\.object|monkeypatch\.setattr|mocker\.patch\.object)\(\s*([A-Za-z_][\w.]*)\s*,\s*["'](\w+)["']"#,
         ),
+        joint: ".",
+    },
+    Answer {
+        languages: &["javascript", "typescript"],
+        literal: "sinon",
+        pattern: Pattern::new(r#"\bsinon\.(?:replace|stub)\(\s*([\w.]+)\s*,\s*["'`](\w+)["'`]\s*[,)]"#),
+        joint: ".",
+    },
+    // By its path, of which the test may name the end.
+    Answer {
+        languages: &["python"],
+        literal: "",
+        pattern: Pattern::new(r#"\b(?:patch|monkeypatch\.setattr)\(\s*["'](?:[\w.]*\.)?(\w+)\.(\w+)["']"#),
+        joint: ".",
+    },
+    Answer {
+        languages: &["java", "kotlin"],
+        literal: "",
+        pattern: Pattern::new(r"\b(?:given|when|whenever)\(\s*([A-Za-z_][\w.]*)\.(\w+)\("),
+        joint: ".",
+    },
+    Answer {
+        languages: &["java", "kotlin"],
+        literal: "when",
+        pattern: Pattern::new(r"\.when(?:ever)?\(\s*([A-Za-z_][\w.]*)\s*\)\s*\.(\w+)\("),
+        joint: ".",
+    },
+    Answer {
+        languages: &["php"],
+        literal: "",
+        pattern: Pattern::new(
+            r#"(\$\w+)\s*->\s*(?:expects\(.*\)\s*->\s*)?(?:method|shouldReceive)\(\s*["'](\w+)["']\s*\).*->\s*(?:and|will)[Rr]eturn"#,
+        ),
+        joint: "->",
     },
 ];
-/// Words of an answer that is the method's own.
-static ORIGINAL: Pattern = Pattern::new(r"and_call_original|and_wrap_original|\bwraps\s*=|\bcallThrough\b");
+/// Words of an answer that is the method's own, or for a method that is not there without.
+static ORIGINAL: Pattern = Pattern::new(
+    r"and_call_original|and_wrap_original|\bwraps\s*=|\bcallThrough\b|\bcreate\s*=\s*True|\braising\s*=\s*False",
+);
 /// Begin of an assertion.
 static ASSERTS: Pattern = Pattern::new(r"\b(?:assert|expect|must|refute|should)\w*\b");
 /// Begin of what runs before the tests of a group.
@@ -94,18 +135,55 @@ fn is_asserted(answer: &Answer, text: &str, head: &Statements, position: usize) 
         return false;
     }
     let Some(found) = answer.pattern.captures(text) else { return false };
-    let call = format!("{}.{}", &found[1], &found[2]);
-    group_behind(head, position).any(|other| asserts_about(&head.written(other), &call))
+    let call = format!("{}{}{}", &found[1], answer.joint, &found[2]);
+    // Its answer may be what the function itself gives.
+    let is_own = text.match_indices(&call).any(|(at, _)| text[..at].trim_end().ends_with('='));
+    let mut results: Vec<String> = Vec::new();
+    !is_own
+        && group_behind(head, position).any(|other| {
+            let line = head.written(other);
+            let asserts =
+                asserts_about(&line, &call) || results.iter().any(|name| asserts_value(&line, name));
+            results.extend(result_of(&line, &call));
+            asserts
+        })
+}
+
+/// Returns the name that a statement gives the result of a call.
+fn result_of(line: &str, call: &str) -> Option<String> {
+    let (target, value) = line.split_once('=')?;
+    let value = value.trim_start().trim_start_matches("await ");
+    let name = target.trim_end_matches([':', ' ']).rsplit([' ', '\t']).next()?;
+    let is_name = !name.is_empty() && name.chars().all(|sign| joins(sign) || sign == '$');
+    let is_called = value.strip_prefix(call).is_some_and(|rest| rest.starts_with('('));
+    (is_name && is_called).then(|| name.to_owned())
+}
+
+/// Returns whether a line asserts something about a name.
+fn asserts_value(line: &str, name: &str) -> bool {
+    let asserts = ASSERTS.find(line);
+    asserts.is_some_and(|asserts| {
+        places(line, name.trim_start_matches('$')).any(|at| at.start > asserts.start())
+    })
 }
 
 /// Returns the statements behind one in the group of tests that it sets up, or in its test.
 fn group_behind(head: &Statements, position: usize) -> impl Iterator<Item = usize> {
     let own = head.indent(position);
+    let text = head.written(position);
+    // What a decorator does lasts for its function, and what `with` does for its block.
+    let is_for_block = text.starts_with('@') || text.starts_with("with ");
     let before = position.saturating_sub(STATEMENTS_OF_SETUP)..position;
     let mut setups = before.rev().filter(|before| SETUP.is_match(&head.written(*before)));
     let level = setups.find(|setup| head.indent(*setup) < own).map_or(own, |setup| head.indent(setup));
     let behind = (position + 1..head.len()).take(STATEMENTS_OF_GROUP);
-    behind.take_while(move |behind| head.indent(*behind) >= level)
+    let mut is_inside = !text.starts_with('@');
+    behind.take_while(move |behind| {
+        let indent = head.indent(*behind);
+        let goes_on = if is_for_block { !is_inside || indent > own } else { indent >= level };
+        is_inside |= indent > own;
+        goes_on
+    })
 }
 
 /// Returns whether a line asserts something about the result of a call.

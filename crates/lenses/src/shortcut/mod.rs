@@ -82,7 +82,7 @@ const CERTAIN_TEST: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "shortcut",
-    version: "15",
+    version: "16",
     class: LensClass::Style,
     title: "Changes that only look finished",
     required_by_default: false,

@@ -282,9 +282,12 @@ fn guarded(
     }
 }
 
-/// Returns whether a line asserts what holds whatever the code does.
+/// Returns whether a line asserts what holds whatever the code does, or what a console prints.
 pub(super) fn is_trivial(language: Option<&str>, line: &str) -> bool {
-    TRIVIAL.is_match(line) || language == Some("python") && TUPLE.is_match(line) || compares_same(line)
+    line.trim_start().starts_with("console.assert(")
+        || TRIVIAL.is_match(line)
+        || language == Some("python") && TUPLE.is_match(line)
+        || compares_same(line)
 }
 
 /// Returns whether a line compares a value with itself.

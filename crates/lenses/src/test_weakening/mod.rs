@@ -39,7 +39,7 @@ const NOTICE: PresetStrengths = presets(ADVISE, ADVISE);
 
 static SPEC: LensSpec = LensSpec {
     id: "test-weakening",
-    version: "22",
+    version: "23",
     class: LensClass::Security,
     title: "Deleted, emptied or skipped tests",
     required_by_default: true,

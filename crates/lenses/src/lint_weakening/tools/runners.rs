@@ -192,6 +192,17 @@ pub(super) const TOOLS: &[Tool] = &[
         umbrellas: &[],
     },
     Tool {
+        name: "insta",
+        places: &[
+            place(".config/insta.yaml", Yaml, &[]),
+            place("insta.yaml", Yaml, &[]),
+            place(".insta.yaml", Yaml, &[]),
+        ],
+        scope: Scope::Nearest,
+        settings: &[tests(Off, &["behavior force_pass"])],
+        umbrellas: &[],
+    },
+    Tool {
         name: "surefire",
         places: &[place("pom.xml", Xml, &["project"])],
         scope: Scope::File,
