@@ -2,6 +2,7 @@
 
 use super::commands::Variable;
 use super::files::Kind;
+use crate::pattern::Pattern;
 use qa_reading::shell::{Command, Word};
 
 /// Targets, scripts and workflows that a command calls.
@@ -35,14 +36,20 @@ const VALUED: &[&str] = &[
 /// Those of them that name a directory.
 const DIRECTORIES: &[&str] = &["-C", "--cwd", "--dir", "--directory", "--prefix"];
 
-/// Programs that run another one in an environment, and those of them that call by name.
-const RUNNERS: &[&str] = &["hatch", "pdm", "pipenv", "poetry", "python", "python3", "uv", "uvx"];
-const CALLERS: &[&str] = &["just", "make", "task", "tox"];
+/// Programs that run another one in an environment, each with those that call by name.
+const RUNNERS: &[(&[&str], &[&str])] = &[
+    (
+        &["hatch", "pdm", "pipenv", "pipx", "poetry", "python", "python3", "uv", "uvx"],
+        &["just", "make", "nox", "poe", "task", "tox"],
+    ),
+    (&["bunx", "npx", "pnpm", "yarn"], &["lerna", "nx", "turbo"]),
+];
 
 /// Returns what a command calls.
 pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
-    let is_runner = words.first().is_some_and(|first| RUNNERS.contains(first));
-    let caller = words.iter().position(|word| CALLERS.contains(word)).filter(|_| is_runner);
+    let mut runners =
+        RUNNERS.iter().filter(|(own, _)| words.first().is_some_and(|first| own.contains(first)));
+    let caller = runners.find_map(|(_, callers)| words.iter().position(|word| callers.contains(word)));
     let words = &words[caller.unwrap_or_default()..];
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -51,6 +58,9 @@ pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
         "just" => listed_calls(Kind::Just, arguments, directory),
         "task" | "go-task" => listed_calls(Kind::Task, arguments, directory),
         "tox" => environments(arguments, directory),
+        "nox" => sessions(arguments, directory),
+        "hatch" | "pdm" | "poe" => named_commands(name, arguments, directory),
+        "lerna" | "nx" | "turbo" => tasks(arguments, directory),
         "npm" | "pnpm" | "yarn" | "bun" => scripts(arguments, directory),
         "run-s" | "run-p" | "npm-run-all" => listed_calls(Kind::Package, arguments, directory),
         "bash" | "sh" | "zsh" | "source" | "." => {
@@ -146,12 +156,7 @@ fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
     if names.is_empty() && list != Kind::Package {
         names.push("");
     }
-    let calls = names.into_iter().map(|name| Call::Listed {
-        list,
-        directory: directory.clone(),
-        name: name.to_owned(),
-    });
-    calls.collect()
+    listed(list, &directory, names.into_iter())
 }
 
 fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
@@ -167,11 +172,48 @@ fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
     if names.is_empty() {
         names.push("");
     }
-    let calls = names.into_iter().map(|name| Call::Listed {
-        list: Kind::Tox,
-        directory: directory.to_owned(),
-        name: name.to_owned(),
-    });
+    listed(Kind::Tox, directory, names.into_iter())
+}
+
+/// Sessions of nox, without the version or the parameters behind their names.
+fn sessions(arguments: &[&str], directory: &str) -> Vec<Call> {
+    let named = arguments.iter().position(|word| matches!(*word, "-e" | "-s" | "--session" | "--sessions"));
+    let names = named.map(|at| &arguments[at + 1..]).unwrap_or_default();
+    let names = names.iter().take_while(|word| !word.starts_with('-'));
+    static VERSION: Pattern = Pattern::new(r"-?\$.*$|\(.*$|-(?:(?:pypy|python)-?|py)?\d[\d.]*t?$");
+    let names = names.map(|name| VERSION.find(name).map(|version| &name[..version.start()]).unwrap_or(name));
+    let mut names: Vec<&str> = names.collect();
+    if named.is_none() {
+        names.push("");
+    }
+    listed(Kind::Nox, directory, names.into_iter())
+}
+
+/// Commands that the project's own table has by name.
+fn named_commands(caller: &str, arguments: &[&str], directory: &str) -> Vec<Call> {
+    let words = operands(arguments, directory).names;
+    let name = match (caller, words.as_slice()) {
+        ("poe", [name, ..]) => format!("poe {name}"),
+        ("pdm", ["run", name, ..]) => format!("pdm {name}"),
+        ("hatch", ["run", name, ..]) => match name.split_once(':') {
+            Some((environment, name)) => format!("hatch {environment} {name}"),
+            None => format!("hatch default {name}"),
+        },
+        _ => return Vec::new(),
+    };
+    listed(Kind::Tox, directory, [name.as_str()].into_iter())
+}
+
+/// Scripts that a runner of a workspace calls in its packages.
+fn tasks(arguments: &[&str], directory: &str) -> Vec<Call> {
+    let words = operands(arguments, directory).names;
+    let names = words.iter().copied().filter(|word| !matches!(*word, "affected" | "run" | "run-many"));
+    listed(Kind::Package, directory, names)
+}
+
+fn listed<'n>(list: Kind, directory: &str, names: impl Iterator<Item = &'n str>) -> Vec<Call> {
+    let calls =
+        names.map(|name| Call::Listed { list, directory: directory.to_owned(), name: name.to_owned() });
     calls.collect()
 }
 
@@ -205,6 +247,15 @@ mod tests {
             ("tox -e py,lint", ":py :lint"),
             ("uv run --locked tox run -e py", ":py"),
             ("python -m tox", ":"),
+            ("nox -s tests-3.12 tests-pypy3.11 lint(x) --verbose", ":tests :tests :lint"),
+            ("pipx run nox --sessions tests lint", ":tests :lint"),
+            ("uv run nox", ":"),
+            ("hatch run cov", ":hatch default cov"),
+            ("hatch run test:cov -- -q", ":hatch test cov"),
+            ("poetry run poe check", ":poe check"),
+            ("pdm run lint", ":pdm lint"),
+            ("hatch build", ""),
+            ("npx turbo run test lint --filter=a", ":test :lint"),
             ("remake test", ""),
             ("bash -eu ci/x.sh a", "ci/x.sh"),
             ("./ci/x.sh", "ci/x.sh"),

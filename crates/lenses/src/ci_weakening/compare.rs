@@ -214,6 +214,12 @@ impl<'c> Comparison<'c> {
         let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
         let mut same = self.head.iter().filter(|new| new.text == old.text && may_replace(old, new));
         let stays = same.any(|new| is_strict(new) && self.is_same_look(old, new));
+        // Of the branches of a session that run the same tool one is left, for all that it looked at.
+        let mut branches = self.head.iter().filter(|new| new.unit == old.unit && is_strict(new));
+        let stays = stays
+            || old.unit.file.ends_with("noxfile.py")
+                && branches
+                    .any(|new| covers(new, old) && old.selection.narrowed_by(&new.selection).is_empty());
         let covering = come.iter().filter(|new| may_replace(old, new) && covers(new, old));
         let covering: Vec<_> = covering.filter(|new| self.is_same_look(old, new)).collect();
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();

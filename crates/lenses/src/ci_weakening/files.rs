@@ -22,6 +22,7 @@ pub(super) enum Kind {
     Package,
     Task,
     Tox,
+    Nox,
     Script,
 }
 
@@ -84,7 +85,8 @@ impl Kind {
         Some(match name {
             "makefile" | "Makefile" | "GNUmakefile" => Self::Make,
             "package.json" => Self::Package,
-            "pyproject.toml" | "tox.ini" | "tox.toml" => Self::Tox,
+            "hatch.toml" | "pyproject.toml" | "tox.ini" | "tox.toml" => Self::Tox,
+            "noxfile.py" => Self::Nox,
             ".overcommit.yml" => Self::HookList,
             "action.yml" | "action.yaml" => Self::Action,
             _ if is_yaml && PIPELINES.contains(&stem) => Self::Pipeline,
@@ -121,6 +123,7 @@ impl Kind {
             | Self::Package
             | Self::Task
             | Self::Tox
+            | Self::Nox
             | Self::Script => false,
         }
     }

@@ -36,7 +36,11 @@ pub(super) fn find(checks: &mut [Check]) -> bool {
     let looking: Vec<Check> = looking.take(MOST).cloned().collect();
     for check in checks.iter_mut().filter(|check| check.runner != Runner::Hook) {
         let listing = tested_listing(&check.text).unwrap_or(&check.text);
-        if !writes(listing) || looking.iter().any(|look| look.may_follow(check)) {
+        let is_looked_at = looking.iter().any(|look| look.may_follow(check));
+        if is_looked_at {
+            check.marks.retain(|mark| mark.effect != Effect::Repaired);
+        }
+        if is_looked_at || !writes(listing) {
             continue;
         }
         check.only_writes = only_writes(listing);

@@ -17,6 +17,7 @@ use super::names::names_of_checks;
 use super::shells::effect_of_shell;
 use super::source::{Source, Unit};
 use super::triggers::Triggers;
+use super::writers::repairs_before_it_judges;
 use crate::is_gate;
 use crate::selection::Selection;
 
@@ -193,7 +194,8 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer:
     let mut marks = outer.marks.clone();
     marks.extend(settings.iter().filter_map(|member| {
         let value = constant_of(member.value)?;
-        let is_soft = SOFT_INPUTS.contains(&(member.name.replace('_', "-").to_lowercase().as_str(), &*value));
+        let name = member.name.replace(['_', '-'], "").to_lowercase();
+        let is_soft = SOFT_INPUTS.contains(&(name.as_str(), &*value));
         is_soft.then(|| Mark { effect: Effect::Ignored, span: member.value.span() })
     }));
     let mut words: Vec<String> = Vec::new();
@@ -207,6 +209,8 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer:
     }
     let directory = settings.iter().find(|member| member.name.replace('_', "-") == "working-directory");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let repaired = inputs.iter().filter(|_| repairs(name, &words));
+    marks.extend(repaired.map(|input| Mark { effect: Effect::Repaired, span: input.span() }));
     commands::Step {
         text: format!("uses {name}"),
         checks: names_of_checks(&command),
@@ -228,17 +232,35 @@ fn used(uses: Value<'_>, inputs: Vec<Value<'_>>, settings: &[Member<'_>], outer:
     }
 }
 
-/// Inputs of actions with the values by which their failures count for nothing, or only those of new lines do.
+/// Inputs of actions, without dashes, with the values by which their failures count for nothing, or only those of new
+/// lines do.
 const SOFT_INPUTS: &[(&str, &str)] = &[
-    ("continue-on-error", "true"),
-    ("dry-run", "true"),
-    ("exit-code", "0"),
-    ("fail-ci-if-error", "false"),
-    ("fail-on-error", "false"),
-    ("only-new-issues", "true"),
-    ("soft-fail", "true"),
-    ("warn-only", "true"),
+    ("allowfailure", "true"),
+    ("continueonerror", "true"),
+    ("dryrun", "true"),
+    ("exitcode", "0"),
+    ("exitzero", "true"),
+    ("failciiferror", "false"),
+    ("faillevel", "none"),
+    ("failonalert", "false"),
+    ("failonerror", "false"),
+    ("failonerrors", "false"),
+    ("failonfindings", "false"),
+    ("ignorefailure", "true"),
+    ("onlynewissues", "true"),
+    ("softfail", "true"),
+    ("warnonly", "true"),
 ];
+
+/// Actions by the begins of their names, with the commands that they hand their arguments to.
+const ACTIONS: &[(&str, &str)] =
+    &[("astral-sh/ruff-action", "ruff"), ("golangci/golangci-lint-action", "golangci-lint run")];
+
+/// Returns whether an action runs a linter with words by which it puts right a part of what it finds.
+fn repairs(action: &str, words: &[&str]) -> bool {
+    let command = ACTIONS.iter().find(|(name, _)| action.starts_with(name));
+    command.is_some_and(|(_, command)| repairs_before_it_judges(&format!("{command} {}", words.join(" "))))
+}
 
 /// Returns what a job or a step says of all its commands.
 fn marks(condition: Option<Condition<'_>>, continue_on_error: Option<Value<'_>>, known: &Known) -> Vec<Mark> {

@@ -118,9 +118,24 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
         "NODE_OPTIONS" => preloads(&words, &["-r", "--require", "--import", "--loader"]),
         "RUBYOPT" => preloads(&words, &["-r"]),
         "PYTHONOPTIMIZE" if !matches!(value, "" | "0") => Some(Effect::Partial),
+        // Runners of tests write what is missing where this is no CI, and warnings of builds are no errors there.
+        "CI" if is_off(value) => Some(Effect::Partial),
+        "INSTA_FORCE_PASS" if !is_off(value) => Some(Effect::Ignored),
+        "INSTA_UPDATE" => matches!(value, "always" | "force").then_some(Effect::Repaired),
+        "TRYBUILD" => (value == "overwrite").then_some(Effect::Repaired),
+        _ if REWRITES.is_match(name) && !is_off(value) => Some(Effect::Repaired),
         "GTEST_FILTER" if !matches!(value, "" | "*") => Some(Effect::Partial),
         _ => None,
     }
+}
+
+/// Variables by which tests write what they expect.
+static REWRITES: Pattern = Pattern::new(
+    r"^(?:\w+_)?(?:(?:ACCEPT|BLESS|OVERWRITE|RECREATE|REGEN|REGENERATE|REWRITE|UPDATE)_(?:\w+_)?(?:APPROVED|BASELINES?|CASSETTES?|EXPECT|EXPECTED|EXPECTATIONS|FIXTURES?|GOLDENS?|SNAPS?|SNAPSHOTS?|TESTDATA)|(?:GOLDENS?|SNAPSHOTS?)_(?:OVERWRITE|UPDATE))$",
+);
+
+fn is_off(value: &str) -> bool {
+    matches!(value.to_lowercase().as_str(), "" | "0" | "false" | "never" | "no" | "none" | "off")
 }
 
 /// Returns what the first words of make's own variable do: letters without a dash, or options.
@@ -283,6 +298,7 @@ mod tests {
     fn variables_that_make_checks_smaller_are_told_from_others() {
         TESTS.check();
         BESIDE_TESTS.check();
+        REWRITES.check();
         for (name, value, expected) in [
             ("PYTEST_ADDOPTS", "--co", true),
             ("PYTEST_ADDOPTS", "-k none", true),
@@ -312,6 +328,15 @@ mod tests {
             ("SPEC_OPTS", "--format progress", false),
             ("PYTHONOPTIMIZE", "1", true),
             ("CI", "true", false),
+            ("CI", "false", true),
+            ("UPDATE_GOLDEN", "1", true),
+            ("UPDATE_GOLDEN", "0", false),
+            ("APP_UPDATE_ALL_SNAPSHOTS", "true", true),
+            ("SNAPSHOT_UPDATE", "yes", true),
+            ("UPDATE_DEPENDENCIES", "1", false),
+            ("INSTA_FORCE_PASS", "1", true),
+            ("INSTA_UPDATE", "always", true),
+            ("INSTA_UPDATE", "no", false),
         ] {
             assert_eq!(effect_of_variable(name, value).is_some(), expected, "{name}={value}");
         }

@@ -19,8 +19,10 @@ mod guards;
 mod hooks;
 mod later;
 mod legs;
+mod locks;
 mod missing;
 mod names;
+mod nox;
 mod options;
 mod pipeline;
 mod powershell;
@@ -77,7 +79,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "ci-weakening",
-    version: "20",
+    version: "21",
     class: LensClass::Security,
     title: "Weakened CI and commit hooks",
     required_by_default: true,
@@ -265,6 +267,7 @@ impl ChangeSet<'_> {
         self.triggers(&base, &comparison, &unreadable);
         self.legs();
         self.hooks(&base, &head, &unreadable);
+        self.locks(&base, &head);
     }
 
     /// Reports places that answer for several jobs and allow more of them to fail.

@@ -10,6 +10,7 @@ use super::calls::Call;
 use super::commands::{Effect, Mark, Step, Surroundings, shell_of, steps};
 use super::files::Kind;
 use super::guards;
+use super::nox::{commands_of_hatch, named_commands};
 use super::source::{Source, Unit};
 use crate::pattern::Pattern;
 use crate::selection::Selection;
@@ -177,7 +178,16 @@ pub(super) fn tox(path: &str, text: &str) -> Result<Source, ReadError> {
     if path.ends_with(".toml") {
         let document = Document::parse(Format::Toml, text)?;
         let root = document.root();
-        let tox = if path.ends_with("pyproject.toml") { root.at(&["tool", "tox"]) } else { Some(root) };
+        let tools = root.get("tool").filter(|_| path.ends_with("pyproject.toml"));
+        source.units.extend(tools.into_iter().flat_map(named_commands));
+        let tox = match path.rsplit('/').next() {
+            Some("pyproject.toml") => tools.and_then(|tools| tools.get("tox")),
+            Some("hatch.toml") => {
+                source.units.extend(commands_of_hatch(root));
+                None
+            }
+            Some(_) | None => Some(root),
+        };
         let Some(tox) = tox else { return Ok(source) };
         if let Some(base) = tox.get("env_run_base") {
             source.units.push(environment("", base));

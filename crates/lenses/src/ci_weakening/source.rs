@@ -5,7 +5,7 @@ use super::files::Kind;
 use super::later::Later;
 use super::legs::Legs;
 use super::triggers::Triggers;
-use super::{github, pipeline, recipes};
+use super::{github, nox, pipeline, recipes};
 use qa_reading::documents::ReadError;
 
 /// Most commands of a unit that are held against those behind them.
@@ -61,6 +61,7 @@ impl Source {
             Kind::Just => Ok(recipes::justfile(text)),
             Kind::Package => recipes::package(text),
             Kind::Tox => recipes::tox(path, text),
+            Kind::Nox => Ok(nox::sessions(text)),
         }?;
         source.units.iter_mut().for_each(Unit::hand_on);
         Ok(source)

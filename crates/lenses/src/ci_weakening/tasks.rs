@@ -1,4 +1,4 @@
-//! Commands that tasks of Rake, Thor, nox and Invoke hand to a shell: a check that looks at less than before, or whose
+//! Commands that tasks of Rake, Thor and Invoke hand to a shell: a check that looks at less than before, or whose
 //! failure nobody looks at any more.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,9 @@ static RUBY_RUN: Pattern =
 static PYTHON_RUN: Pattern = Pattern::new(
     r#"\b(?:c|context|ctx|session)\.(run)\((?:\s|#[^\n]*\n)*((?:f?["'][^"'\n]*["'](?:\s|#[^\n]*\n|,)*)+)"#,
 );
-static WORD: Pattern = Pattern::new(r#"["']([^"'\n]*)["']"#);
+pub(super) static WORD: Pattern = Pattern::new(r#"["']([^"'\n]*)["']"#);
+/// Word in the place of those that code puts together.
+pub(super) const COMPUTED: &str = "$@";
 /// Words around a call of `system` that look at its result.
 static LOOKS: Pattern =
     Pattern::new(r"\b(?:abort|and|exception|exit|fail|if|or|raise|return|unless)\b|[!&|=?]");
@@ -46,14 +48,14 @@ pub(super) struct TaskFile {
 
 /// A command of a task.
 #[derive(Debug)]
-struct Run {
-    words: Vec<String>,
-    is_ignored: bool,
-    span: Span,
+pub(super) struct Run {
+    pub(super) words: Vec<String>,
+    pub(super) is_ignored: bool,
+    pub(super) span: Span,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TaskLanguage {
+pub(super) enum TaskLanguage {
     Python,
     Ruby,
 }
@@ -62,7 +64,7 @@ fn language_of(path: &str) -> Option<TaskLanguage> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     match name.as_str() {
         "rakefile" | "rakefile.rb" | "thorfile" => Some(TaskLanguage::Ruby),
-        "noxfile.py" | "tasks.py" => Some(TaskLanguage::Python),
+        "tasks.py" => Some(TaskLanguage::Python),
         _ if name.ends_with(".rake") || name.ends_with(".thor") => Some(TaskLanguage::Ruby),
         _ => None,
     }
@@ -134,7 +136,7 @@ fn selected(run: &Run) -> Selection {
 }
 
 /// Returns the commands of each task of a text.
-fn task_commands(language: TaskLanguage, text: &str) -> BTreeMap<String, Vec<Run>> {
+pub(super) fn task_commands(language: TaskLanguage, text: &str) -> BTreeMap<String, Vec<Run>> {
     let mut found: BTreeMap<String, Vec<Run>> = BTreeMap::new();
     let (task, run) = match language {
         TaskLanguage::Python => (&PYTHON_TASK, &PYTHON_RUN),
@@ -171,9 +173,14 @@ fn read_run(
             (call.get(2).or(call.get(3))?.as_str().to_owned(), Span { start: rest.start(), end: rest.end() })
         }
         TaskLanguage::Python => {
-            let words: Vec<String> =
+            let mut words: Vec<String> =
                 WORD.captures_all(&call[2]).iter().map(|word| word[1].to_owned()).collect();
-            (words.join(" "), arguments_behind(text, call.get(2)?.end()))
+            let behind = arguments_behind(text, call.get(2)?.end());
+            // What people add on the command line is nothing where CI runs the task.
+            let mut rest = behind.of(text).split(',').map(str::trim);
+            let is_computed = rest.any(|word| word.starts_with('*') && !word.contains("posargs"));
+            words.extend(is_computed.then(|| COMPUTED.to_owned()));
+            (words.join(" "), behind)
         }
     };
     let rest = behind.of(text).split('#').next().unwrap_or_default();
@@ -223,6 +230,11 @@ mod tests {
                 TaskLanguage::Python,
                 "def tests(session):\n    session.run(\"pytest\", \"tests\")\n",
                 "tests: pytest tests",
+            ),
+            (
+                TaskLanguage::Python,
+                "def tests(session):\n    session.run(\"pytest\", *ARGS, *session.posargs)\n",
+                "tests: pytest $@",
             ),
             (
                 TaskLanguage::Python,

@@ -118,6 +118,11 @@ impl Check {
         (Rc::clone(&self.root), Rc::clone(&self.job))
     }
 
+    /// Returns the same job by the path of its file at head.
+    pub(super) fn in_pipeline(&self) -> (Rc<str>, Rc<str>) {
+        (Rc::clone(&self.pipeline), Rc::clone(&self.job))
+    }
+
     /// Returns whether it runs in the same job as another one, and does not lead to it.
     pub(super) fn is_with(&self, other: &Self) -> bool {
         let leads_to_it = self.places.first().is_some_and(|place| other.places.contains(place));
@@ -457,7 +462,7 @@ impl<'a> Tree<'a> {
     /// Returns the units of a name in a file.
     fn units(&mut self, path: &str, name: &str) -> Vec<Target> {
         let Some(source) = self.source(path) else { return Vec::new() };
-        let is_all = Kind::for_path(path) == Some(Kind::Tox);
+        let is_all = matches!(Kind::for_path(path), Some(Kind::Nox | Kind::Tox));
         let units: Vec<&Unit> = if name.is_empty() && !is_all {
             // Names with a dot are settings of make.
             source.units.iter().find(|unit| !unit.name.starts_with('.')).into_iter().collect()

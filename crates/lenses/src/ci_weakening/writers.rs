@@ -80,6 +80,11 @@ const WRITERS: &[Writer] = &[
     repairs("ava", "", &["--update-snapshots", "-u"]),
     repairs("eslint", "", &["--fix"]),
     unasked("go", "fmt", &[]).of("gofmt"),
+    repairs(
+        "go",
+        "test",
+        &["--update", "--update-golden", "-test.update-golden", "-update", "-update-golden"],
+    ),
     asked("gofmt", "", &["-w"], &["-d"]),
     asked("gofumpt", "", &["-w"], &["-d"]),
     asked("goimports", "", &["-w"], &["-d"]),
@@ -110,7 +115,18 @@ const WRITERS: &[Writer] = &[
     Writer { after: After::Fails, ..unasked("prek", "run", &[]) }.of("pre-commit"),
     repairs("playwright", "test", &["--update-snapshots", "-u"]),
     asked("prettier", "", &["--write", "-w"], &["--check", "--list-different", "-c", "-l"]),
-    repairs("pytest", "", &["--force-regen", "--regen-all", "--snapshot-update"]),
+    repairs(
+        "pytest",
+        "",
+        &[
+            "--force-regen",
+            "--inline-snapshot=create",
+            "--inline-snapshot=fix",
+            "--regen-all",
+            "--snapshot-update",
+            "--update-goldens",
+        ],
+    ),
     repairs("rubocop", "", &["--autocorrect", "--autocorrect-all", "--auto-correct", "-A", "-a"]),
     repairs("ruff", "check", &["--fix", "--fix-only"]).of("ruff check"),
     unasked("ruff", "format", &["--check", "--diff"]),
@@ -268,7 +284,11 @@ impl<'c> Run<'c> {
     }
 
     fn has_option(&self, options: &[&str]) -> bool {
-        self.words.iter().any(|word| options.contains(&word.split('=').next().unwrap_or(word)))
+        let is_off = |word: &str| word.ends_with("=false") || word.ends_with("=0");
+        self.words
+            .iter()
+            .filter(|word| !is_off(word))
+            .any(|word| options.contains(word) || options.contains(&word.split('=').next().unwrap_or(word)))
     }
 }
 

@@ -1,0 +1,389 @@
+//! Installations of what a project depends on: those that fail where the lockfile does not have it, and those that write
+//! another one.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use qa_contracts::v1::Side;
+
+use super::calls::joined;
+use super::tree::{Check, Runner};
+use super::triggers::Reach;
+use super::{ChangeSet, SOFTENED};
+
+/// A package manager, with the words that decide whether it keeps to the lockfile.
+struct Manager {
+    tool: &'static str,
+    /// Managers of one family take each other's place.
+    family: &'static str,
+    /// Subcommands that install what the manifest asks for, some before other work; empty for the tool alone.
+    commands: &'static [&'static str],
+    /// Words by which they fail where the lockfile has something else, and those by which they do not.
+    locked: &'static [&'static str],
+    unlocked: &'static [&'static str],
+    /// True if they fail where no word decides.
+    is_locked: bool,
+    /// Names of the lockfile, one of which has to be there; none where it may lie anywhere.
+    files: &'static [&'static str],
+}
+
+const MANAGERS: &[Manager] = &[
+    Manager {
+        tool: "bun",
+        family: "node",
+        commands: &["ci", "i", "install"],
+        locked: &["--frozen-lockfile", "ci"],
+        unlocked: &[],
+        is_locked: false,
+        files: &["bun.lock", "bun.lockb"],
+    },
+    Manager {
+        tool: "bundle",
+        family: "bundler",
+        commands: &["", "install", "update"],
+        locked: &["--deployment", "--frozen"],
+        unlocked: &["update"],
+        is_locked: false,
+        files: &["Gemfile.lock", "gems.locked"],
+    },
+    Manager {
+        tool: "cargo",
+        family: "cargo",
+        commands: &[
+            "b",
+            "bench",
+            "build",
+            "c",
+            "check",
+            "clippy",
+            "d",
+            "doc",
+            "fetch",
+            "llvm-cov",
+            "miri",
+            "nextest",
+            "r",
+            "run",
+            "rustc",
+            "t",
+            "tarpaulin",
+            "test",
+            "tree",
+            "update",
+        ],
+        locked: &["--frozen", "--locked"],
+        unlocked: &["update"],
+        is_locked: false,
+        files: &["Cargo.lock"],
+    },
+    Manager {
+        tool: "composer",
+        family: "composer",
+        commands: &["i", "install", "u", "update", "upgrade"],
+        locked: &[],
+        unlocked: &["u", "update", "upgrade"],
+        is_locked: true,
+        files: &["composer.lock"],
+    },
+    Manager {
+        tool: "deno",
+        family: "deno",
+        commands: &["cache", "ci", "install", "run", "task", "test"],
+        locked: &["--frozen", "ci"],
+        unlocked: &["--frozen=false", "--no-lock"],
+        is_locked: false,
+        files: &["deno.lock"],
+    },
+    Manager {
+        tool: "dotnet",
+        family: "dotnet",
+        commands: &["restore"],
+        locked: &["--locked-mode"],
+        unlocked: &["--force-evaluate"],
+        is_locked: false,
+        files: &[],
+    },
+    Manager {
+        tool: "mix",
+        family: "mix",
+        commands: &["deps.get"],
+        locked: &["--check-locked"],
+        unlocked: &[],
+        is_locked: false,
+        files: &["mix.lock"],
+    },
+    Manager {
+        tool: "npm",
+        family: "node",
+        commands: &[
+            "ci",
+            "cit",
+            "clean-install",
+            "i",
+            "in",
+            "install",
+            "install-ci-test",
+            "install-test",
+            "it",
+        ],
+        locked: &["ci", "cit", "clean-install", "install-ci-test"],
+        unlocked: &[],
+        is_locked: false,
+        files: &["npm-shrinkwrap.json", "package-lock.json"],
+    },
+    Manager {
+        tool: "pdm",
+        family: "python",
+        commands: &["install", "sync", "update"],
+        locked: &["--check", "--frozen-lockfile", "--locked", "sync"],
+        unlocked: &["update"],
+        is_locked: false,
+        files: &["pdm.lock"],
+    },
+    Manager {
+        tool: "pip",
+        family: "python",
+        commands: &["install"],
+        locked: &["--require-hashes"],
+        unlocked: &[],
+        is_locked: false,
+        files: &[],
+    },
+    Manager {
+        tool: "pipenv",
+        family: "python",
+        commands: &["install", "sync", "update", "upgrade"],
+        locked: &["--deploy", "sync"],
+        unlocked: &["update", "upgrade"],
+        is_locked: false,
+        files: &["Pipfile.lock"],
+    },
+    Manager {
+        tool: "pnpm",
+        family: "node",
+        commands: &["i", "install", "up", "update"],
+        locked: &["--frozen-lockfile"],
+        unlocked: &["--fix-lockfile", "--frozen-lockfile=false", "--no-frozen-lockfile", "up", "update"],
+        // In CI; elsewhere it writes.
+        is_locked: true,
+        files: &["pnpm-lock.yaml"],
+    },
+    Manager {
+        tool: "poetry",
+        family: "python",
+        commands: &["install", "lock", "sync", "update"],
+        locked: &[],
+        unlocked: &["lock", "update"],
+        is_locked: true,
+        files: &["poetry.lock"],
+    },
+    Manager {
+        tool: "terraform",
+        family: "terraform",
+        commands: &["init"],
+        locked: &["-lockfile=readonly"],
+        unlocked: &["-upgrade"],
+        is_locked: false,
+        files: &[".terraform.lock.hcl"],
+    },
+    Manager {
+        tool: "uv",
+        family: "python",
+        commands: &["lock", "run", "sync"],
+        locked: &["--check", "--frozen", "--locked"],
+        unlocked: &["--upgrade", "-U"],
+        is_locked: false,
+        files: &["uv.lock"],
+    },
+    Manager {
+        tool: "yarn",
+        family: "node",
+        commands: &["", "install", "up", "upgrade"],
+        locked: &["--frozen-lockfile", "--immutable"],
+        unlocked: &["--no-immutable", "up", "upgrade"],
+        is_locked: false,
+        files: &["yarn.lock"],
+    },
+];
+
+/// Options that have their value in the next word.
+const VALUED: &[&str] = &[
+    "--cwd",
+    "--dir",
+    "--extra",
+    "--filter",
+    "--group",
+    "--jobs",
+    "--prefix",
+    "--requirement",
+    "--target",
+    "--with",
+    "--without",
+    "--workspace",
+    "-C",
+    "-F",
+    "-c",
+    "-d",
+    "-j",
+    "-r",
+    "-w",
+];
+
+/// A command that installs what a manifest asks for.
+struct Installation {
+    manager: &'static Manager,
+    /// `None` where no word decides.
+    is_locked: Option<bool>,
+}
+
+impl Installation {
+    /// Reads the words of a command; one that names packages installs others.
+    fn new(command: &str) -> Option<Self> {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let (at, manager) = words.iter().enumerate().take(8).find_map(|(at, word)| {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            let tool = if name == "pip3" { "pip" } else { name };
+            Some((at, MANAGERS.iter().find(|manager| manager.tool == tool)?))
+        })?;
+        // `uv pip install` is pip's.
+        let (at, manager) = match words.get(at + 1) {
+            Some(&"pip") => (at + 1, MANAGERS.iter().find(|manager| manager.tool == "pip")?),
+            Some(_) | None => (at, manager),
+        };
+        let words = &words[at + 1..];
+        let mut operands = operands(words);
+        let subcommand = operands.next().unwrap_or_default();
+        let names_packages = operands.next().is_some() && !matches!(manager.tool, "cargo" | "deno" | "uv");
+        let is_global = words.iter().any(|word| matches!(*word, "--global" | "-g"));
+        let has_list =
+            manager.tool != "pip" || words.iter().any(|word| matches!(*word, "--requirement" | "-r"));
+        if !manager.commands.contains(&subcommand) || names_packages || is_global || !has_list {
+            return None;
+        }
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+        let is_locked = match (has(manager.unlocked), has(manager.locked)) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        };
+        Some(Self { manager, is_locked })
+    }
+}
+
+/// Returns the words of a command that are neither options nor their values.
+fn operands<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
+    let mut is_value = false;
+    words.iter().copied().filter(move |word| {
+        let is_operand = !std::mem::take(&mut is_value) && !word.starts_with(['-', '+']);
+        is_value = VALUED.contains(word);
+        is_operand
+    })
+}
+
+/// The installations of one family in a job, in the order in which they run.
+type Installations<'c> = Vec<(&'c Check, Installation)>;
+
+/// Returns the installations that proposals or pushes run, by job and family.
+fn by_job(checks: &[Check]) -> BTreeMap<((Rc<str>, Rc<str>), &'static str), Installations<'_>> {
+    let mut jobs: BTreeMap<_, Installations<'_>> = BTreeMap::new();
+    for check in checks {
+        let counts = check.runner == Runner::Ci && check.reach > Reach::Nothing && !check.is_lost();
+        if !counts {
+            continue;
+        }
+        if let Some(own) = Installation::new(&check.text) {
+            jobs.entry((check.in_pipeline(), own.manager.family)).or_default().push((check, own));
+        }
+    }
+    jobs
+}
+
+impl ChangeSet<'_> {
+    /// Reports jobs that failed where the lockfile does not have what the manifest asks for, and no longer do.
+    pub(super) fn locks(&mut self, base: &[Check], head: &[Check]) {
+        let (older, newer) = (by_job(base), by_job(head));
+        for (job, old) in &older {
+            let Some(new) = newer.get(job) else { continue };
+            let is_locked = old.iter().any(|(check, own)| self.is_locked(own, Side::Base, check));
+            let Some(loosened) = self.loosened(old, new).filter(|_| is_locked) else { continue };
+            let summary = "CI no longer fails where the lockfile does not match";
+            self.add(SOFTENED, Side::Head, loosened.places.iter(), summary);
+        }
+    }
+
+    /// Returns the installation of a job that does not keep to the lockfile: one that writes it before another one that
+    /// does, as none did before, or the first where no other one does.
+    fn loosened<'c>(&self, old: &Installations<'_>, new: &Installations<'c>) -> Option<&'c Check> {
+        let locked = new.iter().position(|(check, own)| self.is_locked(own, Side::Head, check));
+        let wrote = old.iter().any(|(_, own)| own.is_locked == Some(false));
+        let mut candidates = new[..locked.unwrap_or(new.len())].iter();
+        let found = candidates.find(|(check, own)| {
+            let counts = locked.is_none() || !wrote && own.is_locked == Some(false);
+            counts && self.has_lockfile(own, check)
+        });
+        found.map(|(check, _)| *check)
+    }
+
+    /// Returns whether an installation fails where the lockfile does not match.
+    fn is_locked(&self, installation: &Installation, side: Side, check: &Check) -> bool {
+        let by_default = || match installation.manager.tool {
+            // Its later versions keep to the lockfile in CI.
+            "yarn" => {
+                let text = self.lookups.text(side, &joined(&check.directory, "yarn.lock"));
+                text.is_some_and(|text| !text.contains("# yarn lockfile v1"))
+            }
+            _ => installation.manager.is_locked,
+        };
+        installation.is_locked.unwrap_or_else(by_default)
+    }
+
+    /// Returns whether head has a lockfile for an installation, in its directory or above.
+    fn has_lockfile(&self, installation: &Installation, check: &Check) -> bool {
+        let files = installation.manager.files;
+        let mut directory = check.directory.as_str();
+        loop {
+            if files.iter().any(|name| self.lookups.is_present(Side::Head, &joined(directory, name))) {
+                return true;
+            }
+            match directory.rsplit_once('/') {
+                Some((above, _)) => directory = above,
+                None if directory.is_empty() => return files.is_empty(),
+                None => directory = "",
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_tell_whether_an_installation_keeps_to_the_lockfile() {
+        for (command, expected) in [
+            ("npm ci", Some(Some(true))),
+            ("npm --prefix web ci --ignore-scripts", Some(Some(true))),
+            ("npm install", Some(None)),
+            ("npm install jest", None),
+            ("npm install -g npm", None),
+            ("npm test", None),
+            ("pnpm install --no-frozen-lockfile", Some(Some(false))),
+            ("yarn --frozen-lockfile", Some(Some(true))),
+            ("yarn", Some(None)),
+            ("yarn test", None),
+            ("cargo +nightly test --locked -- --nocapture", Some(Some(true))),
+            ("cargo test", Some(None)),
+            ("cargo fmt", None),
+            ("cargo install cargo-deny --locked", None),
+            ("python -m pip install --require-hashes -r requirements.txt", Some(Some(true))),
+            ("uv pip install -r requirements.txt", Some(None)),
+            ("pip install -e .", None),
+            ("uv run --locked pytest", Some(Some(true))),
+            ("composer update", Some(Some(false))),
+            ("composer require a/b", None),
+        ] {
+            let found = Installation::new(command).map(|found| found.is_locked);
+            assert_eq!(found, expected, "{command}");
+        }
+    }
+}
