@@ -3,6 +3,7 @@
 use super::commands::Variable;
 use super::files::Kind;
 use crate::pattern::Pattern;
+use crate::selection::Selection;
 use qa_reading::shell::{Command, Word};
 
 /// Targets, scripts and workflows that a command calls.
@@ -36,21 +37,15 @@ const VALUED: &[&str] = &[
 /// Those of them that name a directory.
 const DIRECTORIES: &[&str] = &["-C", "--cwd", "--dir", "--directory", "--prefix"];
 
-/// Programs that run another one in an environment, each with those that call by name.
-const RUNNERS: &[(&[&str], &[&str])] = &[
-    (
-        &["hatch", "pdm", "pipenv", "pipx", "poetry", "python", "python3", "uv", "uvx"],
-        &["just", "make", "nox", "poe", "task", "tox"],
-    ),
-    (&["bunx", "npx", "pnpm", "yarn"], &["lerna", "nx", "turbo"]),
-];
+/// Programs that run another one in an environment, and those of them that call by name.
+const RUNNERS: &[&str] = &["hatch", "pdm", "pipenv", "pipx", "poetry", "python", "python3", "uv", "uvx"];
+const CALLERS: &[&str] = &["just", "make", "nox", "poe", "task", "tox"];
 
 /// Returns what a command calls.
 pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
-    let mut runners =
-        RUNNERS.iter().filter(|(own, _)| words.first().is_some_and(|first| own.contains(first)));
-    let caller = runners.find_map(|(_, callers)| words.iter().position(|word| callers.contains(word)));
-    let words = &words[caller.unwrap_or_default()..];
+    let is_runner = words.first().is_some_and(|first| RUNNERS.contains(first));
+    let caller = words.iter().position(|word| CALLERS.contains(word)).filter(|_| is_runner);
+    let (before, words) = words.split_at(caller.unwrap_or_default());
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let name = program.rsplit('/').next().unwrap_or(program);
     match name {
@@ -58,9 +53,12 @@ pub(super) fn calls(words: &[&str], directory: &str) -> Vec<Call> {
         "just" => listed_calls(Kind::Just, arguments, directory),
         "task" | "go-task" => listed_calls(Kind::Task, arguments, directory),
         "tox" => environments(arguments, directory),
-        "nox" => sessions(arguments, directory),
-        "hatch" | "pdm" | "poe" => named_commands(name, arguments, directory),
-        "lerna" | "nx" | "turbo" => tasks(arguments, directory),
+        "hatch" | "nox" | "pdm" | "poe" => {
+            const MOVES: &[&str] = &["--directory", "--project"];
+            let moves = before.iter().any(|word| MOVES.iter().any(|option| word.starts_with(option)));
+            let named = Named::new(name, arguments).filter(|_| !moves);
+            named.map(|named| named.calls(directory)).unwrap_or_default()
+        }
         "npm" | "pnpm" | "yarn" | "bun" => scripts(arguments, directory),
         "run-s" | "run-p" | "npm-run-all" => listed_calls(Kind::Package, arguments, directory),
         "bash" | "sh" | "zsh" | "source" | "." => {
@@ -139,16 +137,23 @@ pub(super) fn joined(directory: &str, below: &str) -> String {
     parts.join("/")
 }
 
-/// Returns the environments of tox that a variable chooses for a command, as `-e` does.
-pub(super) fn environment_of_tox<'v>(command: &'v Command, around: &'v [Variable]) -> Option<&'v str> {
-    let mut words = command.effective().iter().map(Word::text);
-    if !words.clone().any(|word| word == "tox") || words.any(|word| word == "-e") {
+/// Returns the environments of tox or Hatch, or the sessions of nox, that a variable chooses for a command, as an option
+/// does.
+pub(super) fn chosen_by_variable<'v>(command: &'v Command, around: &'v [Variable]) -> Option<[&'v str; 2]> {
+    const CHOICES: &[(&str, &[&str], &str)] = &[
+        ("tox", &["TOXENV", "TOX_ENV"], "-e"),
+        ("nox", &["NOXSESSION"], "-s"),
+        ("hatch", &["HATCH_ENV"], "--env"),
+    ];
+    let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+    let (_, names, option) = CHOICES.iter().find(|(tool, ..)| words.contains(tool))?;
+    if words.contains(option) {
         return None;
     }
     let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
     let around = around.iter().map(|own| (own.name.as_str(), own.value.as_str()));
-    let chosen = own.chain(around).find(|(name, _)| matches!(*name, "TOXENV" | "TOX_ENV"))?;
-    Some(chosen.1)
+    let chosen = own.chain(around).find(|(name, _)| names.contains(name))?;
+    Some([option, chosen.1])
 }
 
 fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
@@ -175,40 +180,121 @@ fn environments(arguments: &[&str], directory: &str) -> Vec<Call> {
     listed(Kind::Tox, directory, names.into_iter())
 }
 
-/// Sessions of nox, without the version or the parameters behind their names.
-fn sessions(arguments: &[&str], directory: &str) -> Vec<Call> {
-    let named = arguments.iter().position(|word| matches!(*word, "-e" | "-s" | "--session" | "--sessions"));
-    let names = named.map(|at| &arguments[at + 1..]).unwrap_or_default();
-    let names = names.iter().take_while(|word| !word.starts_with('-'));
-    static VERSION: Pattern = Pattern::new(r"-?\$.*$|\(.*$|-(?:(?:pypy|python)-?|py)?\d[\d.]*t?$");
-    let names = names.map(|name| VERSION.find(name).map(|version| &name[..version.start()]).unwrap_or(name));
-    let mut names: Vec<&str> = names.collect();
-    if named.is_none() {
-        names.push("");
+/// Sessions or commands of a project that a call names, with what it hands on to them.
+struct Named<'w> {
+    list: Kind,
+    names: Vec<String>,
+    more: Vec<&'w str>,
+}
+
+impl<'w> Named<'w> {
+    /// Reads the arguments of a caller; `None` where they leave it open what runs.
+    fn new(caller: &str, arguments: &[&'w str]) -> Option<Self> {
+        match caller {
+            "nox" => Self::of_nox(arguments),
+            _ => Self::of_table(caller, arguments),
+        }
     }
-    listed(Kind::Nox, directory, names.into_iter())
+
+    /// Reads the names of sessions, without the version or the parameters behind them.
+    fn of_nox(arguments: &[&'w str]) -> Option<Self> {
+        const HARMLESS: &[&str] = &[
+            "--error-on-external-run",
+            "--error-on-missing-interpreters",
+            "--force-color",
+            "--no-color",
+            "--no-install",
+            "--no-venv",
+            "--non-interactive",
+            "--reuse-existing-virtualenvs",
+            "--stop-on-first-error",
+            "--verbose",
+            "-N",
+            "-R",
+            "-r",
+            "-v",
+            "-x",
+        ];
+        const VALUED: &[&str] =
+            &["--db", "--default-venv-backend", "--force-python", "--force-pythons", "--report", "-db"];
+        static VERSION: Pattern = Pattern::new(r"-\$.*$|\(.*$|-(?:(?:pypy|python)-?|py)?\d[\d.]*t?$");
+        let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
+        let (own, more) = arguments.split_at(end);
+        let mut names: Vec<&str> = Vec::new();
+        let (mut is_chosen, mut may_be_name, mut is_value) = (false, false, false);
+        for word in own {
+            let (option, value) = match word.split_once('=').filter(|_| word.starts_with('-')) {
+                Some((option, value)) => (option, Some(value)),
+                None => (*word, None),
+            };
+            if std::mem::take(&mut is_value) {
+                continue;
+            }
+            match option {
+                "-e" | "-s" | "--session" | "--sessions" => {
+                    (is_chosen, may_be_name) = (true, true);
+                    names.extend(value);
+                }
+                _ if VALUED.contains(&option) => is_value = value.is_none(),
+                _ if HARMLESS.contains(&option) => may_be_name = false,
+                _ if may_be_name && !word.starts_with('-') => names.push(word),
+                _ => return None,
+            }
+        }
+        let names = names.into_iter().map(|name| match VERSION.find(name) {
+            Some(version) => name[..version.start()].to_owned(),
+            None => name.to_owned(),
+        });
+        let mut names: Vec<String> = names.collect();
+        if names.iter().any(|name| name.is_empty() || name.contains('$')) {
+            return None;
+        }
+        if !is_chosen {
+            names.push(String::new());
+        }
+        Some(Self { list: Kind::Nox, names, more: more.iter().skip(1).copied().collect() })
+    }
+
+    /// Reads the name of a command of the project's own table.
+    fn of_table(caller: &str, arguments: &[&'w str]) -> Option<Self> {
+        let mut words = arguments.to_vec();
+        let mut environment = "default";
+        if let Some(at) = words.iter().position(|word| caller == "hatch" && matches!(*word, "--env" | "-e")) {
+            environment = *words.get(at + 1)?;
+            words.drain(at..at + 2);
+        }
+        let mut words = words.into_iter().peekable();
+        if caller != "poe" {
+            words.next_if_eq(&"run")?;
+        }
+        let name = words.next().filter(|name| !name.starts_with(['-', '+']))?;
+        let name = match (caller, name.split_once(':')) {
+            ("hatch", Some((environment, name))) => format!("hatch {environment} {name}"),
+            ("hatch", None) => format!("hatch {environment} {name}"),
+            _ => format!("{caller} {name}"),
+        };
+        let more = words.filter(|word| *word != "--").collect();
+        Some(Self { list: Kind::Tox, names: vec![name], more })
+    }
+
+    fn calls(&self, directory: &str) -> Vec<Call> {
+        listed(self.list, directory, self.names.iter().map(String::as_str))
+    }
+
+    /// Returns whether what it hands on makes tests fewer, or has them write what they expect.
+    fn is_narrower(&self) -> bool {
+        const WRITING: &[&str] = &["--fix", "--snapshot-update", "--update", "--write", "-u"];
+        let given = Selection::of_options("pytest", &self.more);
+        !Selection::of_options("pytest", &[]).narrowed_by(&given).is_empty()
+            || self.more.iter().any(|word| WRITING.contains(word))
+    }
 }
 
-/// Commands that the project's own table has by name.
-fn named_commands(caller: &str, arguments: &[&str], directory: &str) -> Vec<Call> {
-    let words = operands(arguments, directory).names;
-    let name = match (caller, words.as_slice()) {
-        ("poe", [name, ..]) => format!("poe {name}"),
-        ("pdm", ["run", name, ..]) => format!("pdm {name}"),
-        ("hatch", ["run", name, ..]) => match name.split_once(':') {
-            Some((environment, name)) => format!("hatch {environment} {name}"),
-            None => format!("hatch default {name}"),
-        },
-        _ => return Vec::new(),
-    };
-    listed(Kind::Tox, directory, [name.as_str()].into_iter())
-}
-
-/// Scripts that a runner of a workspace calls in its packages.
-fn tasks(arguments: &[&str], directory: &str) -> Vec<Call> {
-    let words = operands(arguments, directory).names;
-    let names = words.iter().copied().filter(|word| !matches!(*word, "affected" | "run" | "run-many"));
-    listed(Kind::Package, directory, names)
+/// Returns whether a command calls a session, or a command of the project's own, with words by which it checks less.
+pub(super) fn narrows_called(words: &[&str]) -> bool {
+    let at = words.iter().position(|word| matches!(*word, "hatch" | "nox" | "pdm" | "poe"));
+    let named = at.and_then(|at| Named::new(words[at], &words[at + 1..]));
+    named.is_some_and(|named| named.is_narrower())
 }
 
 fn listed<'n>(list: Kind, directory: &str, names: impl Iterator<Item = &'n str>) -> Vec<Call> {
@@ -248,6 +334,14 @@ mod tests {
             ("uv run --locked tox run -e py", ":py"),
             ("python -m tox", ":"),
             ("nox -s tests-3.12 tests-pypy3.11 lint(x) --verbose", ":tests :tests :lint"),
+            ("nox --session=tests", ":tests"),
+            ("nox -s tests-$PYTHON", ":tests"),
+            ("nox -s $SESSION", ""),
+            ("nox -k lint", ""),
+            ("nox -s tests --install-only", ""),
+            ("uv run --directory docs poe check", ""),
+            ("poe --dry-run check", ""),
+            ("hatch -e docs run build", ":hatch docs build"),
             ("pipx run nox --sessions tests lint", ":tests :lint"),
             ("uv run nox", ":"),
             ("hatch run cov", ":hatch default cov"),
@@ -255,7 +349,6 @@ mod tests {
             ("poetry run poe check", ":poe check"),
             ("pdm run lint", ":pdm lint"),
             ("hatch build", ""),
-            ("npx turbo run test lint --filter=a", ":test :lint"),
             ("remake test", ""),
             ("bash -eu ci/x.sh a", "ci/x.sh"),
             ("./ci/x.sh", "ci/x.sh"),

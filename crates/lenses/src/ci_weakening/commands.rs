@@ -8,12 +8,12 @@ use crate::successors;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
-use super::calls::{Call, calls, directory_of, environment_of_tox, joined};
+use super::calls::{Call, calls, chosen_by_variable, directory_of, joined, narrows_called};
 use super::differences::{has_failure, is_about_presence};
 use super::environment::Environment;
 use super::foreign::{foreign, unread};
 use super::guards::{self, Directory, Shadows};
-use super::later::{Later, Setting, effect_of_limit, later};
+use super::later::{Later, NO_CI, Setting, effect_of_limit, later};
 use super::names::{is_harmless, names_of_checks};
 use super::options::softens;
 use super::shards::with_known_shards;
@@ -49,8 +49,15 @@ impl Step {
     /// Returns whether a variable of the environment that makes checks look at less does so to this command, and its own
     /// options do not show it.
     pub(super) fn is_lessened_by(&self, variable: &str) -> bool {
+        let runs_tests = || {
+            ["e2e", "jest", "playwright", "test", "tests", "vitest"]
+                .iter()
+                .any(|name| self.checks.contains(*name))
+        };
         let is_check = !(self.checks.is_empty() && self.calls.is_empty());
-        is_check && !(self.calls.is_empty() && self.selection.reads(variable))
+        is_check
+            && (variable != NO_CI || runs_tests())
+            && !(self.calls.is_empty() && self.selection.reads(variable))
     }
 
     /// Places in its script, to be moved to those in the file.
@@ -239,9 +246,8 @@ impl Reader<'_> {
     /// Returns a command once for each of the values of the matrix that make it check something else.
     fn variants(&self, command: &Command) -> Vec<Step> {
         let mut words: Vec<Spelled> = command.effective().iter().map(|word| self.spelled(word)).collect();
-        if let Some(value) = environment_of_tox(command, &self.around.variables) {
-            let option = ["-e", value].map(|text| Spelled { text: text.to_owned(), span: command.span });
-            words.extend(option);
+        if let Some(chosen) = chosen_by_variable(command, &self.around.variables) {
+            words.extend(chosen.map(|text| Spelled { text: text.to_owned(), span: command.span }));
         }
         if command.words.first().is_some_and(|word| word.text() == "xargs") {
             let listed = self.text.get(..command.span.start).and_then(listed_before);
@@ -268,7 +274,7 @@ impl Reader<'_> {
         for step in &mut all {
             step.span = command.span;
             step.first_on_path = self.shadows.directories.clone();
-            let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
+            let own = variables_of(command).map(|(name, value, _)| (name, value));
             let around = self.around.variables.iter().map(|own| (own.name.as_str(), own.value.as_str()));
             for (name, value) in around.chain(self.shadows.variables()).chain(own) {
                 step.selection.add_variable(name, value);
@@ -316,6 +322,8 @@ impl Reader<'_> {
         marks.extend(self.shadows.mark(command));
         let limit = effect_of_limit(command).filter(|_| !step.checks.is_empty());
         marks.extend(limit.map(|effect| Mark { effect, span: command.span }));
+        let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
+        marks.extend(narrows_called(&words).then_some(Mark { effect: Effect::Partial, span: command.span }));
         if command.words.first().is_some_and(|word| word.text() == "coproc") {
             marks.push(Mark { effect: Effect::Ignored, span: command.span });
         }
@@ -351,8 +359,18 @@ impl Reader<'_> {
 
 /// Returns the variables that a command sets by which checks look at less.
 fn settings_of(command: &Command) -> Vec<Setting> {
-    let assignments = command.assignments.iter();
-    assignments.filter_map(|own| Setting::new(&own.name, own.value.text(), own.span)).collect()
+    variables_of(command).filter_map(|(name, value, span)| Setting::new(name, value, span)).collect()
+}
+
+/// Returns the variables that a command sets for itself, also by `env NAME=value tool`.
+fn variables_of(command: &Command) -> impl Iterator<Item = (&str, &str, Span)> {
+    let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text(), own.span));
+    let before = command.words.len() - command.effective().len();
+    let words = command.words.iter().take(before).filter_map(|word| {
+        let (name, value) = word.text().split_once('=')?;
+        Some((name, value, word.span))
+    });
+    own.chain(words)
 }
 
 /// Returns whether a text checks what a command checks.

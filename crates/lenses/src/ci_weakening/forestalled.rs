@@ -2,12 +2,11 @@
 //! it.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use super::commands::Effect;
 use super::differences::{looks_at_differences, only_shows, takes_away, tested_listing};
 use super::names::{DIFFERENCES, is_harmless};
-use super::tree::{Check, PlacedMark, Runner};
+use super::tree::{Check, Job, PlacedMark, Runner};
 use super::writers::{forestalls, only_writes, repairs_before_it_judges, without_check, writes};
 
 /// Most formatters of a job, and most looks at differences, that are held against a command.
@@ -48,7 +47,7 @@ pub(super) fn find(checks: &mut [Check]) -> bool {
         let mark = place.cloned().map(|place| PlacedMark { effect: Effect::Repaired, place });
         check.marks.extend(mark);
     }
-    let mut jobs: BTreeMap<(Rc<str>, Rc<str>), Before> = BTreeMap::new();
+    let mut jobs: BTreeMap<Job, Before> = BTreeMap::new();
     for position in 0..checks.len() {
         let own = &checks[position];
         let before = jobs.entry(own.job()).or_default();

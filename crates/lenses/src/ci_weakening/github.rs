@@ -241,7 +241,6 @@ const SOFT_INPUTS: &[(&str, &str)] = &[
     ("exitcode", "0"),
     ("exitzero", "true"),
     ("failciiferror", "false"),
-    ("faillevel", "none"),
     ("failonalert", "false"),
     ("failonerror", "false"),
     ("failonerrors", "false"),

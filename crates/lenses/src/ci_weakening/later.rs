@@ -7,6 +7,7 @@ use qa_reading::syntax::Span;
 use super::calls::joined;
 use super::commands::{Effect, Mark};
 use super::names::names_of_checks;
+use super::writers::repairs_before_it_judges;
 use crate::pattern::Pattern;
 use crate::selection::Selection;
 
@@ -104,6 +105,9 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
     let value = value.trim();
     let words: Vec<&str> = value.split_whitespace().collect();
     if let Some((_, tool)) = OPTIONS.iter().find(|(own, _)| *own == name) {
+        if repairs_before_it_judges(&format!("{tool} {value}")) {
+            return Some(Effect::Repaired);
+        }
         let chosen = Selection::of_options(tool, &words);
         let narrowed = Selection::of_options(tool, &[]).narrowed_by(&chosen);
         return (!narrowed.is_empty()).then_some(Effect::Partial);
@@ -118,20 +122,24 @@ fn effect_of_variable(name: &str, value: &str) -> Option<Effect> {
         "NODE_OPTIONS" => preloads(&words, &["-r", "--require", "--import", "--loader"]),
         "RUBYOPT" => preloads(&words, &["-r"]),
         "PYTHONOPTIMIZE" if !matches!(value, "" | "0") => Some(Effect::Partial),
-        // Runners of tests write what is missing where this is no CI, and warnings of builds are no errors there.
-        "CI" if is_off(value) => Some(Effect::Partial),
+        // Runners of tests write what is missing where this is no CI.
+        NO_CI if is_off(value) => Some(Effect::Partial),
         "INSTA_FORCE_PASS" if !is_off(value) => Some(Effect::Ignored),
         "INSTA_UPDATE" => matches!(value, "always" | "force").then_some(Effect::Repaired),
-        "TRYBUILD" => (value == "overwrite").then_some(Effect::Repaired),
+        "MACROTEST" | "SNAPSHOTS" | "TRYBUILD" | "TRYCMD" => {
+            (value == "overwrite").then_some(Effect::Repaired)
+        }
         _ if REWRITES.is_match(name) && !is_off(value) => Some(Effect::Repaired),
         "GTEST_FILTER" if !matches!(value, "" | "*") => Some(Effect::Partial),
         _ => None,
     }
 }
 
+/// Variable of every CI, which tells runners of tests that nobody looks at what they write.
+pub(super) const NO_CI: &str = "CI";
 /// Variables by which tests write what they expect.
 static REWRITES: Pattern = Pattern::new(
-    r"^(?:\w+_)?(?:(?:ACCEPT|BLESS|OVERWRITE|RECREATE|REGEN|REGENERATE|REWRITE|UPDATE)_(?:\w+_)?(?:APPROVED|BASELINES?|CASSETTES?|EXPECT|EXPECTED|EXPECTATIONS|FIXTURES?|GOLDENS?|SNAPS?|SNAPSHOTS?|TESTDATA)|(?:GOLDENS?|SNAPSHOTS?)_(?:OVERWRITE|UPDATE))$",
+    r"^(?:\w+_)?(?:BLESS|(?:ACCEPT|BLESS|GENERATE|OVERWRITE|RECORD|RECREATE|REFRESH|REGEN|REGENERATE|REWRITE|UPDATE|WRITE)_(?:\w+_)?(?:APPROVALS|APPROVED|BASELINES?|CASSETTES?|EXPECT|EXPECTED|EXPECTATIONS|FIXTURES?|GOLD|GOLDENS?|REFERENCES?|SNAPS?|SNAPSHOTS?|TESTDATA)(?:_?FILES)?|(?:GOLDENS?|SNAPSHOTS?)_(?:OVERWRITE|UPDATE))$",
 );
 
 fn is_off(value: &str) -> bool {
@@ -334,6 +342,10 @@ mod tests {
             ("APP_UPDATE_ALL_SNAPSHOTS", "true", true),
             ("SNAPSHOT_UPDATE", "yes", true),
             ("UPDATE_DEPENDENCIES", "1", false),
+            ("UPDATE_GOLDEN_FILES", "1", true),
+            ("RUSTC_BLESS", "1", true),
+            ("PYTEST_ADDOPTS", "--snapshot-update", true),
+            ("TRYCMD", "overwrite", true),
             ("INSTA_FORCE_PASS", "1", true),
             ("INSTA_UPDATE", "always", true),
             ("INSTA_UPDATE", "no", false),

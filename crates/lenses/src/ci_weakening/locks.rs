@@ -2,12 +2,12 @@
 //! another one.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use qa_contracts::v1::Side;
 
 use super::calls::joined;
-use super::tree::{Check, Runner};
+use super::names::DIFFERENCES;
+use super::tree::{Check, Job, Runner};
 use super::triggers::Reach;
 use super::{ChangeSet, SOFTENED};
 
@@ -25,6 +25,8 @@ struct Manager {
     is_locked: bool,
     /// Names of the lockfile, one of which has to be there; none where it may lie anywhere.
     files: &'static [&'static str],
+    /// Words in files by which it fails without a word of the command; the file without a name is the workflow.
+    settings: &'static [(&'static str, &'static str)],
 }
 
 const MANAGERS: &[Manager] = &[
@@ -36,6 +38,7 @@ const MANAGERS: &[Manager] = &[
         unlocked: &[],
         is_locked: false,
         files: &["bun.lock", "bun.lockb"],
+        settings: &[("bunfig.toml", "frozenLockfile")],
     },
     Manager {
         tool: "bundle",
@@ -45,6 +48,14 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["update"],
         is_locked: false,
         files: &["Gemfile.lock", "gems.locked"],
+        settings: &[
+            (".bundle/config", "BUNDLE_DEPLOYMENT"),
+            (".bundle/config", "BUNDLE_FROZEN"),
+            ("", "BUNDLE_DEPLOYMENT"),
+            ("", "BUNDLE_FROZEN"),
+            ("", "deployment true"),
+            ("", "frozen true"),
+        ],
     },
     Manager {
         tool: "cargo",
@@ -59,7 +70,9 @@ const MANAGERS: &[Manager] = &[
             "d",
             "doc",
             "fetch",
+            "generate-lockfile",
             "llvm-cov",
+            "metadata",
             "miri",
             "nextest",
             "r",
@@ -72,18 +85,20 @@ const MANAGERS: &[Manager] = &[
             "update",
         ],
         locked: &["--frozen", "--locked"],
-        unlocked: &["update"],
+        unlocked: &["generate-lockfile", "update"],
         is_locked: false,
         files: &["Cargo.lock"],
+        settings: &[],
     },
     Manager {
         tool: "composer",
         family: "composer",
-        commands: &["i", "install", "u", "update", "upgrade"],
+        commands: &["i", "install", "u", "up", "update", "upgrade"],
         locked: &[],
-        unlocked: &["u", "update", "upgrade"],
+        unlocked: &["u", "up", "update", "upgrade"],
         is_locked: true,
         files: &["composer.lock"],
+        settings: &[],
     },
     Manager {
         tool: "deno",
@@ -93,24 +108,27 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["--frozen=false", "--no-lock"],
         is_locked: false,
         files: &["deno.lock"],
+        settings: &[("deno.json", "frozen"), ("deno.jsonc", "frozen")],
     },
     Manager {
         tool: "dotnet",
         family: "dotnet",
         commands: &["restore"],
-        locked: &["--locked-mode"],
+        locked: &["--locked-mode", "-p:RestoreLockedMode=true", "/p:RestoreLockedMode=true"],
         unlocked: &["--force-evaluate"],
         is_locked: false,
         files: &[],
+        settings: &[("Directory.Build.props", "RestoreLockedMode"), ("", "RestoreLockedMode")],
     },
     Manager {
         tool: "mix",
         family: "mix",
-        commands: &["deps.get"],
+        commands: &["deps.get", "deps.update"],
         locked: &["--check-locked"],
-        unlocked: &[],
+        unlocked: &["deps.update"],
         is_locked: false,
         files: &["mix.lock"],
+        settings: &[],
     },
     Manager {
         tool: "npm",
@@ -130,6 +148,7 @@ const MANAGERS: &[Manager] = &[
         unlocked: &[],
         is_locked: false,
         files: &["npm-shrinkwrap.json", "package-lock.json"],
+        settings: &[],
     },
     Manager {
         tool: "pdm",
@@ -139,34 +158,36 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["update"],
         is_locked: false,
         files: &["pdm.lock"],
-    },
-    Manager {
-        tool: "pip",
-        family: "python",
-        commands: &["install"],
-        locked: &["--require-hashes"],
-        unlocked: &[],
-        is_locked: false,
-        files: &[],
+        settings: &[],
     },
     Manager {
         tool: "pipenv",
         family: "python",
         commands: &["install", "sync", "update", "upgrade"],
-        locked: &["--deploy", "sync"],
+        locked: &["--deploy", "--ignore-pipfile", "sync"],
         unlocked: &["update", "upgrade"],
         is_locked: false,
         files: &["Pipfile.lock"],
+        settings: &[("", "PIPENV_IGNORE_PIPFILE")],
     },
     Manager {
         tool: "pnpm",
         family: "node",
         commands: &["i", "install", "up", "update"],
         locked: &["--frozen-lockfile"],
-        unlocked: &["--fix-lockfile", "--frozen-lockfile=false", "--no-frozen-lockfile", "up", "update"],
+        unlocked: &[
+            "--config.frozen-lockfile=false",
+            "--fix-lockfile",
+            "--frozen-lockfile=false",
+            "--no-frozen-lockfile",
+            "--no-lockfile",
+            "up",
+            "update",
+        ],
         // In CI; elsewhere it writes.
         is_locked: true,
         files: &["pnpm-lock.yaml"],
+        settings: &[],
     },
     Manager {
         tool: "poetry",
@@ -176,33 +197,37 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["lock", "update"],
         is_locked: true,
         files: &["poetry.lock"],
+        settings: &[],
     },
     Manager {
         tool: "terraform",
         family: "terraform",
         commands: &["init"],
-        locked: &["-lockfile=readonly"],
+        locked: &["--lockfile=readonly", "-lockfile=readonly"],
         unlocked: &["-upgrade"],
         is_locked: false,
         files: &[".terraform.lock.hcl"],
+        settings: &[("", "TF_CLI_ARGS_init")],
     },
     Manager {
         tool: "uv",
         family: "python",
-        commands: &["lock", "run", "sync"],
+        commands: &["export", "lock", "run", "sync"],
         locked: &["--check", "--frozen", "--locked"],
         unlocked: &["--upgrade", "-U"],
         is_locked: false,
         files: &["uv.lock"],
+        settings: &[("", "UV_FROZEN"), ("", "UV_LOCKED")],
     },
     Manager {
         tool: "yarn",
         family: "node",
         commands: &["", "install", "up", "upgrade"],
         locked: &["--frozen-lockfile", "--immutable"],
-        unlocked: &["--no-immutable", "up", "upgrade"],
+        unlocked: &["--immutable=false", "--mode=update-lockfile", "--no-immutable", "up", "upgrade"],
         is_locked: false,
         files: &["yarn.lock"],
+        settings: &[(".yarnrc", "frozen-lockfile"), ("", "YARN_ENABLE_IMMUTABLE_INSTALLS: true")],
     },
 ];
 
@@ -242,26 +267,22 @@ impl Installation {
         let words: Vec<&str> = command.split_whitespace().collect();
         let (at, manager) = words.iter().enumerate().take(8).find_map(|(at, word)| {
             let name = word.rsplit('/').next().unwrap_or_default();
-            let tool = if name == "pip3" { "pip" } else { name };
-            Some((at, MANAGERS.iter().find(|manager| manager.tool == tool)?))
+            Some((at, MANAGERS.iter().find(|manager| manager.tool == name)?))
         })?;
-        // `uv pip install` is pip's.
-        let (at, manager) = match words.get(at + 1) {
-            Some(&"pip") => (at + 1, MANAGERS.iter().find(|manager| manager.tool == "pip")?),
-            Some(_) | None => (at, manager),
-        };
         let words = &words[at + 1..];
         let mut operands = operands(words);
         let subcommand = operands.next().unwrap_or_default();
         let names_packages = operands.next().is_some() && !matches!(manager.tool, "cargo" | "deno" | "uv");
         let is_global = words.iter().any(|word| matches!(*word, "--global" | "-g"));
-        let has_list =
-            manager.tool != "pip" || words.iter().any(|word| matches!(*word, "--requirement" | "-r"));
-        if !manager.commands.contains(&subcommand) || names_packages || is_global || !has_list {
+        if !manager.commands.contains(&subcommand) || names_packages || is_global {
             return None;
         }
         let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+        // A variable may have the word that decides.
+        let is_computed = words.windows(2).any(|pair| pair[1].starts_with('$') && !pair[0].starts_with('-'));
+        let only_checks = has(&["--check", "--dry-run"]) || is_computed;
         let is_locked = match (has(manager.unlocked), has(manager.locked)) {
+            _ if only_checks => Some(true),
             (true, _) => Some(false),
             (false, true) => Some(true),
             (false, false) => None,
@@ -284,7 +305,7 @@ fn operands<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
 type Installations<'c> = Vec<(&'c Check, Installation)>;
 
 /// Returns the installations that proposals or pushes run, by job and family.
-fn by_job(checks: &[Check]) -> BTreeMap<((Rc<str>, Rc<str>), &'static str), Installations<'_>> {
+fn by_job(checks: &[Check]) -> BTreeMap<(Job, &'static str), Installations<'_>> {
     let mut jobs: BTreeMap<_, Installations<'_>> = BTreeMap::new();
     for check in checks {
         let counts = check.runner == Runner::Ci && check.reach > Reach::Nothing && !check.is_lost();
@@ -299,29 +320,47 @@ fn by_job(checks: &[Check]) -> BTreeMap<((Rc<str>, Rc<str>), &'static str), Inst
 }
 
 impl ChangeSet<'_> {
-    /// Reports jobs that failed where the lockfile does not have what the manifest asks for, and no longer do.
+    /// Reports jobs that failed where the lockfile does not have what the manifest asks for, where no job does any more.
     pub(super) fn locks(&mut self, base: &[Check], head: &[Check]) {
         let (older, newer) = (by_job(base), by_job(head));
-        for (job, old) in &older {
-            let Some(new) = newer.get(job) else { continue };
+        for (key, old) in &older {
+            let (job, Some(new)) = (&key.0, newer.get(key)) else { continue };
             let is_locked = old.iter().any(|(check, own)| self.is_locked(own, Side::Base, check));
-            let Some(loosened) = self.loosened(old, new).filter(|_| is_locked) else { continue };
-            let summary = "CI no longer fails where the lockfile does not match";
-            self.add(SOFTENED, Side::Head, loosened.places.iter(), summary);
+            let Some((loosened, installation)) = self.loosened(old, new).filter(|_| is_locked) else {
+                continue;
+            };
+            let mut beside = newer
+                .iter()
+                .filter(|((other, _), _)| other.0 == job.0 && other.1 != job.1)
+                .flat_map(|(_, own)| own);
+            let is_kept = beside.any(|(check, own)| {
+                let is_same =
+                    own.manager.tool == installation.manager.tool && check.directory == loosened.directory;
+                is_same && self.is_locked(own, Side::Head, check)
+            });
+            let looks = head.iter().filter(|check| check.checks.contains(DIFFERENCES) && !check.is_lost());
+            let is_looked_at = looks.filter(|look| look.is_with(loosened)).count() > 0;
+            if !is_kept && !is_looked_at {
+                let summary = "CI no longer fails where the lockfile does not match";
+                self.add(SOFTENED, Side::Head, loosened.places.iter(), summary);
+            }
         }
     }
 
     /// Returns the installation of a job that does not keep to the lockfile: one that writes it before another one that
     /// does, as none did before, or the first where no other one does.
-    fn loosened<'c>(&self, old: &Installations<'_>, new: &Installations<'c>) -> Option<&'c Check> {
+    fn loosened<'c, 'n>(
+        &self,
+        old: &Installations<'_>,
+        new: &'n Installations<'c>,
+    ) -> Option<&'n (&'c Check, Installation)> {
         let locked = new.iter().position(|(check, own)| self.is_locked(own, Side::Head, check));
         let wrote = old.iter().any(|(_, own)| own.is_locked == Some(false));
         let mut candidates = new[..locked.unwrap_or(new.len())].iter();
-        let found = candidates.find(|(check, own)| {
+        candidates.find(|(check, own)| {
             let counts = locked.is_none() || !wrote && own.is_locked == Some(false);
             counts && self.has_lockfile(own, check)
-        });
-        found.map(|(check, _)| *check)
+        })
     }
 
     /// Returns whether an installation fails where the lockfile does not match.
@@ -334,7 +373,15 @@ impl ChangeSet<'_> {
             }
             _ => installation.manager.is_locked,
         };
-        installation.is_locked.unwrap_or_else(by_default)
+        let is_set = || {
+            let mut settings = installation.manager.settings.iter();
+            settings.any(|(file, word)| {
+                let path =
+                    if file.is_empty() { check.root.to_string() } else { joined(&check.directory, file) };
+                self.lookups.text(side, &path).is_some_and(|text| text.contains(word))
+            })
+        };
+        installation.is_locked.unwrap_or_else(|| by_default() || is_set())
     }
 
     /// Returns whether head has a lockfile for an installation, in its directory or above.
@@ -375,9 +422,10 @@ mod tests {
             ("cargo test", Some(None)),
             ("cargo fmt", None),
             ("cargo install cargo-deny --locked", None),
-            ("python -m pip install --require-hashes -r requirements.txt", Some(Some(true))),
-            ("uv pip install -r requirements.txt", Some(None)),
-            ("pip install -e .", None),
+            ("cargo test $FLAGS", Some(Some(true))),
+            ("cargo test --target ${{ matrix.target }}", Some(None)),
+            ("poetry lock --check", Some(Some(true))),
+            ("poetry lock", Some(Some(false))),
             ("uv run --locked pytest", Some(Some(true))),
             ("composer update", Some(Some(false))),
             ("composer require a/b", None),

@@ -24,9 +24,6 @@ static NO_CHECK: Pattern = Pattern::new(
     r"^uses codecov/|^uses actions/(?:checkout|cache|setup-|upload-|download-)|\bpublish\b|^(?:\S*\s(?:-m\s)?)?(?:pip3?|npm|yarn|pnpm|brew|apt|apt-get|gem|go|rustup|cargo|uv|choco|composer|bundle)(?:\s+\S+)?\s+(?:install|add|i)\b",
 );
 
-/// Command of Hatch that runs pytest.
-static HATCH: Pattern = Pattern::new(r"^(?:\S+ )*hatch (?:-\S+ )*test(?:\s|$)");
-
 /// Action that uploads the results of another tool, and the word for its work.
 const UPLOAD_OF_RESULTS: &str = "codeql-action/upload-sarif";
 pub(super) const UPLOAD: &str = "upload-sarif";
@@ -54,9 +51,6 @@ pub(super) fn names_of_checks(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if LINTER.is_match(text) {
         found.insert("lint".to_owned());
-    }
-    if HATCH.is_match(text) {
-        found.insert("pytest".to_owned());
     }
     let program = text.split_whitespace().next().unwrap_or_default();
     let is_of_gradle = matches!(program.rsplit('/').next(), Some("gradle" | "gradlew"));

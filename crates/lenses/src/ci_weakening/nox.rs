@@ -6,46 +6,87 @@ use qa_reading::syntax::Span;
 
 use super::calls::Call;
 use super::commands::{Effect, Mark, Step, Surroundings, steps};
-use super::names::names_of_checks;
+use super::later::Setting;
 use super::source::{Source, Unit};
-use super::tasks::{COMPUTED, Run, TaskLanguage, WORD, task_commands};
+use super::tasks::{COMPUTED, Run, TaskLanguage, task_commands};
 use crate::pattern::Pattern;
 
 /// A function that is a session, up to its name.
 static SESSION: Pattern = Pattern::new(
-    r"(?m)^@(?:nox\.)?session\b[ \t]*(\((?:[^()]|\([^()]*\))*\))?[^\n]*\n(?:@[^\n]*\n|[ \t)\]}][^\n]*\n)*def[ \t]+(\w+)",
+    r"(?m)^@(?:\w+\.)*\w*session\b[ \t]*(\((?:[^()]|\([^()]*\))*\))?[^\n]*\n(?:@[^\n]*\n|[ \t)\]}][^\n]*\n)*def[ \t]+(\w+)[ \t]*\((?:\s|#[^\n]*\n)*(\w+)",
 );
 /// A name that the decorator gives.
 static NAME: Pattern = Pattern::new(r#"\bname\s*=\s*["']([^"']+)["']"#);
 static LEFT_OUT: Pattern = Pattern::new(r"\bdefault\s*=\s*False\b");
+/// Parameters without any value, so that the session never runs.
+static NO_VALUES: Pattern = Pattern::new(r"\bparametrize\([^()]*[\[(]\s*[\])]\s*\)");
 /// The sessions that run where none is named.
 static CHOSEN: Pattern =
     Pattern::new(r"(?m)^nox\.options\.(?:sessions|keywords|tags)\s*=\s*([\[(][^\])]*[\])]|[^\n]+)");
 /// Another session that one has run behind it.
-static NOTIFIES: Pattern = Pattern::new(r#"(?m)^[ \t]+session\.notify\([ \t]*["']([^"']+)["']"#);
+static NOTIFIES: Pattern = Pattern::new(r#"(?m)^[ \t]+\w+\.(notify)\([ \t]*["']([^"']+)["']\s*\)"#);
+/// Texts of several lines.
+static TEXTS: Pattern = Pattern::new(r#"(?s)"{3}(?:\\.|[^\\])*?"{3}|'{3}(?:\\.|[^\\])*?'{3}"#);
+/// Words behind which a session may have ended, or is in another place.
+static ENDS: Pattern =
+    Pattern::new(r"\b(?:_exit|chdir|error|exit|quit|raise|return|skip|yield)\b|\b(?:cd|chdir)\(");
+/// A variable of the environment that a command gets.
+static VARIABLE: Pattern = Pattern::new(r#"["'](\w+)["']\s*\]?\s*[:=]\s*["']([^"'\n]*)["']"#);
+/// Option by which a command may fail.
+static SUCCESS_CODES: Pattern = Pattern::new(r"\bsuccess_codes\b(?:\s*=\s*\[\s*0\s*\])?");
+
+/// Text of the step of a session or a command that does more than is read here.
+pub(super) const OPAQUE: &str = "opaque";
 
 /// Reads the sessions of a file of nox.
 pub(super) fn sessions(text: &str) -> Source {
+    let text = &without_texts(text);
     let chosen = CHOSEN.captures(text).and_then(|groups| groups.get(1)).map(|list| list.as_str());
     let mut source = Source::default();
     for groups in SESSION.captures_all(text) {
-        let (Some(whole), Some(function)) = (groups.get(0), groups.get(2)) else { continue };
+        let (Some(whole), Some(function), Some(session)) = (groups.get(0), groups.get(2), groups.get(3))
+        else {
+            continue;
+        };
         let decorator = groups.get(1).map(|options| options.as_str()).unwrap_or_default();
         let named = NAME.captures(decorator).and_then(|groups| groups.get(1)).map(|name| name.as_str());
         let name = named.unwrap_or(function.as_str());
         let is_chosen = chosen.is_none_or(|list| {
             ['"', '\''].into_iter().any(|quote| list.contains(&format!("{quote}{name}{quote}")))
         });
-        let body = Span { start: whole.end(), end: end_of_block(text, whole.end()) };
+        let span = Span { start: whole.end(), end: end_of_block(text, whole.end()) };
+        let body = Body { text, span, session: session.as_str() };
+        let mut steps = body.steps();
+        if NO_VALUES.is_match(whole.as_str()) {
+            let mark = Mark { effect: Effect::Never, span: Span { start: whole.start(), end: whole.end() } };
+            steps.iter_mut().for_each(|step| step.marks.push(mark));
+        }
+        // Of several sessions of a name the last one counts.
+        source.units.retain(|unit| unit.name != name);
         source.units.push(Unit {
             name: name.to_owned(),
             is_called: true,
             is_left_out: !is_chosen || LEFT_OUT.is_match(decorator),
-            steps: commands(text, body),
+            steps,
             ..Unit::default()
         });
     }
     source
+}
+
+/// Returns a file with blanks in the place of its texts of several lines.
+fn without_texts(text: &str) -> String {
+    let mut code = text.to_owned();
+    for groups in TEXTS.captures_all(text) {
+        if let Some(found) = groups.get(0) {
+            let blank = |byte: u8| if byte == b'\n' { '\n' } else { ' ' };
+            code.replace_range(
+                found.start()..found.end(),
+                &found.as_str().bytes().map(blank).collect::<String>(),
+            );
+        }
+    }
+    code
 }
 
 /// Returns the begin of the first line behind a place that is not indented.
@@ -60,37 +101,94 @@ fn end_of_block(text: &str, from: usize) -> usize {
     at
 }
 
-/// Returns the commands of a session.
-fn commands(text: &str, body: Span) -> Vec<Step> {
-    let own = body.of(text);
-    let runs: Vec<Run> = task_commands(TaskLanguage::Python, own).into_values().flatten().collect();
-    let mut found: Vec<Step> = Vec::new();
-    for run in &runs {
-        let span = Span { start: body.start + run.span.start, end: body.start + run.span.end };
-        let ignored = Mark { effect: Effect::Ignored, span };
-        found.extend(in_shell(&run.words.join(" "), span, Some(ignored).filter(|_| run.is_ignored)));
+/// What a session does, behind its name.
+struct Body<'t> {
+    text: &'t str,
+    span: Span,
+    /// Name of the parameter that has its commands.
+    session: &'t str,
+}
+
+impl Body<'_> {
+    fn steps(&self) -> Vec<Step> {
+        let own = self.span.of(self.text);
+        let mut found: Vec<Step> = Vec::new();
+        for run in task_commands(TaskLanguage::Python, own).into_values().flatten() {
+            let at = self.span.start;
+            let span = Span { start: at + run.span.start, end: at + run.span.end };
+            let rest = Span { start: at + run.rest.start, end: at + run.rest.end };
+            let effect = self.effect(&run, span, rest.of(self.text));
+            found.extend(in_shell(&run.words.join(" "), span, effect.map(|effect| Mark { effect, span })));
+        }
+        if self.is_opaque() {
+            found.push(Step { text: OPAQUE.to_owned(), span: self.span, ..Step::default() });
+        }
+        for groups in NOTIFIES.captures_all(own) {
+            let (Some(call), Some(name)) = (groups.get(1), groups.get(2)) else { continue };
+            let start = self.span.start + call.start();
+            let span = Span { start, end: start + call.as_str().len() };
+            let marks = (!self.is_sure(start)).then_some(Mark { effect: Effect::Sometimes, span });
+            found.push(Step {
+                text: format!("needs {}", name.as_str()),
+                calls: vec![Call::Unit(name.as_str().to_owned())],
+                marks: marks.into_iter().collect(),
+                span,
+                ..Step::default()
+            });
+        }
+        found
     }
-    // Where a function of the session puts commands together, the texts of the session say what they check.
-    if runs.iter().any(|run| run.words.iter().any(|word| word == COMPUTED)) {
-        let texts = WORD.captures_all(own);
-        let texts: Vec<&str> =
-            texts.iter().filter_map(|text| text.first_group()).map(|text| text.as_str()).collect();
-        let text = texts.join(" ");
-        found.push(Step { checks: names_of_checks(&text), text, span: body, ..Step::default() });
+
+    /// Returns whether another function gets the session, or code puts a command together.
+    fn is_opaque(&self) -> bool {
+        static HANDED_ON: Pattern = Pattern::new(r"\w\((?:\s|#[^\n]*\n)*(\w+)\s*[,)]|(\w+)\.run\((?:\s|#[^\n]*\n)*\*");
+        let calls = HANDED_ON.captures_all(self.span.of(self.text));
+        calls.iter().filter_map(|groups| groups.first_group()).any(|name| name.as_str() == self.session)
     }
-    for groups in NOTIFIES.captures_all(own) {
-        let name = groups[1].to_owned();
-        let span =
-            groups.get(1).map(|name| Span { start: body.start + name.start(), end: body.start + name.end() });
-        let span = span.unwrap_or(body);
-        found.push(Step {
-            text: format!("needs {name}"),
-            calls: vec![Call::Unit(name)],
-            span,
-            ..Step::default()
+
+    /// Returns what stands between a command and its failure, by the arguments that are no words of it.
+    fn effect(&self, run: &Run, span: Span, rest: &str) -> Option<Effect> {
+        let before = Span { start: self.span.start, end: span.start }.of(self.text);
+        let given = [before, rest].into_iter().flat_map(|text| VARIABLE.captures_all(text));
+        let settings = given.filter_map(|groups| Setting::new(&groups[1], &groups[2], span));
+        let set = settings.map(|setting| setting.mark.effect).max();
+        let has_codes = SUCCESS_CODES.find(rest).is_some_and(|codes| !codes.as_str().ends_with(']'));
+        let is_ignored = run.is_ignored || has_codes;
+        let is_computed = run.words.iter().any(|word| word == COMPUTED) || rest.contains("**");
+        let is_unsure = is_computed || !self.is_sure(span.start);
+        let ignored = is_ignored.then_some(Effect::Ignored);
+        ignored.or(set).or(is_unsure.then_some(Effect::Sometimes))
+    }
+
+    /// Returns whether the call at a place is a statement of the session itself, before anything that may end it.
+    fn is_sure(&self, at: usize) -> bool {
+        let before = &self.text[self.span.start..at];
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let indent = line.len() - line.trim_start().len();
+        let mut head = 0;
+        for line in before.split_inclusive('\n') {
+            head += line.len();
+            if line.split('#').next().unwrap_or_default().trim_end().ends_with(':') {
+                break;
+            }
+        }
+        let block = before.get(head..).unwrap_or_default();
+        let mut lines =
+            block.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+        let first = lines.next().map(|line| line.len() - line.trim_start().len());
+        let is_statement = line.trim_start().strip_suffix('.') == Some(self.session);
+        let is_another = [" =", "=", ".run =", ".run="].iter().any(|sign| {
+            block.lines().any(|line| line.trim_start().starts_with(&format!("{}{sign}", self.session)))
         });
+        is_statement && first == Some(indent) && !is_another && !block.lines().any(may_end)
     }
-    found
+}
+
+/// Returns whether nothing may run behind a line.
+fn may_end(line: &str) -> bool {
+    let code = line.split('#').next().unwrap_or_default();
+    let is_call = code.trim_start().contains(".run(");
+    !is_call && ENDS.is_match(code)
 }
 
 /// Returns the steps of a text that no shell changes, all of them at one place.
@@ -106,42 +204,73 @@ fn in_shell(command: &str, span: Span, mark: Option<Mark>) -> Vec<Step> {
 
 /// Returns the commands that Hatch, PDM and Poe the Poet call by name, from the tables below `tool`.
 pub(super) fn named_commands(tool: Node<'_>) -> Vec<Unit> {
-    let tables = [("pdm", ["pdm", "scripts"]), ("poe", ["poe", "tasks"])];
-    let tables = tables.iter().filter_map(|(caller, path)| Some((*caller, tool.at(path)?)));
-    let units = tables.flat_map(|(caller, table)| units_of(caller, table));
-    units.chain(tool.get("hatch").into_iter().flat_map(commands_of_hatch)).collect()
+    let pdm = tool.at(&["pdm", "scripts"]).map(|table| units_of("pdm", table, table.get("_").is_some()));
+    let poe = tool.get("poe").and_then(|poe| {
+        let is_set = poe.entries().any(|entry| !matches!(entry.key, "tasks" | "verbosity"));
+        Some(units_of("poe", poe.get("tasks")?, is_set))
+    });
+    let hatch = tool.get("hatch").map(commands_of_hatch);
+    [pdm, poe, hatch].into_iter().flatten().flatten().collect()
 }
 
 /// Returns the commands of the environments of Hatch.
 pub(super) fn commands_of_hatch(hatch: Node<'_>) -> Vec<Unit> {
+    const KNOWN: &[&str] = &[
+        "dependencies",
+        "description",
+        "detached",
+        "extra-dependencies",
+        "features",
+        "path",
+        "python",
+        "scripts",
+        "skip-install",
+        "type",
+    ];
     let own = hatch.get("envs").into_iter().flat_map(Node::entries);
-    let own = own.filter_map(|entry| Some((format!("hatch {}", entry.key), entry.value.get("scripts")?)));
-    own.flat_map(|(caller, scripts)| units_of(&caller, scripts)).collect()
+    let units = own.filter_map(|entry| {
+        let is_set = entry.value.entries().any(|own| !KNOWN.contains(&own.key));
+        Some(units_of(&format!("hatch {}", entry.key), entry.value.get("scripts")?, is_set))
+    });
+    units.flatten().collect()
 }
 
-/// Returns the units of a table of commands, which run only where a caller names them.
-fn units_of(caller: &str, table: Node<'_>) -> Vec<Unit> {
+/// Returns the units of a table of commands, which run only where a caller names them. Other settings may change what
+/// they do.
+fn units_of(caller: &str, table: Node<'_>, is_set: bool) -> Vec<Unit> {
     let units = table.entries().map(|entry| Unit {
         name: format!("{caller} {}", entry.key),
         is_called: true,
         is_left_out: true,
-        steps: steps_of(caller, entry.value),
+        steps: steps_of(caller, entry.value, is_set),
         ..Unit::default()
     });
     units.collect()
 }
 
 /// Returns the steps of a command, which may be a text, a list, or a table with one of them.
-fn steps_of(caller: &str, value: Node<'_>) -> Vec<Step> {
-    let keys = ["cmd", "shell", "composite", "sequence"];
-    let value = keys.iter().find_map(|key| value.get(key)).unwrap_or(value);
-    let parts = std::iter::once(value).filter(|value| value.text().is_some()).chain(value.items());
+fn steps_of(caller: &str, value: Node<'_>, is_set: bool) -> Vec<Step> {
+    const KEYS: &[&str] = &["cmd", "composite", "parallel", "sequence", "shell"];
+    let is_ignored = value.get("ignore_fail").is_some_and(|ignored| ignored.flag() != Some(false));
+    let mut others = value.entries().filter(|entry| !KEYS.contains(&entry.key) && entry.key != "help");
+    let is_set = is_set || others.next().is_some();
+    let value = KEYS.iter().find_map(|key| value.get(key)).unwrap_or(value);
     let mut found = Vec::new();
+    let others = ["deps", "ref", "script", "switch"];
+    if others.iter().any(|key| value.get(key).is_some()) {
+        found.push(Step { text: OPAQUE.to_owned(), span: value.span(), ..Step::default() });
+    }
+    let parts = std::iter::once(value).filter(|value| value.text().is_some()).chain(value.items());
     for part in parts {
         let text = part.text().or(part.get("cmd").and_then(Node::text)).unwrap_or_default();
         let command = text.trim_start_matches("- ");
-        let ignored = Mark { effect: Effect::Ignored, span: part.span() };
-        let mut own = in_shell(command, part.span(), Some(ignored).filter(|_| command.len() < text.len()));
+        let is_unsure = is_set || part.is_map() || command.contains("{env") || command.contains('$');
+        let effect = match is_ignored || command.len() < text.len() {
+            true => Some(Effect::Ignored),
+            false => is_unsure.then_some(Effect::Sometimes),
+        };
+        let span = part.span();
+        let mut own = in_shell(&without_arguments(command), span, effect.map(|effect| Mark { effect, span }));
         for step in &mut own {
             // A command may be another one of the table.
             let first = step.text.split(' ').next().unwrap_or_default();
@@ -152,13 +281,38 @@ fn steps_of(caller: &str, value: Node<'_>) -> Vec<Step> {
     found
 }
 
+/// Returns a command as Hatch runs it where the command line has nothing more: `tests` for `{args:tests}`.
+fn without_arguments(command: &str) -> String {
+    static ARGUMENTS: Pattern = Pattern::new(r"\{args(?::([^{}]*))?\}");
+    let mut text = command.to_owned();
+    while let Some((place, value)) = ARGUMENTS.captures(&text).and_then(|groups| {
+        let whole = groups.get(0)?;
+        let value = groups.get(1).map(|value| value.as_str().to_owned()).unwrap_or_default();
+        Some((whole.start()..whole.end(), value))
+    }) {
+        text.replace_range(place, &value);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn sessions_have_their_names_and_commands() {
-        for pattern in [&SESSION, &NAME, &LEFT_OUT, &CHOSEN, &NOTIFIES] {
+        for pattern in [
+            &SESSION,
+            &NAME,
+            &LEFT_OUT,
+            &NO_VALUES,
+            &CHOSEN,
+            &NOTIFIES,
+            &TEXTS,
+            &ENDS,
+            &VARIABLE,
+            &SUCCESS_CODES,
+        ] {
             pattern.check();
         }
         let text = r#"

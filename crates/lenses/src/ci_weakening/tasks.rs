@@ -26,9 +26,9 @@ static RUBY_RUN: Pattern =
     Pattern::new(r#"(?:^|[\s(!])(?:Kernel\.)?(exec|run|sh|system)[\s(]+(?:"([^"]+)"|'([^']+)')([^\n]*)"#);
 /// A command that a task of Python runs, as one text or as words.
 static PYTHON_RUN: Pattern = Pattern::new(
-    r#"\b(?:c|context|ctx|session)\.(run)\((?:\s|#[^\n]*\n)*((?:f?["'][^"'\n]*["'](?:\s|#[^\n]*\n|,)*)+)"#,
+    r#"\b(?:c|context|ctx|s|sess|session)\.(run)\((?:\s|#[^\n]*\n)*((?:f?["'][^"'\n]*["'](?:\s|#[^\n]*\n|,)*)+)"#,
 );
-pub(super) static WORD: Pattern = Pattern::new(r#"["']([^"'\n]*)["']"#);
+static WORD: Pattern = Pattern::new(r#"["']([^"'\n]*)["']"#);
 /// Word in the place of those that code puts together.
 pub(super) const COMPUTED: &str = "$@";
 /// Words around a call of `system` that look at its result.
@@ -52,6 +52,8 @@ pub(super) struct Run {
     pub(super) words: Vec<String>,
     pub(super) is_ignored: bool,
     pub(super) span: Span,
+    /// Arguments of the call that are no words of the command.
+    pub(super) rest: Span,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,7 +180,7 @@ fn read_run(
             let behind = arguments_behind(text, call.get(2)?.end());
             // What people add on the command line is nothing where CI runs the task.
             let mut rest = behind.of(text).split(',').map(str::trim);
-            let is_computed = rest.any(|word| word.starts_with('*') && !word.contains("posargs"));
+            let is_computed = rest.any(|word| word.starts_with('*') && !word.ends_with(".posargs"));
             words.extend(is_computed.then(|| COMPUTED.to_owned()));
             (words.join(" "), behind)
         }
@@ -192,6 +194,7 @@ fn read_run(
         words: command.split_whitespace().map(str::to_owned).collect(),
         is_ignored: is_last_of_shell && !looks_later || WARNS.is_match(rest),
         span: Span { start: function.start(), end: behind.start },
+        rest: behind,
     })
 }
 

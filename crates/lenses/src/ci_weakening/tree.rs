@@ -47,6 +47,9 @@ pub(super) enum Runner {
     Unknown,
 }
 
+/// The path of a file, with a job in it.
+pub(super) type Job = (Rc<str>, Rc<str>);
+
 /// A command that runs, with what softens it on the way.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
@@ -114,12 +117,12 @@ impl Check {
     }
 
     /// Returns the file by which it runs, with the job in it.
-    pub(super) fn job(&self) -> (Rc<str>, Rc<str>) {
+    pub(super) fn job(&self) -> Job {
         (Rc::clone(&self.root), Rc::clone(&self.job))
     }
 
     /// Returns the same job by the path of its file at head.
-    pub(super) fn in_pipeline(&self) -> (Rc<str>, Rc<str>) {
+    pub(super) fn in_pipeline(&self) -> Job {
         (Rc::clone(&self.pipeline), Rc::clone(&self.job))
     }
 
@@ -348,7 +351,7 @@ impl<'a> Tree<'a> {
             reach: way.reach,
             does_nothing: step.does_nothing,
             selection: step.selection.clone(),
-            directory: step.directory.clone(),
+            directory: directory_of(path, &step.directory),
             is_written,
         });
         let below = Way { marks, places, is_written, ..way.clone() };
@@ -418,14 +421,23 @@ impl<'a> Tree<'a> {
                 source.units.iter().map(|unit| Target { path: path.clone(), unit: unit.clone() }).collect()
             }
             Call::Listed { list, directory, name } => {
-                // A list that calls itself does so in its own directory.
-                let directory = match Kind::for_path(from) == Some(*list) && directory.is_empty() {
+                // Sessions and commands of a project by their names, which no other file has.
+                let is_own = *list == Kind::Nox || name.contains(' ');
+                // A list that calls itself, or runs in its own directory, does so there.
+                let is_list =
+                    Kind::for_path(from).is_some_and(|kind| !kind.is_root() && kind != Kind::Script);
+                let is_there = Kind::for_path(from) == Some(*list) || is_own && is_list;
+                let directory = match is_there && directory.is_empty() {
                     true => from.rsplit_once('/').map(|(directory, _)| directory).unwrap_or_default(),
                     false => directory.as_str(),
                 };
-                let own = self.lists_in(*list, directory);
+                let mut own = self.lists_in(*list, directory);
+                // Hatch reads a file of its own instead of the project's.
+                if name.starts_with("hatch ") && own.iter().any(|path| path.ends_with("hatch.toml")) {
+                    own.retain(|path| path.ends_with("hatch.toml"));
+                }
                 let mut found: Vec<Target> = own.iter().flat_map(|path| self.units(path, name)).collect();
-                if found.is_empty() {
+                if found.is_empty() && !is_own {
                     let changed = self.changes.iter().filter_map(|change| change.path(self.side));
                     let changed: Vec<String> = changed
                         .filter(|path| Kind::for_path(path) == Some(*list))
@@ -474,6 +486,15 @@ impl<'a> Tree<'a> {
             units.collect()
         };
         units.into_iter().map(|unit| Target { path: path.to_owned(), unit: unit.clone() }).collect()
+    }
+}
+
+/// Returns the directory that a command of a file works in: the file's own, where its tool runs commands there.
+fn directory_of(path: &str, directory: &str) -> String {
+    let own = path.rsplit_once('/').map(|(own, _)| own);
+    match own.filter(|_| matches!(Kind::for_path(path), Some(Kind::Nox | Kind::Tox))) {
+        Some(own) => joined(own, directory),
+        None => directory.to_owned(),
     }
 }
 

@@ -60,7 +60,7 @@ static ANSWERS: [Answer; 9] = [
     Answer {
         languages: &["python"],
         literal: "",
-        pattern: Pattern::new(r#"\b(?:patch|monkeypatch\.setattr)\(\s*["'](?:[\w.]*\.)?(\w+)\.(\w+)["']"#),
+        pattern: Pattern::new(r#"\b(?:patch|monkeypatch\.setattr)\(\s*["']([\w.]+)\.(\w+)["']"#),
         joint: ".",
     },
     Answer {
@@ -86,8 +86,11 @@ static ANSWERS: [Answer; 9] = [
 ];
 /// Words of an answer that is the method's own, or for a method that is not there without.
 static ORIGINAL: Pattern = Pattern::new(
-    r"and_call_original|and_wrap_original|\bwraps\s*=|\bcallThrough\b|\bcreate\s*=\s*True|\braising\s*=\s*False",
+    r"and_call_original|and_wrap_original|allRealMethod\b|\bwraps\s*=|\bcallThrough\b|\bcreate\s*=\s*True|\braising\s*=\s*False|\bside_effect\s*=\s*[A-Za-z_][\w.]*\s*[,)]|\bwrappedMethod\b",
 );
+/// Calls by which methods become their own again.
+static GIVES_BACK: Pattern =
+    Pattern::new(r"\.(?:mockRestore|reset\w*|restore\w*|stop|stopall|undo)\(|\breset\(|\bvi\.unstubAll");
 /// Begin of an assertion.
 static ASSERTS: Pattern = Pattern::new(r"\b(?:assert|expect|must|refute|should)\w*\b");
 /// Begin of what runs before the tests of a group.
@@ -109,11 +112,26 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
     let head = Statements::at_head(packet);
     let base = Statements::at_base(packet);
     let removed: BTreeSet<String> = base.iter().flat_map(|base| base.written_on(packet.removed())).collect();
+    // A method that had an answer already may get another one.
+    let answered: BTreeSet<String> = base
+        .iter()
+        .flat_map(|base| (0..base.len()).map(|position| base.written(position)))
+        .flat_map(|text| {
+            own.iter()
+                .filter_map(|answer| Some(answer.pattern.captures(&text)?[2].to_owned()))
+                .collect::<Vec<_>>()
+        })
+        .collect();
     let mut drafts = Vec::new();
     for found in head.on(packet.added()) {
         let text = head.written(found.position);
         let is_new = !removed.contains(&text);
-        if is_new && own.iter().any(|answer| is_asserted(answer, &text, &head, found.position)) {
+        let is_asserted = |answer: &&Answer| {
+            let method = answer.pattern.captures(&text).map(|found| found[2].to_owned());
+            method.is_some_and(|method| !answered.contains(&method))
+                && is_asserted(answer, &text, &head, found.position)
+        };
+        if is_new && own.iter().any(is_asserted) {
             let line = found.line.text;
             let columns = line.len() - line.trim_start().len()..line.trim_end().len();
             drafts.push(Draft::on_line(
@@ -135,18 +153,36 @@ fn is_asserted(answer: &Answer, text: &str, head: &Statements, position: usize) 
         return false;
     }
     let Some(found) = answer.pattern.captures(text) else { return false };
-    let call = format!("{}{}{}", &found[1], answer.joint, &found[2]);
-    // Its answer may be what the function itself gives.
-    let is_own = text.match_indices(&call).any(|(at, _)| text[..at].trim_end().ends_with('='));
+    let (owner, method) = (&found[1], &found[2]);
+    let is_path = text[..found.get(1).map_or(0, |owner| owner.start())].ends_with(['"', '\'']);
+    if is_path && !is_module(owner, head) {
+        return false;
+    }
+    let owner = if is_path { owner.rsplit('.').next().unwrap_or(owner) } else { owner };
+    let call = format!("{owner}{}{method}", answer.joint);
     let mut results: Vec<String> = Vec::new();
-    !is_own
-        && group_behind(head, position).any(|other| {
-            let line = head.written(other);
-            let asserts =
-                asserts_about(&line, &call) || results.iter().any(|name| asserts_value(&line, name));
-            results.extend(result_of(&line, &call));
-            asserts
-        })
+    let behind = group_behind(head, position).map(|other| head.written(other));
+    let mut behind = behind.take_while(|line| !GIVES_BACK.is_match(line));
+    behind.any(|line| {
+        let asserts = asserts_about(&line, &call) || results.iter().any(|name| asserts_value(&line, name));
+        results.extend(result_of(&line, &call));
+        asserts
+    })
+}
+
+/// Returns whether a file imports the module of a path, so that its last name stands for it.
+fn is_module(path: &str, head: &Statements) -> bool {
+    let (package, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut lines = (0..head.len()).map(|position| head.written(position));
+    lines.any(|line| {
+        let own = if package.is_empty() {
+            line.starts_with("import ")
+        } else {
+            line.starts_with(&format!("from {package} import "))
+                || line.starts_with(&format!("import {path} as {name}"))
+        };
+        own && !line.contains('(') && places(&line, name).next().is_some()
+    })
 }
 
 /// Returns the name that a statement gives the result of a call.
@@ -155,15 +191,48 @@ fn result_of(line: &str, call: &str) -> Option<String> {
     let value = value.trim_start().trim_start_matches("await ");
     let name = target.trim_end_matches([':', ' ']).rsplit([' ', '\t']).next()?;
     let is_name = !name.is_empty() && name.chars().all(|sign| joins(sign) || sign == '$');
-    let is_called = value.strip_prefix(call).is_some_and(|rest| rest.starts_with('('));
+    let is_called = value.strip_prefix(call).is_some_and(|rest| {
+        rest.starts_with('(') && behind_call(rest).trim_end_matches([';', ' ']).is_empty()
+    });
     (is_name && is_called).then(|| name.to_owned())
 }
 
-/// Returns whether a line asserts something about a name.
+/// Returns whether a line asserts something about a name, and names nothing else that the code under test may give.
 fn asserts_value(line: &str, name: &str) -> bool {
     let asserts = ASSERTS.find(line);
     asserts.is_some_and(|asserts| {
         places(line, name.trim_start_matches('$')).any(|at| at.start > asserts.start())
+            && is_plain(&line[asserts.end()..])
+    })
+}
+
+/// Returns the text behind the arguments of a call, of which the begin is given.
+fn behind_call(text: &str) -> &str {
+    let mut open = 0_usize;
+    let end = text.char_indices().find(|(_, sign)| {
+        match sign {
+            '(' => open += 1,
+            ')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0
+    });
+    end.map(|(at, sign)| &text[at + sign.len_utf8()..]).unwrap_or_default()
+}
+
+/// Returns whether an assertion, behind its first word, neither calls nor reads anything but matchers.
+fn is_plain(text: &str) -> bool {
+    static READS: Pattern = Pattern::new(
+        r#""[^"]*"|'[^']*'|`[^`]*`|(^|[)\s]|\bnot|\bto)?\s*\.\s*\w+[?!]?|\$?\w+\s*(?:\(|\.\s*\w|->|::)"#,
+    );
+    const MATCHERS: &[&str] =
+        &["approx", "be", "be_within", "contains", "eq", "eql", "equal", "equalTo", "in", "is", "pytest"];
+    READS.captures_all(text).iter().all(|found| {
+        let read = found[0].trim();
+        let name = read.trim_matches(|sign: char| !joins(sign));
+        let is_text = read.starts_with(['"', '\'', '`']);
+        let is_chained = read.starts_with([')', '.']) || found.get(1).is_some();
+        is_text || is_chained || MATCHERS.contains(&name.split(['(', '.']).next().unwrap_or(name))
     })
 }
 
@@ -189,13 +258,20 @@ fn group_behind(head: &Statements, position: usize) -> impl Iterator<Item = usiz
 /// Returns whether a line asserts something about the result of a call.
 fn asserts_about(line: &str, call: &str) -> bool {
     let Some(asserts) = ASSERTS.find(line) else { return false };
+    // `expected` is a name.
+    let behind = line[asserts.end()..].trim_start();
+    if behind.starts_with('=') && !behind.starts_with("==") {
+        return false;
+    }
     line.match_indices(call).any(|(at, _)| {
         let behind = &line[at + call.len()..];
         let is_name = !behind.starts_with(|sign: char| joins(sign) || ".?!=".contains(sign));
         let is_own = !line[..at].ends_with(|sign: char| joins(sign) || sign == '.' || sign == ':');
         // A spy itself is asserted about without a call.
         let is_called = behind.starts_with('(') || line.contains(".to ") || line.contains("must_");
-        asserts.start() < at && is_name && is_own && is_called
+        let rest = if behind.starts_with('(') { behind_call(behind) } else { behind };
+        let others = [line.get(asserts.end()..at).unwrap_or_default(), rest].concat();
+        asserts.start() < at && is_name && is_own && is_called && is_plain(&others)
     })
 }
 
@@ -209,7 +285,7 @@ mod tests {
         for answer in &ANSWERS {
             answer.pattern.check();
         }
-        for pattern in [&ORIGINAL, &ASSERTS, &SETUP] {
+        for pattern in [&ORIGINAL, &GIVES_BACK, &ASSERTS, &SETUP] {
             pattern.check();
         }
         for (line, call, expected) in [
@@ -220,6 +296,18 @@ mod tests {
             ("  expect(cart.total(1)).toBe(3);", "cart.total", true),
             ("  cart.total(1)", "cart.total", false),
             ("    assert cart.total(1) == 3", "cart.total", true),
+            ("    assert cart.total(1) == expected", "cart.total", true),
+            ("    expected = cart.total(1)", "cart.total", false),
+            ("    assert bill.total == cart.total(1)", "cart.total", false),
+            ("    assert bill(cart) == cart.total(1) * 2", "cart.total", false),
+            ("    self.assertEqual(cart.total(f(1)), 3)", "cart.total", true),
+            ("  expect(toBill(cart).total).toBe(cart.total(1));", "cart.total", false),
+            ("  expect(await cart.total(1)).not.toBe(3);", "cart.total", true),
+            ("  expect(cart.total(1)).to.equal(3);", "cart.total", true),
+            ("  assert.strictEqual(cart.total(1), 3);", "cart.total", true),
+            ("  assertThat(cart.total(1)).isEqualTo(3);", "cart.total", true),
+            ("  assertThat(cart.total(1), is(3));", "cart.total", true),
+            ("  assertEquals(bill.total(), cart.total(1));", "cart.total", false),
         ] {
             assert_eq!(asserts_about(line, call), expected, "{line}");
         }

@@ -28,7 +28,6 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(OnByDefault, &["run tests"]),
             lint(OnByDefault, &["run issues-exit-code"]),
             lint(Off, &["linters fast"]),
-            lint(Off, &["issues fix"]),
             lint(Off, &["issues new"]),
             lint(Only(&[]), &["issues new-from-rev"]),
             lint(Only(&[]), &["issues new-from-merge-base"]),

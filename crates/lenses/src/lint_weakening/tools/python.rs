@@ -53,8 +53,6 @@ pub(super) const TOOLS: &[Tool] = &[
             lint(Excludes, &["extend-exclude"]),
             lint(Excludes, &["lint exclude"]),
             lint(Only(&["*.py", "*.pyi", "*.ipynb", "**/pyproject.toml"]), &["include"]),
-            // It mends what it can and fails for the rest, or for nothing.
-            lint(Off, &["fix"]),
             lint(Off, &["fix-only"]),
             lint(AtMost, &["lint mccabe max-complexity", "mccabe max-complexity"]),
             lint(AtMost, &["lint pylint *", "pylint *"]),
