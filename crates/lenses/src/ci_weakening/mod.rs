@@ -380,7 +380,7 @@ impl ChangeSet<'_> {
                 );
             }
         }
-        // What the session or command of the same name does by now may not be known.
+        // Nobody knows whether a session or command of the same name still does it.
         gone.retain(|check| !head.iter().any(|other| other.unit == check.unit && other.text == nox::OPAQUE));
         for check in gone {
             match check.runner {

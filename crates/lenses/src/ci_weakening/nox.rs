@@ -101,7 +101,7 @@ fn end_of_block(text: &str, from: usize) -> usize {
     at
 }
 
-/// What a session does, behind its name.
+/// The parameters and the block of a session.
 struct Body<'t> {
     text: &'t str,
     span: Span,
@@ -141,7 +141,8 @@ impl Body<'_> {
 
     /// Returns whether another function gets the session, or code puts a command together.
     fn is_opaque(&self) -> bool {
-        static HANDED_ON: Pattern = Pattern::new(r"\w\((?:\s|#[^\n]*\n)*(\w+)\s*[,)]|(\w+)\.run\((?:\s|#[^\n]*\n)*\*");
+        static HANDED_ON: Pattern =
+            Pattern::new(r"\w\((?:\s|#[^\n]*\n)*(\w+)\s*[,)]|(\w+)\.run\((?:\s|#[^\n]*\n)*\*");
         let calls = HANDED_ON.captures_all(self.span.of(self.text));
         calls.iter().filter_map(|groups| groups.first_group()).any(|name| name.as_str() == self.session)
     }
