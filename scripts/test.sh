@@ -28,7 +28,14 @@ PATH=$(scripts/cargo-tool.sh deny 0.20.2):$(scripts/cargo-tool.sh nextest 0.9.14
 log=$(mktemp)
 documents=$(mktemp -d)
 beside=
-trap '[ -z "$beside" ] || kill "$beside" 2> /dev/null || true; rm -rf "$log" "$documents"' EXIT
+trap '[ -z "$beside" ] || kill -- -"$beside" 2> /dev/null || true; rm -rf "$log" "$documents"' EXIT
+# Runs a command beside the others, in a group of its own, so that all of it ends where this script does.
+fork() {
+    set -m
+    "$@" > "$log" 2>&1 &
+    beside=$!
+    set +m
+}
 # Waits for what runs beside, and prints what it said.
 join() {
     local status=0
@@ -38,15 +45,14 @@ join() {
     cat "$log"
     return "$status"
 }
-(scripts/foreign.sh --install-only && scripts/container.sh --install-only) > "$log" 2>&1 &
-beside=$!
+install_rest() { scripts/foreign.sh --install-only && scripts/container.sh --install-only; }
+fork install_rest
 scripts/check.sh
 join installed
 # Compiled first, so that two compilers do not compete.
 step "$cargo" nextest run "${flags[@]}" --workspace --no-run
 # The image is built while tests wait for servers and deadlines.
-nice -n 19 scripts/container.sh --build-only > "$log" 2>&1 &
-beside=$!
+fork nice -n 19 scripts/container.sh --build-only
 
 # Twice as many as there are processors: many tests wait for a server, a deadline or the disk. The test of all documents comes
 # after those that leave them, which it would run again.

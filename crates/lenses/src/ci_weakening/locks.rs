@@ -283,8 +283,8 @@ impl Installation {
         let only_checks = has(&["--check", "--dry-run"]) || is_computed;
         let is_locked = match (has(manager.unlocked), has(manager.locked)) {
             _ if only_checks => Some(true),
-            (true, _) => Some(false),
-            (false, true) => Some(true),
+            (_, true) => Some(true),
+            (true, false) => Some(false),
             (false, false) => None,
         };
         Some(Self { manager, is_locked })

@@ -1,5 +1,7 @@
 //! Reads the sessions of nox, and the commands of a project that other programs of Python call by name.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use qa_reading::documents::Node;
 use qa_reading::shell::Options;
 use qa_reading::syntax::Span;
@@ -42,7 +44,8 @@ pub(super) const OPAQUE: &str = "opaque";
 pub(super) fn sessions(text: &str) -> Source {
     let text = &without_texts(text);
     let chosen = CHOSEN.captures(text).and_then(|groups| groups.get(1)).map(|list| list.as_str());
-    let mut source = Source::default();
+    let chosen = chosen.map(|list| list.split(['"', '\'']).skip(1).step_by(2).collect::<BTreeSet<&str>>());
+    let mut units: BTreeMap<&str, Unit> = BTreeMap::new();
     for groups in SESSION.captures_all(text) {
         let (Some(whole), Some(function), Some(session)) = (groups.get(0), groups.get(2), groups.get(3))
         else {
@@ -51,41 +54,29 @@ pub(super) fn sessions(text: &str) -> Source {
         let decorator = groups.get(1).map(|options| options.as_str()).unwrap_or_default();
         let named = NAME.captures(decorator).and_then(|groups| groups.get(1)).map(|name| name.as_str());
         let name = named.unwrap_or(function.as_str());
-        let is_chosen = chosen.is_none_or(|list| {
-            ['"', '\''].into_iter().any(|quote| list.contains(&format!("{quote}{name}{quote}")))
-        });
+        let is_chosen = chosen.as_ref().is_none_or(|names| names.contains(name));
         let span = Span { start: whole.end(), end: end_of_block(text, whole.end()) };
-        let body = Body { text, span, session: session.as_str() };
-        let mut steps = body.steps();
+        let mut steps = Body::new(text, span, session.as_str()).steps();
         if NO_VALUES.is_match(whole.as_str()) {
             let mark = Mark { effect: Effect::Never, span: Span { start: whole.start(), end: whole.end() } };
             steps.iter_mut().for_each(|step| step.marks.push(mark));
         }
+        let is_left_out = !is_chosen || LEFT_OUT.is_match(decorator);
+        let unit = Unit { name: name.to_owned(), is_called: true, is_left_out, steps, ..Unit::default() };
         // Of several sessions of a name the last one counts.
-        source.units.retain(|unit| unit.name != name);
-        source.units.push(Unit {
-            name: name.to_owned(),
-            is_called: true,
-            is_left_out: !is_chosen || LEFT_OUT.is_match(decorator),
-            steps,
-            ..Unit::default()
-        });
+        units.insert(name, unit);
     }
-    source
+    Source { units: units.into_values().collect(), ..Source::default() }
 }
 
 /// Returns a file with blanks in the place of its texts of several lines.
 fn without_texts(text: &str) -> String {
-    let mut code = text.to_owned();
-    for groups in TEXTS.captures_all(text) {
-        if let Some(found) = groups.get(0) {
-            let blank = |byte: u8| if byte == b'\n' { '\n' } else { ' ' };
-            code.replace_range(
-                found.start()..found.end(),
-                &found.as_str().bytes().map(blank).collect::<String>(),
-            );
-        }
+    let mut code = String::with_capacity(text.len());
+    for found in TEXTS.captures_all(text).iter().filter_map(|groups| groups.get(0)) {
+        code.push_str(&text[code.len()..found.start()]);
+        code.extend(found.as_str().bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
     }
+    code.push_str(&text[code.len()..]);
     code
 }
 
@@ -107,9 +98,45 @@ struct Body<'t> {
     span: Span,
     /// Name of the parameter that has its commands.
     session: &'t str,
+    /// Indentation of the first statement.
+    indent: Option<usize>,
+    /// Begin of the line behind which nothing is sure to run.
+    end: usize,
+    /// Places of variables by which checks look at less, each with the worst effect up to it.
+    settings: Vec<(usize, Effect)>,
 }
 
-impl Body<'_> {
+impl<'t> Body<'t> {
+    fn new(text: &'t str, span: Span, session: &'t str) -> Self {
+        let mut body = Self { text, span, session, indent: None, end: span.end, settings: Vec::new() };
+        let mut at = span.start;
+        let mut is_block = false;
+        for line in span.of(text).split_inclusive('\n') {
+            let code = line.split('#').next().unwrap_or_default().trim_end();
+            if !is_block {
+                is_block = code.ends_with(':');
+            } else if !code.is_empty() {
+                let own = code.trim_start();
+                body.indent.get_or_insert(code.len() - own.len());
+                let rest = own.strip_prefix(session).map(|rest| rest.strip_prefix(".run").unwrap_or(rest));
+                let is_another = rest.is_some_and(|rest| rest.trim_start().starts_with('='));
+                if is_another || !own.contains(".run(") && ENDS.is_match(own) {
+                    body.end = at;
+                    break;
+                }
+            }
+            at += line.len();
+        }
+        let mut worst = None;
+        for groups in VARIABLE.captures_all(span.of(text)) {
+            let setting = Setting::new(&groups[1], &groups[2], span);
+            worst = worst.max(setting.map(|setting| setting.mark.effect));
+            let end = groups.get(0).map(|found| span.start + found.end());
+            body.settings.extend(end.zip(worst));
+        }
+        body
+    }
+
     fn steps(&self) -> Vec<Step> {
         let own = self.span.of(self.text);
         let mut found: Vec<Step> = Vec::new();
@@ -149,10 +176,11 @@ impl Body<'_> {
 
     /// Returns what stands between a command and its failure, by the arguments that are no words of it.
     fn effect(&self, run: &Run, span: Span, rest: &str) -> Option<Effect> {
-        let before = Span { start: self.span.start, end: span.start }.of(self.text);
-        let given = [before, rest].into_iter().flat_map(|text| VARIABLE.captures_all(text));
-        let settings = given.filter_map(|groups| Setting::new(&groups[1], &groups[2], span));
-        let set = settings.map(|setting| setting.mark.effect).max();
+        let before = self.settings.partition_point(|(end, _)| *end <= span.start);
+        let before = before.checked_sub(1).map(|at| self.settings[at].1);
+        let given = VARIABLE.captures_all(rest);
+        let given = given.iter().filter_map(|groups| Setting::new(&groups[1], &groups[2], span));
+        let set = given.map(|setting| setting.mark.effect).max().max(before);
         let has_codes = SUCCESS_CODES.find(rest).is_some_and(|codes| !codes.as_str().ends_with(']'));
         let is_ignored = run.is_ignored || has_codes;
         let is_computed = run.words.iter().any(|word| word == COMPUTED) || rest.contains("**");
@@ -165,31 +193,10 @@ impl Body<'_> {
     fn is_sure(&self, at: usize) -> bool {
         let before = &self.text[self.span.start..at];
         let line = before.rsplit('\n').next().unwrap_or_default();
-        let indent = line.len() - line.trim_start().len();
-        let mut head = 0;
-        for line in before.split_inclusive('\n') {
-            head += line.len();
-            if line.split('#').next().unwrap_or_default().trim_end().ends_with(':') {
-                break;
-            }
-        }
-        let block = before.get(head..).unwrap_or_default();
-        let mut lines =
-            block.lines().filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-        let first = lines.next().map(|line| line.len() - line.trim_start().len());
-        let is_statement = line.trim_start().strip_suffix('.') == Some(self.session);
-        let is_another = [" =", "=", ".run =", ".run="].iter().any(|sign| {
-            block.lines().any(|line| line.trim_start().starts_with(&format!("{}{sign}", self.session)))
-        });
-        is_statement && first == Some(indent) && !is_another && !block.lines().any(may_end)
+        let own = line.trim_start();
+        let is_statement = own.strip_suffix('.') == Some(self.session);
+        is_statement && self.indent == Some(line.len() - own.len()) && at < self.end
     }
-}
-
-/// Returns whether nothing may run behind a line.
-fn may_end(line: &str) -> bool {
-    let code = line.split('#').next().unwrap_or_default();
-    let is_call = code.trim_start().contains(".run(");
-    !is_call && ENDS.is_match(code)
 }
 
 /// Returns the steps of a text that no shell changes, all of them at one place.
@@ -285,14 +292,15 @@ fn steps_of(caller: &str, value: Node<'_>, is_set: bool) -> Vec<Step> {
 /// Returns a command as Hatch runs it where the command line has nothing more: `tests` for `{args:tests}`.
 fn without_arguments(command: &str) -> String {
     static ARGUMENTS: Pattern = Pattern::new(r"\{args(?::([^{}]*))?\}");
-    let mut text = command.to_owned();
-    while let Some((place, value)) = ARGUMENTS.captures(&text).and_then(|groups| {
-        let whole = groups.get(0)?;
-        let value = groups.get(1).map(|value| value.as_str().to_owned()).unwrap_or_default();
-        Some((whole.start()..whole.end(), value))
-    }) {
-        text.replace_range(place, &value);
+    let mut text = String::new();
+    let mut at = 0;
+    for groups in ARGUMENTS.captures_all(command) {
+        let Some(whole) = groups.get(0) else { continue };
+        text.push_str(&command[at..whole.start()]);
+        text.push_str(groups.get(1).map(|value| value.as_str()).unwrap_or_default());
+        at = whole.end();
     }
+    text.push_str(&command[at..]);
     text
 }
 
@@ -348,9 +356,9 @@ def docs(session):
             format!("{} {}: {}", unit.name, unit.is_left_out, steps.collect::<Vec<_>>().join(", "))
         });
         let expected = [
-            "unit false: pytest -q 0",
-            "style false: ruff check . 1, needs docs 0",
             "docs true: sphinx-build -W docs out 0",
+            "style false: ruff check . 1, needs docs 0",
+            "unit false: pytest -q 0",
         ];
         assert_eq!(found.collect::<Vec<_>>(), expected);
     }
