@@ -5,6 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# An image that was built before says nothing of this one.
+[ "${1:-}" != --build-only ] || rm -f target/image/name
 # shellcheck source=scripts/as-root.sh
 source scripts/as-root.sh
 if ! docker info > /dev/null 2>&1; then

@@ -3,7 +3,6 @@
 use super::commands::Variable;
 use super::files::Kind;
 use crate::pattern::Pattern;
-use crate::selection::Selection;
 use qa_reading::shell::{Command, Word};
 
 /// Targets, scripts and workflows that a command calls.
@@ -137,23 +136,28 @@ pub(super) fn joined(directory: &str, below: &str) -> String {
     parts.join("/")
 }
 
-/// Returns the environments of tox or Hatch, or the sessions of nox, that a variable chooses for a command, as an option
-/// does.
-pub(super) fn chosen_by_variable<'v>(command: &'v Command, around: &'v [Variable]) -> Option<[&'v str; 2]> {
-    const CHOICES: &[(&str, &[&str], &str)] = &[
-        ("tox", &["TOXENV", "TOX_ENV"], "-e"),
-        ("nox", &["NOXSESSION"], "-s"),
-        ("hatch", &["HATCH_ENV"], "--env"),
+/// Returns the environments of tox or Hatch, or the sessions of nox, that a variable chooses for a command, as the words of
+/// an option; none where an option of the command chooses.
+pub(super) fn chosen_by_variable(command: &Command, around: &[Variable]) -> Vec<String> {
+    const CHOICES: &[(&str, &[&str], &[&str])] = &[
+        ("tox", &["TOXENV", "TOX_ENV"], &["-e"]),
+        ("nox", &["NOXSESSION"], &["-s", "-e", "--session"]),
+        ("hatch", &["HATCH_ENV"], &["--env", "-e"]),
     ];
     let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
-    let (_, names, option) = CHOICES.iter().find(|(tool, ..)| words.contains(tool))?;
-    if words.contains(option) {
-        return None;
-    }
+    let Some((tool, names, options)) = CHOICES.iter().find(|(tool, ..)| words.contains(tool)) else {
+        return Vec::new();
+    };
+    let is_chosen = words.iter().any(|word| match *tool {
+        "nox" => options.iter().any(|option| word.starts_with(option)),
+        _ => options.contains(word) || word.starts_with("--env="),
+    });
     let own = command.assignments.iter().map(|own| (own.name.as_str(), own.value.text()));
     let around = around.iter().map(|own| (own.name.as_str(), own.value.as_str()));
-    let chosen = own.chain(around).find(|(name, _)| names.contains(name))?;
-    Some([option, chosen.1])
+    let chosen = own.chain(around).find(|(name, _)| names.contains(name)).filter(|_| !is_chosen);
+    let Some((_, value)) = chosen else { return Vec::new() };
+    let values = if *tool == "nox" { value.split(',').collect() } else { vec![value] };
+    std::iter::once(options[0]).chain(values).map(str::to_owned).collect()
 }
 
 fn listed_calls(list: Kind, arguments: &[&str], directory: &str) -> Vec<Call> {
@@ -280,21 +284,13 @@ impl<'w> Named<'w> {
     fn calls(&self, directory: &str) -> Vec<Call> {
         listed(self.list, directory, self.names.iter().map(String::as_str))
     }
-
-    /// Returns whether what it hands on makes tests fewer, or has them write what they expect.
-    fn is_narrower(&self) -> bool {
-        const WRITING: &[&str] = &["--fix", "--snapshot-update", "--update", "--write", "-u"];
-        let given = Selection::of_options("pytest", &self.more);
-        !Selection::of_options("pytest", &[]).narrowed_by(&given).is_empty()
-            || self.more.iter().any(|word| WRITING.contains(word))
-    }
 }
 
-/// Returns whether a command calls a session, or a command of the project's own, with words by which it checks less.
-pub(super) fn narrows_called(words: &[&str]) -> bool {
+/// Returns the words that a command hands on to the sessions or commands that it calls by name.
+pub(super) fn handed_on(words: &[&str]) -> Vec<String> {
     let at = words.iter().position(|word| matches!(*word, "hatch" | "nox" | "pdm" | "poe"));
     let named = at.and_then(|at| Named::new(words[at], &words[at + 1..]));
-    named.is_some_and(|named| named.is_narrower())
+    named.map(|named| named.more.iter().map(|word| (*word).to_owned()).collect()).unwrap_or_default()
 }
 
 fn listed<'n>(list: Kind, directory: &str, names: impl Iterator<Item = &'n str>) -> Vec<Call> {

@@ -8,7 +8,7 @@ use crate::successors;
 use qa_reading::shell::{Command, Interpreter, Loss, Options, Script, Surrounding, Word};
 use qa_reading::syntax::Span;
 
-use super::calls::{Call, calls, chosen_by_variable, directory_of, joined, narrows_called};
+use super::calls::{Call, calls, chosen_by_variable, directory_of, handed_on, joined};
 use super::differences::{has_failure, is_about_presence};
 use super::environment::Environment;
 use super::foreign::{foreign, unread};
@@ -27,6 +27,8 @@ pub(super) struct Step {
     /// Words that name what it checks; none for one that checks nothing.
     pub(super) checks: BTreeSet<String>,
     pub(super) calls: Vec<Call>,
+    /// Words that it hands on to the sessions or commands that it calls by name.
+    pub(super) more: Vec<String>,
     pub(super) marks: Vec<Mark>,
     pub(super) span: Span,
     /// Places of settings that decide what it checks: its matrix, its working directory.
@@ -246,9 +248,8 @@ impl Reader<'_> {
     /// Returns a command once for each of the values of the matrix that make it check something else.
     fn variants(&self, command: &Command) -> Vec<Step> {
         let mut words: Vec<Spelled> = command.effective().iter().map(|word| self.spelled(word)).collect();
-        if let Some(chosen) = chosen_by_variable(command, &self.around.variables) {
-            words.extend(chosen.map(|text| Spelled { text: text.to_owned(), span: command.span }));
-        }
+        let chosen = chosen_by_variable(command, &self.around.variables);
+        words.extend(chosen.into_iter().map(|text| Spelled { text, span: command.span }));
         if command.words.first().is_some_and(|word| word.text() == "xargs") {
             let listed = self.text.get(..command.span.start).and_then(listed_before);
             words.extend(listed.map(|text| Spelled { text, span: command.span }));
@@ -322,8 +323,6 @@ impl Reader<'_> {
         marks.extend(self.shadows.mark(command));
         let limit = effect_of_limit(command).filter(|_| !step.checks.is_empty());
         marks.extend(limit.map(|effect| Mark { effect, span: command.span }));
-        let words: Vec<&str> = command.effective().iter().map(Word::text).collect();
-        marks.extend(narrows_called(&words).then_some(Mark { effect: Effect::Partial, span: command.span }));
         if command.words.first().is_some_and(|word| word.text() == "coproc") {
             marks.push(Mark { effect: Effect::Ignored, span: command.span });
         }
@@ -436,6 +435,7 @@ pub(super) fn step_of(
             text: name,
             checks,
             calls,
+            more: handed_on(&words),
             marks,
             does_nothing,
             selection,

@@ -6,6 +6,7 @@ use super::commands::Effect;
 use super::differences::{
     is_about_lock, is_same_work, is_staged, judges_differences, left_out, may_judge_differences,
 };
+use super::files::Kind;
 use super::names::{DIFFERENCES, UPLOAD, is_harmless};
 use super::tree::{Check, PlacedMark, Runner};
 use super::writers::{only_writes, without_check};
@@ -108,7 +109,7 @@ impl<'c> Comparison<'c> {
     pub(super) fn weakenings(&self) -> Vec<Weakening<'c>> {
         let mut found = Vec::new();
         for (old, new) in self.pairs() {
-            found.extend(softened(old.effect(), new));
+            found.extend(softened(old.effect(), new).filter(|_| new.is_lost() || !is_in_session(old, new)));
             let is_check = old.is_check() && old.runner == Runner::Ci;
             if !is_check || old.is_lost() {
                 continue;
@@ -211,15 +212,18 @@ impl<'c> Comparison<'c> {
             let edited = in_its_place.find(|new| new.program() == old.program() && !new.is_check())?;
             return softened(None, edited);
         }
-        let is_strict = |new: &Check| new.effect() <= old.effect() && is_as_certain(old, new);
+        let is_strict = |new: &Check| {
+            let is_effective = new.effect() <= old.effect() || is_in_session(old, new) && !new.is_lost();
+            is_effective && is_as_certain(old, new)
+        };
         let mut same = self.head.iter().filter(|new| new.text == old.text && may_replace(old, new));
         let stays = same.any(|new| is_strict(new) && self.is_same_look(old, new));
         // Of the branches of a session that run the same tool one is left, for all that it looked at.
-        let mut branches = self.head.iter().filter(|new| new.unit == old.unit && is_strict(new));
-        let stays = stays
-            || old.unit.file.ends_with("noxfile.py")
-                && branches
-                    .any(|new| covers(new, old) && old.selection.narrowed_by(&new.selection).is_empty());
+        let is_branch = |new: &Check| {
+            let [own, other] = [old, new].map(|check| check.text.split(' ').take(2));
+            is_in_session(old, new) && own.eq(other) && old.selection.narrowed_by(&new.selection).is_empty()
+        };
+        let stays = stays || self.head.iter().any(|new| is_strict(new) && is_branch(new));
         let covering = come.iter().filter(|new| may_replace(old, new) && covers(new, old));
         let covering: Vec<_> = covering.filter(|new| self.is_same_look(old, new)).collect();
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();
@@ -239,6 +243,11 @@ impl<'c> Comparison<'c> {
             None => Some(Weakening::Removed(old)),
         }
     }
+}
+
+/// Returns whether two commands are of one session of nox, which may branch and loop over what it runs as it likes.
+fn is_in_session(old: &Check, new: &Check) -> bool {
+    old.unit == new.unit && Kind::for_path(&old.unit.file) == Some(Kind::Nox)
 }
 
 /// Returns whether a directory is another one or below it.

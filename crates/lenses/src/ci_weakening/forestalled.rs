@@ -35,11 +35,11 @@ pub(super) fn find(checks: &mut [Check]) -> bool {
     let looking: Vec<Check> = looking.take(MOST).cloned().collect();
     for check in checks.iter_mut().filter(|check| check.runner != Runner::Hook) {
         let listing = tested_listing(&check.text).unwrap_or(&check.text);
-        let is_looked_at = looking.iter().any(|look| look.may_follow(check));
-        if is_looked_at {
+        let mut looks = looking.iter().filter(|look| look.effect().is_none() && !look.text.contains(" -- "));
+        if looks.any(|look| look.may_follow(check)) {
             check.marks.retain(|mark| mark.effect != Effect::Repaired);
         }
-        if is_looked_at || !writes(listing) {
+        if looking.iter().any(|look| look.may_follow(check)) || !writes(listing) {
             continue;
         }
         check.only_writes = only_writes(listing);

@@ -1,7 +1,8 @@
 //! Installations of what a project depends on: those that fail where the lockfile does not have it, and those that write
 //! another one.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::v1::Side;
 
@@ -10,6 +11,7 @@ use super::names::DIFFERENCES;
 use super::tree::{Check, Job, Runner};
 use super::triggers::Reach;
 use super::{ChangeSet, SOFTENED};
+use crate::contract::Lookups;
 
 /// A package manager, with the words that decide whether it keeps to the lockfile.
 struct Manager {
@@ -301,52 +303,76 @@ fn operands<'w>(words: &[&'w str]) -> impl Iterator<Item = &'w str> {
     })
 }
 
-/// The installations of one family in a job, in the order in which they run.
+/// Most installations of a family in a job that are compared.
+const MOST: usize = 64;
+
+/// The installations of one family in a job, in the order in which they run; each text once for a directory.
 type Installations<'c> = Vec<(&'c Check, Installation)>;
 
-/// Returns the installations that proposals or pushes run, by job and family.
-fn by_job(checks: &[Check]) -> BTreeMap<(Job, &'static str), Installations<'_>> {
+/// Returns the installations that proposals or pushes run, by job and family; `None` where a job has too many.
+fn by_job(checks: &[Check]) -> Option<BTreeMap<(Job, &'static str), Installations<'_>>> {
     let mut jobs: BTreeMap<_, Installations<'_>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for check in checks {
         let counts = check.runner == Runner::Ci && check.reach > Reach::Nothing && !check.is_lost();
-        if !counts {
+        if !counts || !seen.insert((check.in_pipeline(), &check.text, &check.directory)) {
             continue;
         }
         if let Some(own) = Installation::new(&check.text) {
-            jobs.entry((check.in_pipeline(), own.manager.family)).or_default().push((check, own));
+            let installations = jobs.entry((check.in_pipeline(), own.manager.family)).or_default();
+            installations.push((check, own));
+            if installations.len() > MOST {
+                return None;
+            }
         }
     }
-    jobs
+    Some(jobs)
 }
 
 impl ChangeSet<'_> {
     /// Reports jobs that failed where the lockfile does not have what the manifest asks for, where no job does any more.
     pub(super) fn locks(&mut self, base: &[Check], head: &[Check]) {
-        let (older, newer) = (by_job(base), by_job(head));
-        for (key, old) in &older {
-            let (job, Some(new)) = (&key.0, newer.get(key)) else { continue };
-            let is_locked = old.iter().any(|(check, own)| self.is_locked(own, Side::Base, check));
-            let Some((loosened, installation)) = self.loosened(old, new).filter(|_| is_locked) else {
-                continue;
-            };
-            let mut beside = newer
-                .iter()
-                .filter(|((other, _), _)| other.0 == job.0 && other.1 != job.1)
-                .flat_map(|(_, own)| own);
-            let is_kept = beside.any(|(check, own)| {
-                let is_same =
-                    own.manager.tool == installation.manager.tool && check.directory == loosened.directory;
-                is_same && self.is_locked(own, Side::Head, check)
-            });
-            let looks = head.iter().filter(|check| check.checks.contains(DIFFERENCES) && !check.is_lost());
-            let is_looked_at = looks.filter(|look| look.is_with(loosened)).count() > 0;
-            if !is_kept && !is_looked_at {
-                let summary = "CI no longer fails where the lockfile does not match";
-                self.add(SOFTENED, Side::Head, loosened.places.iter(), summary);
+        let (Some(older), Some(newer)) = (by_job(base), by_job(head)) else {
+            return self.lookups.stop_short();
+        };
+        let files = Files { lookups: self.lookups, has: RefCell::default() };
+        let looks = head.iter().filter(|check| check.checks.contains(DIFFERENCES) && !check.is_lost());
+        let looking: BTreeSet<Job> = looks.map(Check::in_pipeline).collect();
+        // Jobs that keep to a lockfile, by their file, its manager and its directory.
+        let mut keeping: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        for ((job, _), installations) in &newer {
+            let strict = installations.iter().filter(|(check, own)| files.is_locked(own, Side::Head, check));
+            for (check, own) in strict {
+                let key = (&job.0, own.manager.tool, &check.directory);
+                keeping.entry(key).or_default().insert(&*job.1);
             }
         }
+        let mut loosened = Vec::new();
+        for (key, old) in &older {
+            let (job, Some(new)) = (&key.0, newer.get(key)) else { continue };
+            let is_locked = old.iter().any(|(check, own)| files.is_locked(own, Side::Base, check));
+            let Some((check, own)) = files.loosened(old, new).filter(|_| is_locked) else { continue };
+            let beside = keeping.get(&(&job.0, own.manager.tool, &check.directory));
+            let is_kept = beside.is_some_and(|jobs| jobs.iter().any(|other| *other != &*job.1));
+            if !is_kept && !looking.contains(job) {
+                loosened.push(*check);
+            }
+        }
+        for check in loosened {
+            let summary = "CI no longer fails where the lockfile does not match";
+            self.add(SOFTENED, Side::Head, check.places.iter(), summary);
+        }
     }
+}
 
+/// The files that decide, beside the words of a command, whether it keeps to the lockfile.
+struct Files<'a> {
+    lookups: &'a dyn Lookups,
+    /// Files that were asked for a word.
+    has: RefCell<BTreeMap<(Side, String, &'static str), bool>>,
+}
+
+impl Files<'_> {
     /// Returns the installation of a job that does not keep to the lockfile: one that writes it before another one that
     /// does, as none did before, or the first where no other one does.
     fn loosened<'c, 'n>(
@@ -365,23 +391,34 @@ impl ChangeSet<'_> {
 
     /// Returns whether an installation fails where the lockfile does not match.
     fn is_locked(&self, installation: &Installation, side: Side, check: &Check) -> bool {
-        let by_default = || match installation.manager.tool {
+        let manager = installation.manager;
+        installation.is_locked.unwrap_or_else(|| {
             // Its later versions keep to the lockfile in CI.
-            "yarn" => {
-                let text = self.lookups.text(side, &joined(&check.directory, "yarn.lock"));
-                text.is_some_and(|text| !text.contains("# yarn lockfile v1"))
-            }
-            _ => installation.manager.is_locked,
-        };
-        let is_set = || {
-            let mut settings = installation.manager.settings.iter();
-            settings.any(|(file, word)| {
-                let path =
-                    if file.is_empty() { check.root.to_string() } else { joined(&check.directory, file) };
-                self.lookups.text(side, &path).is_some_and(|text| text.contains(word))
-            })
-        };
-        installation.is_locked.unwrap_or_else(|| by_default() || is_set())
+            let is_later =
+                manager.tool == "yarn" && self.is_in(side, &check.directory, "yarn.lock", "__metadata:");
+            let mut settings = manager.settings.iter();
+            manager.is_locked
+                || is_later
+                || settings.any(|(file, word)| match *file {
+                    "" => self.has_word(side, check.root.to_string(), word),
+                    file => self.is_in(side, &check.directory, file, word),
+                })
+        })
+    }
+
+    fn is_in(&self, side: Side, directory: &str, file: &str, word: &'static str) -> bool {
+        self.has_word(side, joined(directory, file), word)
+    }
+
+    /// Returns whether a file has a word.
+    fn has_word(&self, side: Side, path: String, word: &'static str) -> bool {
+        let key = (side, path, word);
+        if let Some(has) = self.has.borrow().get(&key) {
+            return *has;
+        }
+        let has = self.lookups.text(side, &key.1).is_some_and(|text| text.contains(word));
+        self.has.borrow_mut().insert(key, has);
+        has
     }
 
     /// Returns whether head has a lockfile for an installation, in its directory or above.

@@ -27,11 +27,14 @@ static CHOSEN: Pattern =
     Pattern::new(r"(?m)^nox\.options\.(?:sessions|keywords|tags)\s*=\s*([\[(][^\])]*[\])]|[^\n]+)");
 /// Another session that one has run behind it.
 static NOTIFIES: Pattern = Pattern::new(r#"(?m)^[ \t]+\w+\.(notify)\([ \t]*["']([^"']+)["']\s*\)"#);
-/// Texts of several lines.
-static TEXTS: Pattern = Pattern::new(r#"(?s)"{3}(?:\\.|[^\\])*?"{3}|'{3}(?:\\.|[^\\])*?'{3}"#);
 /// Words behind which a session may have ended, or is in another place.
 static ENDS: Pattern =
-    Pattern::new(r"\b(?:_exit|chdir|error|exit|quit|raise|return|skip|yield)\b|\b(?:cd|chdir)\(");
+    Pattern::new(r"\b(?:_exit|chdir|del|exit|quit|raise|return|setattr|skip|yield)\b|\bcd\(");
+/// Ends of the whole file, and variables that it sets.
+static ENDS_FILE: Pattern = Pattern::new(r"(?m)^(?:exit|os\._exit|quit|raise|sys\.exit)\b");
+static SETS: Pattern = Pattern::new(r#"(?m)^os\.environ\[["'](\w+)["']\]\s*=\s*["']([^"'\n]*)["']"#);
+/// A text of one line.
+static TEXT: Pattern = Pattern::new(r#""[^"\n]*"|'[^'\n]*'"#);
 /// A variable of the environment that a command gets.
 static VARIABLE: Pattern = Pattern::new(r#"["'](\w+)["']\s*\]?\s*[:=]\s*["']([^"'\n]*)["']"#);
 /// Option by which a command may fail.
@@ -43,8 +46,12 @@ pub(super) const OPAQUE: &str = "opaque";
 /// Reads the sessions of a file of nox.
 pub(super) fn sessions(text: &str) -> Source {
     let text = &without_texts(text);
-    let chosen = CHOSEN.captures(text).and_then(|groups| groups.get(1)).map(|list| list.as_str());
+    let chosen = CHOSEN.captures_all(text).pop().and_then(|groups| groups.get(1)).map(|list| list.as_str());
     let chosen = chosen.map(|list| list.split(['"', '\'']).skip(1).step_by(2).collect::<BTreeSet<&str>>());
+    let ends = ENDS_FILE.is_match(text);
+    let settings = SETS.captures_all(text);
+    let settings = settings.iter().filter_map(|own| Setting::new(&own[1], &own[2], Span::default()));
+    let set = settings.map(|setting| setting.mark.effect).max();
     let mut units: BTreeMap<&str, Unit> = BTreeMap::new();
     for groups in SESSION.captures_all(text) {
         let (Some(whole), Some(function), Some(session)) = (groups.get(0), groups.get(2), groups.get(3))
@@ -57,10 +64,10 @@ pub(super) fn sessions(text: &str) -> Source {
         let is_chosen = chosen.as_ref().is_none_or(|names| names.contains(name));
         let span = Span { start: whole.end(), end: end_of_block(text, whole.end()) };
         let mut steps = Body::new(text, span, session.as_str()).steps();
-        if NO_VALUES.is_match(whole.as_str()) {
-            let mark = Mark { effect: Effect::Never, span: Span { start: whole.start(), end: whole.end() } };
-            steps.iter_mut().for_each(|step| step.marks.push(mark));
-        }
+        let never = NO_VALUES.is_match(whole.as_str()).then_some(Effect::Never);
+        let effect = never.or(set).or(ends.then_some(Effect::Sometimes));
+        let span = Span { start: whole.start(), end: whole.end() };
+        steps.iter_mut().for_each(|step| step.marks.extend(effect.map(|effect| Mark { effect, span })));
         let is_left_out = !is_chosen || LEFT_OUT.is_match(decorator);
         let unit = Unit { name: name.to_owned(), is_called: true, is_left_out, steps, ..Unit::default() };
         // Of several sessions of a name the last one counts.
@@ -72,12 +79,41 @@ pub(super) fn sessions(text: &str) -> Source {
 /// Returns a file with blanks in the place of its texts of several lines.
 fn without_texts(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
-    for found in TEXTS.captures_all(text).iter().filter_map(|groups| groups.get(0)) {
-        code.push_str(&text[code.len()..found.start()]);
-        code.extend(found.as_str().bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\'', '#']) {
+        code.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let quote = &rest[..1];
+        let triple = quote.repeat(3);
+        let is_long = quote != "#" && rest.starts_with(&triple);
+        let length = match is_long {
+            true => rest[3..].find(&triple).map_or(rest.len(), |end| end + 6),
+            false => end_of_line_or_text(rest),
+        };
+        let (own, behind) = rest.split_at(length);
+        match is_long {
+            true => code.extend(own.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })),
+            false => code.push_str(own),
+        }
+        rest = behind;
     }
-    code.push_str(&text[code.len()..]);
-    code
+    code + rest
+}
+
+/// Returns the length of a comment, or of a text of one line, at the begin of a text.
+fn end_of_line_or_text(text: &str) -> usize {
+    let quote = text.as_bytes().first().copied();
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            b'\n' => return at,
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            _ if Some(byte) == quote && byte != b'#' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Returns the begin of the first line behind a place that is not indented.
@@ -119,8 +155,8 @@ impl<'t> Body<'t> {
                 let own = code.trim_start();
                 body.indent.get_or_insert(code.len() - own.len());
                 let rest = own.strip_prefix(session).map(|rest| rest.strip_prefix(".run").unwrap_or(rest));
-                let is_another = rest.is_some_and(|rest| rest.trim_start().starts_with('='));
-                if is_another || !own.contains(".run(") && ENDS.is_match(own) {
+                let is_another = rest.is_some_and(|rest| rest.trim_start().starts_with(['=', ',']));
+                if is_another || ends(own) {
                     body.end = at;
                     break;
                 }
@@ -169,9 +205,14 @@ impl<'t> Body<'t> {
     /// Returns whether another function gets the session, or code puts a command together.
     fn is_opaque(&self) -> bool {
         static HANDED_ON: Pattern =
-            Pattern::new(r"\w\((?:\s|#[^\n]*\n)*(\w+)\s*[,)]|(\w+)\.run\((?:\s|#[^\n]*\n)*\*");
-        let calls = HANDED_ON.captures_all(self.span.of(self.text));
-        calls.iter().filter_map(|groups| groups.first_group()).any(|name| name.as_str() == self.session)
+            Pattern::new(r"(\w+)\((?:\s|#[^\n]*\n)*(\w+)\s*[,)]|(\w+)\.run\((?:\s|#[^\n]*\n)*\*");
+        const IDLE: &[&str] =
+            &["dir", "getattr", "hasattr", "id", "isinstance", "len", "print", "repr", "str", "type"];
+        HANDED_ON.captures_all(self.span.of(self.text)).iter().any(|groups| {
+            let name = groups.get(2).or(groups.get(3)).map(|name| name.as_str());
+            let is_idle = groups.get(1).is_some_and(|function| IDLE.contains(&function.as_str()));
+            name == Some(self.session) && !is_idle
+        })
     }
 
     /// Returns what stands between a command and its failure, by the arguments that are no words of it.
@@ -199,6 +240,15 @@ impl<'t> Body<'t> {
     }
 }
 
+/// Returns whether nothing may run behind a line, whatever its texts say.
+fn ends(line: &str) -> bool {
+    let mut code = line.to_owned();
+    for found in TEXT.captures_all(line).iter().rev().filter_map(|groups| groups.get(0)) {
+        code.replace_range(found.range(), "");
+    }
+    !code.contains(".run(") && ENDS.is_match(&code)
+}
+
 /// Returns the steps of a text that no shell changes, all of them at one place.
 fn in_shell(command: &str, span: Span, mark: Option<Mark>) -> Vec<Step> {
     let around = Surroundings { shell: Some(Options::default()), ..Surroundings::default() };
@@ -214,7 +264,7 @@ fn in_shell(command: &str, span: Span, mark: Option<Mark>) -> Vec<Step> {
 pub(super) fn named_commands(tool: Node<'_>) -> Vec<Unit> {
     let pdm = tool.at(&["pdm", "scripts"]).map(|table| units_of("pdm", table, table.get("_").is_some()));
     let poe = tool.get("poe").and_then(|poe| {
-        let is_set = poe.entries().any(|entry| !matches!(entry.key, "tasks" | "verbosity"));
+        let is_set = poe.entries().any(|entry| !matches!(entry.key, "executor" | "tasks" | "verbosity"));
         Some(units_of("poe", poe.get("tasks")?, is_set))
     });
     let hatch = tool.get("hatch").map(commands_of_hatch);
@@ -246,18 +296,19 @@ pub(super) fn commands_of_hatch(hatch: Node<'_>) -> Vec<Unit> {
 /// Returns the units of a table of commands, which run only where a caller names them. Other settings may change what
 /// they do.
 fn units_of(caller: &str, table: Node<'_>, is_set: bool) -> Vec<Unit> {
+    let names: BTreeSet<&str> = table.entries().map(|entry| entry.key).collect();
     let units = table.entries().map(|entry| Unit {
         name: format!("{caller} {}", entry.key),
         is_called: true,
         is_left_out: true,
-        steps: steps_of(caller, entry.value, is_set),
+        steps: steps_of(caller, &names, entry.value, is_set),
         ..Unit::default()
     });
     units.collect()
 }
 
 /// Returns the steps of a command, which may be a text, a list, or a table with one of them.
-fn steps_of(caller: &str, value: Node<'_>, is_set: bool) -> Vec<Step> {
+fn steps_of(caller: &str, names: &BTreeSet<&str>, value: Node<'_>, is_set: bool) -> Vec<Step> {
     const KEYS: &[&str] = &["cmd", "composite", "parallel", "sequence", "shell"];
     let is_ignored = value.get("ignore_fail").is_some_and(|ignored| ignored.flag() != Some(false));
     let mut others = value.entries().filter(|entry| !KEYS.contains(&entry.key) && entry.key != "help");
@@ -282,7 +333,7 @@ fn steps_of(caller: &str, value: Node<'_>, is_set: bool) -> Vec<Step> {
         for step in &mut own {
             // A command may be another one of the table.
             let first = step.text.split(' ').next().unwrap_or_default();
-            step.calls.push(Call::Unit(format!("{caller} {first}")));
+            step.calls.extend(names.contains(first).then(|| Call::Unit(format!("{caller} {first}"))));
         }
         found.append(&mut own);
     }
@@ -317,8 +368,10 @@ mod tests {
             &NO_VALUES,
             &CHOSEN,
             &NOTIFIES,
-            &TEXTS,
             &ENDS,
+            &ENDS_FILE,
+            &SETS,
+            &TEXT,
             &VARIABLE,
             &SUCCESS_CODES,
         ] {

@@ -1,4 +1,4 @@
-//! Commands that tasks of Rake, Thor and Invoke hand to a shell: a check that looks at less than before, or whose
+//! Commands that tasks of Rake, Thor, nox and Invoke hand to a shell: a check that looks at less than before, or whose
 //! failure nobody looks at any more.
 
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn language_of(path: &str) -> Option<TaskLanguage> {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     match name.as_str() {
         "rakefile" | "rakefile.rb" | "thorfile" => Some(TaskLanguage::Ruby),
-        "tasks.py" => Some(TaskLanguage::Python),
+        "noxfile.py" | "tasks.py" => Some(TaskLanguage::Python),
         _ if name.ends_with(".rake") || name.ends_with(".thor") => Some(TaskLanguage::Ruby),
         _ => None,
     }
@@ -209,7 +209,10 @@ fn arguments_behind(text: &str, start: usize) -> Span {
         }
         open == 0
     });
-    Span { start, end: end.map_or(text.len(), |(at, _)| start + at) }
+    // One that is never closed is no longer than any other.
+    let longest =
+        || text[start..].char_indices().nth(LONGEST_ARGUMENTS).map_or(text.len(), |(at, _)| start + at);
+    Span { start, end: end.map_or_else(longest, |(at, _)| start + at) }
 }
 
 #[cfg(test)]

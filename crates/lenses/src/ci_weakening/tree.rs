@@ -159,6 +159,7 @@ struct Visit {
     runner: Runner,
     reach: Reach,
     is_written: bool,
+    more: Rc<[String]>,
 }
 
 /// The result of following a call.
@@ -179,6 +180,8 @@ struct Way {
     pipeline: Rc<str>,
     reach: Reach,
     is_written: bool,
+    /// Words that a caller hands on to the commands of a session.
+    more: Rc<[String]>,
 }
 
 impl<'a> Tree<'a> {
@@ -284,6 +287,7 @@ impl<'a> Tree<'a> {
             pipeline,
             reach,
             is_written: false,
+            more: Rc::default(),
         }
     }
 
@@ -297,6 +301,7 @@ impl<'a> Tree<'a> {
             runner: way.runner,
             reach: way.reach,
             is_written: way.is_written,
+            more: Rc::clone(&way.more),
         };
         if let Some(outcome) = self.visited.get(&visit) {
             return *outcome;
@@ -337,10 +342,16 @@ impl<'a> Tree<'a> {
         let places: Vec<Place> = places.chain(way.places.iter().cloned()).collect();
         let is_written = way.is_written || step.is_written;
         let position = self.checks.len();
+        // What is handed on stands behind the words of each command that checks something.
+        let (mut text, mut selection) = (step.text.clone(), step.selection.clone());
+        if !way.more.is_empty() && !step.checks.is_empty() {
+            text = format!("{text} {}", way.more.join(" "));
+            selection = Selection::of_command(&text.split_whitespace().collect::<Vec<_>>());
+        }
         self.checks.push(Check {
             unit: unit.clone(),
             job: Rc::clone(&way.job),
-            text: step.text.clone(),
+            text,
             checks: step.checks.clone(),
             only_writes: false,
             marks: marks.clone(),
@@ -350,18 +361,20 @@ impl<'a> Tree<'a> {
             pipeline: Rc::clone(&way.pipeline),
             reach: way.reach,
             does_nothing: step.does_nothing,
-            selection: step.selection.clone(),
+            selection,
             directory: directory_of(path, &step.directory),
             is_written,
         });
-        let below = Way { marks, places, is_written, ..way.clone() };
+        let more = if step.more.is_empty() { Rc::clone(&way.more) } else { step.more.clone().into() };
+        let below = Way { marks, places, is_written, more, ..way.clone() };
         let mut called: Option<Outcome> = None;
         for call in &step.calls {
             if depth >= MAX_CALLS {
                 break;
             }
             for target in self.resolve(call, path) {
-                let own = self.visit(&target.path, &target.unit, &below, depth + 1);
+                let Some(unit) = target.source.units.get(target.position) else { continue };
+                let own = self.visit(&target.path, unit, &below, depth + 1);
                 let so_far = called.get_or_insert(own);
                 so_far.has_checks |= own.has_checks;
                 so_far.does_something |= own.does_something;
@@ -418,7 +431,9 @@ impl<'a> Tree<'a> {
                     return Vec::new();
                 }
                 let Some(source) = self.source(path) else { return Vec::new() };
-                source.units.iter().map(|unit| Target { path: path.clone(), unit: unit.clone() }).collect()
+                let all = 0..source.units.len();
+                all.map(|position| Target { path: path.clone(), source: Rc::clone(&source), position })
+                    .collect()
             }
             Call::Listed { list, directory, name } => {
                 // Sessions and commands of a project by their names, which no other file has.
@@ -475,17 +490,23 @@ impl<'a> Tree<'a> {
     fn units(&mut self, path: &str, name: &str) -> Vec<Target> {
         let Some(source) = self.source(path) else { return Vec::new() };
         let is_all = matches!(Kind::for_path(path), Some(Kind::Nox | Kind::Tox));
-        let units: Vec<&Unit> = if name.is_empty() && !is_all {
+        let own = source.units.iter().enumerate();
+        let found: Vec<usize> = if name.is_empty() && !is_all {
             // Names with a dot are settings of make.
-            source.units.iter().find(|unit| !unit.name.starts_with('.')).into_iter().collect()
+            own.filter(|(_, unit)| !unit.name.starts_with('.')).map(|(at, _)| at).take(1).collect()
         } else {
-            let units = source.units.iter().filter(|unit| match name.strip_suffix('*') {
+            let own = own.filter(|(_, unit)| match name.strip_suffix('*') {
                 Some(start) => unit.name.starts_with(start),
                 None => unit.name == name || name.is_empty() && !unit.is_left_out,
             });
-            units.collect()
+            own.map(|(at, _)| at).collect()
         };
-        units.into_iter().map(|unit| Target { path: path.to_owned(), unit: unit.clone() }).collect()
+        let targets = found.into_iter().map(|position| Target {
+            path: path.to_owned(),
+            source: Rc::clone(&source),
+            position,
+        });
+        targets.collect()
     }
 }
 
@@ -509,7 +530,9 @@ fn place_of_makefile(path: &str) -> usize {
 #[derive(Debug, Clone)]
 struct Target {
     path: String,
-    unit: Unit,
+    source: Rc<Source>,
+    /// Position of the unit in the file.
+    position: usize,
 }
 
 /// Returns the pipelines at head that did not change.

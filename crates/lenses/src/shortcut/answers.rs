@@ -19,7 +19,7 @@ struct Answer {
     joint: &'static str,
 }
 
-static ANSWERS: [Answer; 9] = [
+static ANSWERS: [Answer; 11] = [
     Answer {
         languages: &["ruby"],
         literal: "receive",
@@ -65,8 +65,14 @@ static ANSWERS: [Answer; 9] = [
     },
     Answer {
         languages: &["java", "kotlin"],
-        literal: "",
-        pattern: Pattern::new(r"\b(?:given|when|whenever)\(\s*([A-Za-z_][\w.]*)\.(\w+)\("),
+        literal: "given",
+        pattern: Pattern::new(r"\bgiven\(\s*([A-Za-z_][\w.]*)\.(\w+)\("),
+        joint: ".",
+    },
+    Answer {
+        languages: &["java", "kotlin"],
+        literal: "when",
+        pattern: Pattern::new(r"\bwhen(?:ever)?\(\s*([A-Za-z_][\w.]*)\.(\w+)\("),
         joint: ".",
     },
     Answer {
@@ -77,20 +83,33 @@ static ANSWERS: [Answer; 9] = [
     },
     Answer {
         languages: &["php"],
-        literal: "",
+        literal: "willReturn",
         pattern: Pattern::new(
-            r#"(\$\w+)\s*->\s*(?:expects\(.*\)\s*->\s*)?(?:method|shouldReceive)\(\s*["'](\w+)["']\s*\).*->\s*(?:and|will)[Rr]eturn"#,
+            r#"(\$\w+)\s*->\s*(?:expects\(.*\)\s*->\s*)?method\(\s*["'](\w+)["']\s*\).*->\s*willReturn"#,
         ),
         joint: "->",
     },
+    Answer {
+        languages: &["php"],
+        literal: "andReturn",
+        pattern: Pattern::new(r#"(\$\w+)\s*->\s*shouldReceive\(\s*["'](\w+)["']\s*\).*->\s*andReturn"#),
+        joint: "->",
+    },
 ];
-/// Words of an answer that is the method's own, or for a method that is not there without.
+/// Words of an answer that is the method's own.
 static ORIGINAL: Pattern = Pattern::new(
-    r"and_call_original|and_wrap_original|allRealMethod\b|\bwraps\s*=|\bcallThrough\b|\bcreate\s*=\s*True|\braising\s*=\s*False|\bside_effect\s*=\s*[A-Za-z_][\w.]*\s*[,)]|\bwrappedMethod\b",
+    r"and_call_original|and_wrap_original|allRealMethod\b|\bwraps\s*=|\bcallThrough\b|\bwrappedMethod\b",
 );
-/// Calls by which methods become their own again.
-static GIVES_BACK: Pattern =
-    Pattern::new(r"\.(?:mockRestore|reset\w*|restore\w*|stop|stopall|undo)\(|\breset\(|\bvi\.unstubAll");
+/// Words of an answer for a method that may not be there without it.
+static ADDS: Pattern = Pattern::new(r"\bcreate\s*=\s*True|\braising\s*=\s*False");
+/// The function that answers in the place of a method.
+static SIDE_EFFECT: Pattern = Pattern::new(r"\bside_effect\s*=\s*(?:\w+\.)*(\w+)\s*[,)]");
+/// Calls by which methods become their own again, with what has the answer.
+static GIVES_BACK: Pattern = Pattern::new(
+    r"([\w$.>-]+)(?:\.|->)(?:mockRestore|reset\w*|restore\w*|stop|stopall|undo|unstubAll\w*)\(|\breset\(\s*(\w+)",
+);
+/// Names of what has the answers of tests.
+static ANSWERING: Pattern = Pattern::new(r"(?i)^(?:jest|vi)$|mock|monkeypatch|patch|sandbox|sinon|spy|stub");
 /// Begin of an assertion.
 static ASSERTS: Pattern = Pattern::new(r"\b(?:assert|expect|must|refute|should)\w*\b");
 /// Begin of what runs before the tests of a group.
@@ -112,76 +131,99 @@ pub(super) fn inspect(packet: &Packet<'_>) -> Vec<Draft> {
     let head = Statements::at_head(packet);
     let base = Statements::at_base(packet);
     let removed: BTreeSet<String> = base.iter().flat_map(|base| base.written_on(packet.removed())).collect();
-    // A method that had an answer already may get another one.
-    let answered: BTreeSet<String> = base
-        .iter()
-        .flat_map(|base| (0..base.len()).map(|position| base.written(position)))
-        .flat_map(|text| {
-            own.iter()
-                .filter_map(|answer| Some(answer.pattern.captures(&text)?[2].to_owned()))
-                .collect::<Vec<_>>()
-        })
+    let imports: Vec<String> = (0..head.len())
+        .map(|position| head.written(position))
+        .filter(|line| line.starts_with("import ") || line.starts_with("from "))
         .collect();
-    let mut drafts = Vec::new();
-    for found in head.on(packet.added()) {
-        let text = head.written(found.position);
+    let mut found: Vec<(String, Draft)> = Vec::new();
+    for changed in head.on(packet.added()) {
+        let text = head.written(changed.position);
         let is_new = !removed.contains(&text);
-        let is_asserted = |answer: &&Answer| {
-            let method = answer.pattern.captures(&text).map(|found| found[2].to_owned());
-            method.is_some_and(|method| !answered.contains(&method))
-                && is_asserted(answer, &text, &head, found.position)
-        };
-        if is_new && own.iter().any(is_asserted) {
-            let line = found.line.text;
+        let mut answers = own.iter().filter(|_| is_new);
+        if let Some(method) =
+            answers.find_map(|answer| asserted(answer, &text, &imports, &head, changed.position))
+        {
+            let line = changed.line.text;
             let columns = line.len() - line.trim_start().len()..line.trim_end().len();
-            drafts.push(Draft::on_line(
-                MOCKED,
-                packet,
-                &found.line,
-                columns,
-                "the code under test is mocked",
-            ));
+            let summary = "the code under test is mocked";
+            found.push((method, Draft::on_line(MOCKED, packet, &changed.line, columns, summary)));
         }
     }
+    // A method that had an answer already may get another one.
+    let mut answered: BTreeSet<String> = BTreeSet::new();
+    for base in base.iter().filter(|_| !found.is_empty()) {
+        for text in (0..base.len()).map(|position| base.written(position)) {
+            let given = own.iter().filter_map(|answer| answer.pattern.captures(&text));
+            answered.extend(given.map(|groups| named(&groups[1], &groups[2])));
+        }
+    }
+    found.retain(|(method, _)| !answered.contains(method));
+    let mut drafts: Vec<Draft> = found.into_iter().map(|(_, draft)| draft).collect();
     drafts.dedup_by_key(|draft| draft.start_line);
     drafts
 }
 
-/// Returns whether a statement gives a method an answer that assertions behind it ask for.
-fn is_asserted(answer: &Answer, text: &str, head: &Statements, position: usize) -> bool {
+/// Returns a method with the last name of what it belongs to.
+fn named(owner: &str, method: &str) -> String {
+    format!("{}.{method}", owner.rsplit('.').next().unwrap_or(owner))
+}
+
+/// Returns the method that a statement gives an answer, where assertions behind it ask for that.
+fn asserted(
+    answer: &Answer,
+    text: &str,
+    imports: &[String],
+    head: &Statements,
+    position: usize,
+) -> Option<String> {
     if !text.contains(answer.literal) || ORIGINAL.is_match(text) {
-        return false;
+        return None;
     }
-    let Some(found) = answer.pattern.captures(text) else { return false };
+    let found = answer.pattern.captures(text)?;
     let (owner, method) = (&found[1], &found[2]);
     let is_path = text[..found.get(1).map_or(0, |owner| owner.start())].ends_with(['"', '\'']);
-    if is_path && !is_module(owner, head) {
-        return false;
+    if is_path && (!is_module(owner, imports) || ADDS.is_match(text)) {
+        return None;
+    }
+    // The method itself, or what a test keeps of it, answers as before.
+    let effect = SIDE_EFFECT.captures(text);
+    let is_own = effect
+        .is_some_and(|name| name[1] == *method || name[1].starts_with("real") || name[1].starts_with("orig"));
+    if is_own {
+        return None;
     }
     let owner = if is_path { owner.rsplit('.').next().unwrap_or(owner) } else { owner };
     let call = format!("{owner}{}{method}", answer.joint);
     let mut results: Vec<String> = Vec::new();
     let behind = group_behind(head, position).map(|other| head.written(other));
-    let mut behind = behind.take_while(|line| !GIVES_BACK.is_match(line));
-    behind.any(|line| {
+    let kept = text.split_once('=').map(|(kept, _)| kept.trim()).unwrap_or_default();
+    let mut behind = behind.take_while(|line| {
+        let ended = GIVES_BACK.captures(line);
+        let name = ended.as_ref().and_then(|groups| groups.first_group()).map(|name| name.as_str());
+        !name.is_some_and(|name| {
+            name == kept || name == owner || name.starts_with(&call) || ANSWERING.is_match(name)
+        })
+    });
+    let is_asserted = behind.any(|line| {
         let asserts = asserts_about(&line, &call) || results.iter().any(|name| asserts_value(&line, name));
         results.extend(result_of(&line, &call));
         asserts
-    })
+    });
+    is_asserted.then(|| named(&found[1], method))
 }
 
-/// Returns whether a file imports the module of a path, so that its last name stands for it.
-fn is_module(path: &str, head: &Statements) -> bool {
+/// Returns whether one of some imports is of the module of a path, so that its last name stands for it.
+fn is_module(path: &str, imports: &[String]) -> bool {
     let (package, name) = path.rsplit_once('.').unwrap_or(("", path));
-    let mut lines = (0..head.len()).map(|position| head.written(position));
-    lines.any(|line| {
-        let own = if package.is_empty() {
-            line.starts_with("import ")
-        } else {
-            line.starts_with(&format!("from {package} import "))
-                || line.starts_with(&format!("import {path} as {name}"))
+    imports.iter().any(|line| {
+        let is_own = match package {
+            "" => line.starts_with("import "),
+            _ => {
+                line.starts_with(&format!("from {package} import "))
+                    || line.starts_with(&format!("import {path} as {name}"))
+            }
         };
-        own && !line.contains('(') && places(&line, name).next().is_some()
+        is_own && places(line, name).next().is_some()
     })
 }
 
@@ -225,8 +267,33 @@ fn is_plain(text: &str) -> bool {
     static READS: Pattern = Pattern::new(
         r#""[^"]*"|'[^']*'|`[^`]*`|(^|[)\s]|\bnot|\bto)?\s*\.\s*\w+[?!]?|\$?\w+\s*(?:\(|\.\s*\w|->|::)"#,
     );
-    const MATCHERS: &[&str] =
-        &["approx", "be", "be_within", "contains", "eq", "eql", "equal", "equalTo", "in", "is", "pytest"];
+    const MATCHERS: &[&str] = &[
+        "BigInt",
+        "Number",
+        "String",
+        "abs",
+        "any",
+        "anything",
+        "expect",
+        "float",
+        "int",
+        "len",
+        "list",
+        "round",
+        "sorted",
+        "str",
+        "approx",
+        "be",
+        "be_within",
+        "contains",
+        "eq",
+        "eql",
+        "equal",
+        "equalTo",
+        "in",
+        "is",
+        "pytest",
+    ];
     READS.captures_all(text).iter().all(|found| {
         let read = found[0].trim();
         let name = read.trim_matches(|sign: char| !joins(sign));
@@ -285,7 +352,7 @@ mod tests {
         for answer in &ANSWERS {
             answer.pattern.check();
         }
-        for pattern in [&ORIGINAL, &GIVES_BACK, &ASSERTS, &SETUP] {
+        for pattern in [&ORIGINAL, &ADDS, &SIDE_EFFECT, &GIVES_BACK, &ANSWERING, &ASSERTS, &SETUP] {
             pattern.check();
         }
         for (line, call, expected) in [
