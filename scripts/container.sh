@@ -5,10 +5,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# An image that was built before says nothing of this one.
-[ "${1:-}" != --build-only ] || rm -f target/image/name
 # shellcheck source=scripts/as-root.sh
 source scripts/as-root.sh
+# An image that was built before says nothing of this one.
+[ "${1:-}" != --build-only ] || "${as_root[@]}" rm -f target/image/name
 if ! docker info > /dev/null 2>&1; then
     scripts/install-tools.sh buildah podman runc || cannot "buildah, podman and runc cannot be installed"
     # The least that a container can be: this machine's own programs in a directory of their own.

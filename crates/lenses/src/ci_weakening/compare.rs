@@ -223,7 +223,8 @@ impl<'c> Comparison<'c> {
             let [own, other] = [old, new].map(|check| check.text.split(' ').take(2));
             is_in_session(old, new) && own.eq(other) && old.selection.narrowed_by(&new.selection).is_empty()
         };
-        let stays = stays || self.head.iter().any(|new| is_strict(new) && is_branch(new));
+        let is_of_session = is_in_session(old, old);
+        let stays = stays || is_of_session && self.head.iter().any(|new| is_strict(new) && is_branch(new));
         let covering = come.iter().filter(|new| may_replace(old, new) && covers(new, old));
         let covering: Vec<_> = covering.filter(|new| self.is_same_look(old, new)).collect();
         let strict: Vec<&Check> = covering.iter().filter(|new| is_strict(new)).map(|new| **new).collect();

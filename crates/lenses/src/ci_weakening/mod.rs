@@ -62,7 +62,7 @@ use super::edits;
 use super::pattern::Pattern;
 use compare::{Comparison, Weakening};
 use files::Kind;
-use tree::{Check, Place, Runner, Tree};
+use tree::{Check, Place, Runner, Tree, UnitKey};
 use triggers::Reach;
 
 const REMOVED: &str = "ci-weakening/ci-removed";
@@ -381,7 +381,9 @@ impl ChangeSet<'_> {
             }
         }
         // Nobody knows whether a session or command of the same name still does it.
-        gone.retain(|check| !head.iter().any(|other| other.unit == check.unit && other.text == nox::OPAQUE));
+        let opaque = head.iter().filter(|other| other.text == nox::OPAQUE);
+        let opaque: BTreeSet<&UnitKey> = opaque.map(|other| &other.unit).collect();
+        gone.retain(|check| !opaque.contains(&check.unit));
         for check in gone {
             match check.runner {
                 Runner::Ci if self.is_run_as_hook(check, head) => {}
