@@ -51,14 +51,11 @@ impl Step {
     /// Returns whether a variable of the environment that makes checks look at less does so to this command, and its own
     /// options do not show it.
     pub(super) fn is_lessened_by(&self, variable: &str) -> bool {
-        let runs_tests = || {
-            ["e2e", "jest", "playwright", "test", "tests", "vitest"]
-                .iter()
-                .any(|name| self.checks.contains(*name))
-        };
+        const TESTS: &[&str] = &["e2e", "jest", "playwright", "test", "tests", "vitest"];
+        let runs_tests = TESTS.iter().any(|name| self.checks.contains(*name));
         let is_check = !(self.checks.is_empty() && self.calls.is_empty());
         is_check
-            && (variable != NO_CI || runs_tests())
+            && (variable != NO_CI || runs_tests)
             && !(self.calls.is_empty() && self.selection.reads(variable))
     }
 

@@ -27,7 +27,8 @@ struct Manager {
     is_locked: bool,
     /// Names of the lockfile, one of which has to be there; none where it may lie anywhere.
     files: &'static [&'static str],
-    /// Words in files by which it fails without a word of the command; the file without a name is the workflow.
+    /// Settings in files by which it fails without a word of the command, where they are on; the file without a name is
+    /// the workflow.
     settings: &'static [(&'static str, &'static str)],
 }
 
@@ -55,8 +56,10 @@ const MANAGERS: &[Manager] = &[
             (".bundle/config", "BUNDLE_FROZEN"),
             ("", "BUNDLE_DEPLOYMENT"),
             ("", "BUNDLE_FROZEN"),
-            ("", "deployment true"),
-            ("", "frozen true"),
+            ("", "config set deployment"),
+            ("", "config set --local deployment"),
+            ("", "config set frozen"),
+            ("", "config set --local frozen"),
         ],
     },
     Manager {
@@ -209,7 +212,7 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["-upgrade"],
         is_locked: false,
         files: &[".terraform.lock.hcl"],
-        settings: &[("", "TF_CLI_ARGS_init")],
+        settings: &[("", "-lockfile=readonly")],
     },
     Manager {
         tool: "uv",
@@ -229,7 +232,7 @@ const MANAGERS: &[Manager] = &[
         unlocked: &["--immutable=false", "--mode=update-lockfile", "--no-immutable", "up", "upgrade"],
         is_locked: false,
         files: &["yarn.lock"],
-        settings: &[(".yarnrc", "frozen-lockfile"), ("", "YARN_ENABLE_IMMUTABLE_INSTALLS: true")],
+        settings: &[(".yarnrc", "frozen-lockfile"), ("", "YARN_ENABLE_IMMUTABLE_INSTALLS")],
     },
 ];
 
@@ -261,6 +264,8 @@ struct Installation {
     manager: &'static Manager,
     /// `None` where no word decides.
     is_locked: Option<bool>,
+    /// True if a variable may have the word that decides.
+    is_computed: bool,
 }
 
 impl Installation {
@@ -279,18 +284,20 @@ impl Installation {
         if !manager.commands.contains(&subcommand) || names_packages || is_global {
             return None;
         }
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
-        // A variable may have the word that decides.
         let is_computed = words.windows(2).any(|pair| pair[1].starts_with('$') && !pair[0].starts_with('-'));
-        let only_checks = has(&["--check", "--dry-run"]) || is_computed;
-        let is_locked = match (has(manager.unlocked), has(manager.locked)) {
-            _ if only_checks => Some(true),
+        let is_locked = match (has_any(words, manager.unlocked), has_any(words, manager.locked)) {
             (_, true) => Some(true),
+            // It only looks.
+            (_, false) if has_any(words, &["--check", "--dry-run"]) => Some(true),
             (true, false) => Some(false),
             (false, false) => None,
         };
-        Some(Self { manager, is_locked })
+        Some(Self { manager, is_locked, is_computed })
     }
+}
+
+fn has_any(words: &[&str], known: &[&str]) -> bool {
+    words.iter().any(|word| known.contains(word))
 }
 
 /// Returns the words of a command that are neither options nor their values.
@@ -335,9 +342,10 @@ impl ChangeSet<'_> {
         let (Some(older), Some(newer)) = (by_job(base), by_job(head)) else {
             return self.lookups.stop_short();
         };
-        let files = Files { lookups: self.lookups, has: RefCell::default() };
-        let looks = head.iter().filter(|check| check.checks.contains(DIFFERENCES) && !check.is_lost());
-        let looking: BTreeSet<Job> = looks.map(Check::in_pipeline).collect();
+        let files = Files { lookups: self.lookups, found: RefCell::default() };
+        // The last look of each job at differences, which shows what was written before it.
+        let looks = head.iter().enumerate().filter(|(_, check)| looks_at_lockfile(check));
+        let looks: BTreeMap<Job, usize> = looks.map(|(at, check)| (check.in_pipeline(), at)).collect();
         // Jobs that keep to a lockfile, by their file, its manager and its directory.
         let mut keeping: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
         for ((job, _), installations) in &newer {
@@ -354,7 +362,9 @@ impl ChangeSet<'_> {
             let Some((check, own)) = files.loosened(old, new).filter(|_| is_locked) else { continue };
             let beside = keeping.get(&(&job.0, own.manager.tool, &check.directory));
             let is_kept = beside.is_some_and(|jobs| jobs.iter().any(|other| *other != &*job.1));
-            if !is_kept && !looking.contains(job) {
+            let at = head.iter().position(|other| std::ptr::eq(other, *check));
+            let is_looked_at = looks.get(job).is_some_and(|look| at.is_some_and(|at| at < *look));
+            if !is_kept && !is_looked_at {
                 loosened.push(*check);
             }
         }
@@ -365,11 +375,18 @@ impl ChangeSet<'_> {
     }
 }
 
+/// Returns whether a command fails where a lockfile differs from what is committed: it looks at it, or at all files.
+fn looks_at_lockfile(check: &Check) -> bool {
+    let mut words = check.text.split(' ').filter(|word| !word.starts_with('-'));
+    let names_files = words.any(|word| word.contains(['/', '.']));
+    check.checks.contains(DIFFERENCES) && !check.is_lost() && (!names_files || check.text.contains("lock"))
+}
+
 /// The files that decide, beside the words of a command, whether it keeps to the lockfile.
 struct Files<'a> {
     lookups: &'a dyn Lookups,
-    /// Files that were asked for a word.
-    has: RefCell<BTreeMap<(Side, String, &'static str), bool>>,
+    /// Answers of files that were asked for a word.
+    found: RefCell<BTreeMap<(Side, String, &'static str), bool>>,
 }
 
 impl Files<'_> {
@@ -394,30 +411,39 @@ impl Files<'_> {
         let manager = installation.manager;
         installation.is_locked.unwrap_or_else(|| {
             // Its later versions keep to the lockfile in CI.
-            let is_later =
-                manager.tool == "yarn" && self.is_in(side, &check.directory, "yarn.lock", "__metadata:");
+            let is_later = manager.tool == "yarn"
+                && self.has(side, joined(&check.directory, "yarn.lock"), "__metadata:", Asked::Word);
             let mut settings = manager.settings.iter();
+            let mut words = manager.locked.iter().filter(|_| installation.is_computed);
             manager.is_locked
                 || is_later
-                || settings.any(|(file, word)| match *file {
-                    "" => self.has_word(side, check.root.to_string(), word),
-                    file => self.is_in(side, &check.directory, file, word),
+                || words.any(|word| {
+                    [&check.root, &check.unit.file]
+                        .iter()
+                        .any(|path| self.has(side, path.to_string(), word, Asked::Word))
+                })
+                || settings.any(|(file, word)| {
+                    let path = match *file {
+                        "" => check.root.to_string(),
+                        file => joined(&check.directory, file),
+                    };
+                    self.has(side, path, word, Asked::Setting)
                 })
         })
     }
 
-    fn is_in(&self, side: Side, directory: &str, file: &str, word: &'static str) -> bool {
-        self.has_word(side, joined(directory, file), word)
-    }
-
-    /// Returns whether a file has a word.
-    fn has_word(&self, side: Side, path: String, word: &'static str) -> bool {
+    /// Returns whether a line of a file that is no comment has a word, or sets it to something that is on.
+    fn has(&self, side: Side, path: String, word: &'static str, asked: Asked) -> bool {
         let key = (side, path, word);
-        if let Some(has) = self.has.borrow().get(&key) {
+        if let Some(has) = self.found.borrow().get(&key) {
             return *has;
         }
-        let has = self.lookups.text(side, &key.1).is_some_and(|text| text.contains(word));
-        self.has.borrow_mut().insert(key, has);
+        let has = self.lookups.text(side, &key.1).is_some_and(|text| {
+            let lines = text.lines().filter(|line| !line.trim_start().starts_with(['#', '/']));
+            let mut behind = lines.filter_map(|line| Some(line.split_once(word)?.1));
+            behind.any(|value| asked == Asked::Word || word.starts_with('-') || is_on(value))
+        });
+        self.found.borrow_mut().insert(key, has);
         has
     }
 
@@ -438,9 +464,57 @@ impl Files<'_> {
     }
 }
 
+/// The question that a file is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Word,
+    Setting,
+}
+
+/// Returns whether the text behind the name of a setting switches it on: `: "true"`, `=1`, `>true</RestoreLockedMode>`.
+fn is_on(behind: &str) -> bool {
+    let value = behind.trim_start_matches([':', '=', '"', '\'', '>', ' ']);
+    let word: String = value.chars().take_while(|sign| sign.is_ascii_alphanumeric()).collect();
+    matches!(word.to_lowercase().as_str(), "1" | "on" | "true" | "yes")
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{CI, file, findings, workflow};
     use super::*;
+
+    #[test]
+    fn a_setting_excuses_a_command_where_it_is_on() {
+        for (step, command, expected) in [
+            ("bundle install --frozen", "bundle install", true),
+            ("bundle install --frozen", "BUNDLE_FROZEN=true bundle install", false),
+            ("bundle install --frozen", "BUNDLE_FROZEN=false bundle install", true),
+            ("bundle install --frozen", "bundle install\n      # BUNDLE_FROZEN: true", true),
+            ("bundle install --frozen", "bundle config set frozen true && bundle install", false),
+            ("bundle install --frozen", "bundle config set frozen false && bundle install", true),
+            ("uv sync --locked", "UV_LOCKED=1 uv sync", false),
+            ("uv sync --locked", "uv sync && git diff --exit-code", false),
+            ("uv sync --locked", "uv sync && git diff --exit-code uv.lock", false),
+            ("uv sync --locked", "uv sync && git diff --exit-code docs/", true),
+            ("uv sync --locked", "make docs && git diff --exit-code && uv sync", true),
+            ("uv sync --locked", "UV_LOCKED=0 uv sync", true),
+            ("cargo test --locked", "FLAGS=--locked; cargo test $FLAGS", false),
+            ("cargo test --locked", "cargo test $FLAGS", true),
+            ("dotnet restore --locked-mode", "dotnet restore -p:RestoreLockedMode=true", false),
+            ("dotnet restore --locked-mode", "dotnet restore -p:RestoreLockedMode=false", true),
+            (
+                "terraform init -lockfile=readonly",
+                "TF_CLI_ARGS_init=-lockfile=readonly terraform init",
+                false,
+            ),
+        ] {
+            let [base, head] = [step, command].map(|run| workflow(&format!("      - run: {run}\n")));
+            let mut files = vec![file(CI, &base, &head)];
+            let locks = ["Cargo.lock", "Gemfile.lock", "uv.lock", ".terraform.lock.hcl"];
+            files.extend(locks.map(|path| file(path, "version = 4\n", "version = 4\n\n")));
+            assert_eq!(!findings(&files).is_empty(), expected, "{step}, {command}");
+        }
+    }
 
     #[test]
     fn words_tell_whether_an_installation_keeps_to_the_lockfile() {
@@ -459,7 +533,7 @@ mod tests {
             ("cargo test", Some(None)),
             ("cargo fmt", None),
             ("cargo install cargo-deny --locked", None),
-            ("cargo test $FLAGS", Some(Some(true))),
+            ("cargo test $FLAGS", Some(None)),
             ("cargo test --target ${{ matrix.target }}", Some(None)),
             ("poetry lock --check", Some(Some(true))),
             ("poetry lock", Some(Some(false))),

@@ -210,9 +210,8 @@ fn arguments_behind(text: &str, start: usize) -> Span {
         open == 0
     });
     // One that is never closed is no longer than any other.
-    let longest =
-        || text[start..].char_indices().nth(LONGEST_ARGUMENTS).map_or(text.len(), |(at, _)| start + at);
-    Span { start, end: end.map_or_else(longest, |(at, _)| start + at) }
+    let end = end.or_else(|| text[start..].char_indices().nth(LONGEST_ARGUMENTS));
+    Span { start, end: end.map_or(text.len(), |(at, _)| start + at) }
 }
 
 #[cfg(test)]

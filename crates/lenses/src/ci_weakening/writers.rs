@@ -301,10 +301,9 @@ impl<'c> Run<'c> {
     }
 
     fn has_option(&self, options: &[&str]) -> bool {
-        let is_off = |word: &str| word.ends_with("=false") || word.ends_with("=0");
         self.words
             .iter()
-            .filter(|word| !is_off(word))
+            .filter(|word| !word.ends_with("=false") && !word.ends_with("=0"))
             .any(|word| options.contains(word) || options.contains(&word.split('=').next().unwrap_or(word)))
     }
 }
