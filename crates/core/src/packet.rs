@@ -1,6 +1,7 @@
 //! A lens's view of one changed file, with its line and column numbers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::classify;
 use qa_contracts::ids::RepoPath;
@@ -98,9 +99,7 @@ impl<'a> HunkView<'a> {
 
     /// Returns the unchanged lines before the change, numbered as at head.
     pub fn before(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
-        let end = self.cuts.before as usize;
-        let count = self.text[self.begin..end].split_inclusive('\n').count() as u64;
-        self.lines(self.begin, end, self.first_new().saturating_sub(count))
+        self.lines(self.begin, self.cuts.before as usize, self.head_lines().start)
     }
 
     /// Returns the removed lines, numbered as at the base.
@@ -118,6 +117,15 @@ impl<'a> HunkView<'a> {
         self.lines(self.cuts.added as usize, self.cuts.after as usize, self.first_new() + self.hunk.new_lines)
     }
 
+    /// Returns the numbers at head of all its lines but the removed ones; empty without any.
+    pub fn head_lines(&self) -> Range<u64> {
+        let first = self.first_new();
+        let before = self.text[self.begin..self.cuts.before as usize].split_inclusive('\n').count() as u64;
+        let after = &self.text[self.cuts.added as usize..self.cuts.after as usize];
+        let end = first + self.hunk.new_lines + after.split_inclusive('\n').count() as u64;
+        first.saturating_sub(before)..end
+    }
+
     /// Returns the number at head of the first added line, or of the line behind the removed ones: without added lines
     /// `new_start` is the line before.
     fn first_new(&self) -> u64 {
@@ -125,7 +133,7 @@ impl<'a> HunkView<'a> {
     }
 
     /// Returns the range of all its lines in [`FileText::text`].
-    pub fn span(&self) -> std::ops::Range<usize> {
+    pub fn span(&self) -> Range<usize> {
         self.begin..self.cuts.after as usize
     }
 
@@ -138,7 +146,7 @@ impl<'a> HunkView<'a> {
     }
 
     /// Returns the range of the added text in [`FileText::text`].
-    pub fn added_span(&self) -> std::ops::Range<usize> {
+    pub fn added_span(&self) -> Range<usize> {
         self.cuts.removed as usize..self.cuts.added as usize
     }
 }
@@ -151,6 +159,11 @@ pub fn trim_line_end(line: &str) -> &str {
         _ => 0,
     };
     &line[..line.len() - ending]
+}
+
+/// Returns the byte offset at which the line of another one begins.
+pub fn line_start(text: &str, offset: usize) -> usize {
+    text[..offset].rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// Returns the 1-based column of a byte offset inside a line, in characters.

@@ -8,7 +8,7 @@ use super::contract::{Draft, DraftExt, Lookups};
 use qa_contracts::ids::RepoPath;
 use qa_contracts::v1::{ChangedFile, Scope, Side};
 use qa_core::classify::{ScopeGlobs, class};
-use qa_core::packet::Packet;
+use qa_core::packet::{Packet, line_start};
 use qa_reading::syntax::Span;
 
 /// A changed file with the lines that findings may quote.
@@ -66,8 +66,9 @@ impl Change {
             Side::Head => &self.added,
         };
         let text = lookups.text(side, path)?;
-        let mut start = 0;
-        for (number, raw) in (1..).zip(text.split_inclusive('\n')) {
+        let mut start = span.map(|span| line_start(&text, span.start)).unwrap_or_default();
+        let first = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() as u64 + 1;
+        for (number, raw) in (first..).zip(text[start..].split_inclusive('\n')) {
             let line = Span { start, end: start + raw.trim_end().len() };
             start += raw.len();
             let content = line.of(&text);

@@ -13,7 +13,7 @@ use qa_contracts::v1::{
 };
 pub use qa_contracts::v1::{Draft, Fact};
 use qa_core::findings::{ALSO_ON_LINES, EXPRESSION, identity};
-use qa_core::packet::{Line, Packet, column};
+use qa_core::packet::{Line, Packet, column, line_start};
 pub(crate) use qa_core::plan::Need;
 use qa_core::policy::Policy;
 pub use qa_core::policy::{everywhere, presets};
@@ -283,11 +283,11 @@ pub trait DraftExt {
         span: Span,
         summary: impl Into<String>,
     ) -> Draft {
-        let line_start = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
+        let line_start = line_start(text, span.start);
         let line = text[line_start..].lines().next().unwrap_or("");
         let columns =
             span.start - line_start..(span.end - line_start).min(line.len()).max(span.start - line_start);
-        let number = text[..line_start].matches('\n').count() as u64 + 1;
+        let number = memchr::memchr_iter(b'\n', &text.as_bytes()[..line_start]).count() as u64 + 1;
         Draft {
             start_line: number,
             end_line: number,

@@ -1,6 +1,6 @@
 //! Bounds of what an edit may be, whichever lens made it.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use crate::escape::harmless;
 use crate::packet::Packet;
@@ -54,11 +54,10 @@ fn hides_no_secret(replacement: &Replacement, packet: &Packet<'_>) -> bool {
     let whole = Packet { included: &included, ..*packet };
     let mut seen = false;
     for hunk in whole.hunks() {
-        let own: Vec<u64> =
-            hunk.before().chain(hunk.added()).chain(hunk.after()).map(|line| line.number).collect();
+        let own = hunk.head_lines();
         let is_beside = hunk.hunk.new_start + 1 == replacement.start_line;
-        seen |= own.iter().any(|line| lines.contains(line)) || is_beside;
-        if own.iter().any(|line| shown.contains(line)) || is_beside {
+        seen |= overlap(&own, &lines) || is_beside;
+        if overlap(&own, &shown) || is_beside {
             let span = hunk.span();
             let secrets = packet.text.secrets.iter().filter(|secret| secret.place == TextPlace::Hunks);
             let mut ranges = secrets.map(|secret| (secret.start as usize, secret.end as usize));
@@ -68,6 +67,10 @@ fn hides_no_secret(replacement: &Replacement, packet: &Packet<'_>) -> bool {
         }
     }
     seen && whole_version_hides_none(replacement, packet)
+}
+
+fn overlap(own: &Range<u64>, lines: &RangeInclusive<u64>) -> bool {
+    own.start.max(*lines.start()) < own.end.min(lines.end().saturating_add(1))
 }
 
 /// Returns the lines that are replaced or shown with these.

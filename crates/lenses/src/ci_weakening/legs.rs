@@ -1,6 +1,6 @@
 //! Legs of a matrix: the operating systems that a job runs on, and the languages that it analyses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::v1::Side;
 use qa_reading::documents::{Leaf, Step};
@@ -8,6 +8,7 @@ use qa_reading::syntax::Span;
 use qa_reading::workflow::{Job, Value};
 
 use super::files::Kind;
+use super::source::Unit;
 use super::tree::Place;
 use super::{ChangeSet, NARROWED_MATRIX, SOFTENED, commands};
 
@@ -121,17 +122,20 @@ impl ChangeSet<'_> {
             let (Some(old), Some(new)) = (self.base.source(old_path), self.head.source(path)) else {
                 continue;
             };
+            let old_names: BTreeSet<&str> = old.units.iter().map(|unit| unit.name.as_str()).collect();
+            let mut by_name: BTreeMap<&str, &Unit> = BTreeMap::new();
+            for unit in &new.units {
+                by_name.entry(&unit.name).or_insert(unit);
+            }
+            let added: Vec<&Unit> =
+                new.units.iter().filter(|unit| !old_names.contains(unit.name.as_str())).collect();
             for unit in &old.units {
-                let Some(head) = new.units.iter().find(|head| head.name == unit.name) else { continue };
+                let Some(head) = by_name.get(unit.name.as_str()) else { continue };
                 if head.legs.is_computed || unit.legs.is_computed || !unit.steps.iter().any(is_check) {
                     continue;
                 }
                 let mut lost = unit.legs.lost(&head.legs);
-                for other in &new.units {
-                    if !old.units.iter().any(|known| known.name == other.name) {
-                        lost.retain(|name, _| !other.legs.has(name));
-                    }
-                }
+                lost.retain(|name, _| !added.iter().any(|other| other.legs.has(name)));
                 let names: Vec<String> = lost.keys().cloned().collect();
                 if let Some(span) = lost.into_values().next() {
                     let place = Place { path: old_path.into(), span };

@@ -39,12 +39,18 @@ impl ChangeSet<'_> {
     pub(super) fn with_missing_parts(&mut self, draft: Draft) -> Draft {
         let path = draft.file.to_text().into_owned();
         let change = self.changes.iter().find(|change| change.path(draft.side) == Some(&*path));
-        let parts = change.map(|change| self.missing_parts(change)).unwrap_or_default();
-        if parts.is_empty() { draft } else { draft.with(MISSING, parts) }
+        let Some(path) = change.and_then(|change| change.path(Side::Base)) else { return draft };
+        if !self.missing.contains_key(path) {
+            let parts = change.map(|change| self.missing_parts(change, path)).unwrap_or_default();
+            self.missing.insert(path.to_owned(), parts);
+        }
+        match self.missing.get(path) {
+            Some(parts) if !parts.is_empty() => draft.with(MISSING, parts.clone()),
+            _ => draft,
+        }
     }
 
-    fn missing_parts(&mut self, change: &Change) -> Vec<String> {
-        let Some(path) = change.path(Side::Base) else { return Vec::new() };
+    fn missing_parts(&mut self, change: &Change, path: &str) -> Vec<String> {
         let Some(text) = self.lookups.text(Side::Base, path) else { return Vec::new() };
         let own = path.rsplit_once('/').map(|(directory, _)| directory).unwrap_or_default();
         let mut found = BTreeSet::new();

@@ -154,6 +154,7 @@ impl Lens for CiWeakening {
             changes: &changes,
             lookups,
             drafts: BTreeMap::new(),
+            missing: BTreeMap::new(),
         };
         if change_set.changes_what_runs() {
             change_set.compare();
@@ -191,6 +192,8 @@ struct ChangeSet<'a> {
     changes: &'a [Change],
     lookups: &'a dyn Lookups,
     drafts: BTreeMap<Key, Draft>,
+    /// Parts that the removed lines of a file of the base name and head no longer has.
+    missing: BTreeMap<String, Vec<String>>,
 }
 
 impl ChangeSet<'_> {

@@ -2,6 +2,7 @@
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
+use qa_core::packet::line_start;
 use qa_reading::syntax::{Language, Span, Symbol, SymbolKind};
 
 /// Value of a sighting whose symbol has a documentation comment.
@@ -63,11 +64,11 @@ fn is_documented(source: &Source<'_>, symbol: &Symbol) -> bool {
             line.trim().is_empty() && (code.ends_with(':') || ends_in_comment(source, code, body.start))
         });
     }
-    let mut line_start = start_of_line(source.text, symbol.span.start);
+    let mut start = line_start(source.text, symbol.span.start);
     // Up over attributes, annotations and decorators.
     loop {
-        let above = source.text[..line_start].trim_end_matches(['\n', '\r']);
-        let begin = start_of_line(source.text, above.len());
+        let above = source.text[..start].trim_end_matches(['\n', '\r']);
+        let begin = line_start(source.text, above.len());
         let line = above[begin..].trim();
         let ends_comment = source.outline.comments.iter().any(|comment| {
             let end = above.trim_end().len();
@@ -75,21 +76,21 @@ fn is_documented(source: &Source<'_>, symbol: &Symbol) -> bool {
             comment.start + text.len() == end && !is_trailing(source.text, comment.start)
         });
         if ends_comment {
-            return source.text[line_start.min(above.len())..line_start].matches('\n').count() <= 1;
+            return source.text[start.min(above.len())..start].matches('\n').count() <= 1;
         }
         let end = above.trim_end().len();
         if let Some(attribute) = source.outline.attributes.iter().find(|attribute| attribute.end == end) {
             if is_documentation(attribute.of(source.text)) {
                 return true;
             }
-            line_start = start_of_line(source.text, attribute.start);
+            start = line_start(source.text, attribute.start);
             continue;
         }
         let is_attribute = line.starts_with(['#', '@']) || line.ends_with(")]");
         if line.is_empty() || !is_attribute || begin == 0 {
             return false;
         }
-        line_start = begin;
+        start = begin;
     }
 }
 
@@ -106,9 +107,5 @@ fn ends_in_comment(source: &Source<'_>, code: &str, offset: usize) -> bool {
 
 /// Returns whether code precedes a comment on its line.
 fn is_trailing(text: &str, start: usize) -> bool {
-    !text[start_of_line(text, start)..start].trim().is_empty()
-}
-
-fn start_of_line(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
+    !text[line_start(text, start)..start].trim().is_empty()
 }

@@ -2,6 +2,7 @@
 
 use super::sighting::{Sighting, Source};
 use qa_contracts::v1::{ConventionFamily, Scope};
+use qa_core::packet::line_start;
 use qa_reading::names::joins;
 use qa_reading::syntax::{Language, Span};
 
@@ -82,7 +83,7 @@ fn is_joining(character: char) -> bool {
 }
 
 fn line_of(text: &str, at: usize) -> Span {
-    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let start = line_start(text, at);
     let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
     let line = &text[start..end];
     Span { start: start + indentation(line), end: start + line.trim_end().len() }
@@ -151,7 +152,7 @@ fn python(search: &mut Search<'_>) {
 
 /// Returns whether a handler raises the error again, as after a cleanup.
 fn is_raised_again(code: &str, clause: Span, colon: usize) -> bool {
-    let start = code[..clause.start].rfind('\n').map_or(0, |end| end + 1);
+    let start = line_start(code, clause.start);
     let own = clause.start - start;
     let below = code[colon + 1..].lines().skip(1).filter(|line| !line.trim().is_empty());
     below.take_while(|line| indentation(line) > own).any(|line| line.trim() == "raise")

@@ -5,6 +5,7 @@ use super::assertions::{has, shares};
 use super::compared::{Compared, Pair};
 use crate::contract::Draft;
 use crate::pattern::Pattern;
+use qa_core::packet::line_start;
 use qa_reading::syntax::{Function, Language, Span};
 
 /// Marks of a test that passes by any failure, that of an assertion too.
@@ -104,7 +105,7 @@ fn called_to_fail(compared: &Compared<'_>, pair: &Pair<'_>) -> Option<Draft> {
 fn marks_of(text: &str, function: &Function<'_>) -> Span {
     let mut start = function.span.start;
     loop {
-        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let line = line_start(text, start);
         let above = text[..line].trim_end();
         let begin = above.rfind('\n').map_or(0, |end| end + 1);
         if line == 0 || !above[begin..].trim_start().starts_with("#[") {

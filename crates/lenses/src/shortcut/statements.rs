@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use qa_contracts::v1::ChangeKind;
-use qa_core::packet::{Line, Packet};
+use qa_core::packet::{Line, Packet, line_start};
 use qa_reading::syntax::{Language, OtherVersion, ParsedSource, Span, Statement, without_comment};
 
 /// Length in bytes of the longest statement that is read beyond its first block.
@@ -142,7 +142,7 @@ impl Statements {
     /// Returns the number of signs before the line on which a statement begins.
     pub(super) fn indent(&self, position: usize) -> usize {
         let start = self.places.get(position).map(|place| place.start).unwrap_or_default();
-        let line = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let line = line_start(&self.text, start);
         self.text[line..start].len() - self.text[line..start].trim_start().len()
     }
 

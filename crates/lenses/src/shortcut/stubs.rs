@@ -8,7 +8,7 @@ use super::{STUBBED, UNFINISHED};
 use crate::contract::Draft;
 use crate::pattern::Pattern;
 use qa_contracts::v1::Scope;
-use qa_core::packet::Packet;
+use qa_core::packet::{Packet, line_start};
 use qa_reading::syntax::{Behaviour, Effect, Function, Language, ParsedSource, Span, gives_reason};
 
 pub(super) const UNIMPLEMENTED: &str = "function that was implemented is not implemented any more";
@@ -234,11 +234,6 @@ fn documented_from(text: &str, at: usize, comments: &[Span]) -> usize {
         start = above;
     }
     start
-}
-
-/// Returns the begin of the line that an offset is on.
-fn line_start(text: &str, at: usize) -> usize {
-    text[..at].rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// Reports added words of comments that say that the code beside them is not written yet.
