@@ -65,6 +65,7 @@ pub fn surface_beside(path: &str, text: &str, other: Option<&OtherVersion<'_>>) 
                 owner: None,
                 kind: DefinitionKind::Value,
                 public: true,
+                hidden: false,
                 open: false,
                 signature: None,
             });
@@ -93,6 +94,7 @@ fn placed(all: Vec<callers::Defined>, lines: &Lines<'_>) -> Vec<Definition> {
             owner: defined.owner,
             kind: defined.kind,
             public: defined.public,
+            hidden: defined.hidden,
             open: defined.open,
             signature: defined.signature,
         })

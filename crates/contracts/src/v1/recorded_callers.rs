@@ -50,6 +50,8 @@ pub struct Definition {
     pub kind: DefinitionKind,
     /// True if files of other packages may use it.
     pub public: bool,
+    /// True if it is a member that no other file may use.
+    pub hidden: bool,
     /// True if it may have members that are not listed, or be something else than its text says.
     pub open: bool,
     /// Parameters of a function, or of a type's only constructor; null where they are not certain.

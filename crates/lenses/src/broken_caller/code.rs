@@ -129,11 +129,13 @@ fn named(definition: &Definition) -> (Option<&str>, &str) {
 
 /// Returns whether a file lacks a definition of before by now, or hides it from other modules.
 pub(super) fn is_gone(left: &ByName<'_>, path: &str, before: &Definition) -> bool {
-    left.get(&named(before)).is_none_or(|same| is_hidden(same, path, before))
+    left.get(&named(before)).is_none_or(|same| {
+        is_hidden_in_rust(same, path, before) || !before.hidden && same.iter().all(|each| each.hidden)
+    })
 }
 
 /// Returns whether an item of Rust that other modules could name is private to its module by now.
-fn is_hidden(same: &[&Definition], path: &str, before: &Definition) -> bool {
+fn is_hidden_in_rust(same: &[&Definition], path: &str, before: &Definition) -> bool {
     before.public
         && path.ends_with(".rs")
         && before.owner.is_none()

@@ -301,10 +301,19 @@ fn told_missing(
         lookups.stop_short();
     }
     let asked = names.into_iter().chain(members.into_iter().take(MOST_MEMBERS));
-    let gone = asked.filter(|(place, _)| is_missing(lookups, kind, place) || hides(lookups, place));
-    let drafts = gone.filter_map(|(place, callers)| {
+    let drafts = asked.filter_map(|(place, mut callers)| {
         let removed = &taken.removed[&place];
-        let summary = "a name is removed that other files still use";
+        let summary = if hides(lookups, kind, &place) {
+            callers.retain(|(path, _)| *path != removed.path);
+            "a name becomes private that other files still use"
+        } else if is_missing(lookups, kind, &place) {
+            "a name is removed that other files still use"
+        } else {
+            return None;
+        };
+        if callers.is_empty() {
+            return None;
+        }
         let draft = change.draft(REMOVED_NAME, Side::Base, &removed.path, &removed.definition.name, summary);
         Some(named(draft?, &callers))
     });

@@ -104,7 +104,7 @@ const RULES: &[RuleSpec] = &[
 
 static SPEC: LensSpec = LensSpec {
     id: "broken-caller",
-    version: "8",
+    version: "9",
     class: LensClass::Architecture,
     title: "Callers that no longer fit what they call",
     required_by_default: true,

@@ -473,17 +473,58 @@ fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
         .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
 }
 
-/// Returns whether every definition of a name in a file of Rust is private at head.
-pub(super) fn hides(lookups: &dyn Lookups, place: &Place) -> bool {
+/// Returns whether every definition of a name is private at head: to its module of Rust, or to its type.
+pub(super) fn hides(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -> bool {
     let (path, name) = (&place.file, &place.name);
+    if let Some(owner) = &place.owner {
+        return hides_member(lookups, kind, place, owner);
+    }
     path.ends_with(".rs")
-        && place.owner.is_none()
         && lookups.surface(Side::Head, path).is_some_and(|surface| {
             let mut named = surface.definitions.iter().filter(|each| each.name.name == *name).peekable();
             !surface.open
                 && named.peek().is_some()
                 && named.all(|each| !each.public && !each.open && each.owner.is_none())
         })
+}
+
+/// Returns whether the only type of a name has members of another, all of which are private to it.
+fn hides_member(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &str) -> bool {
+    let may_answer = match kind {
+        // A class answers to names that are not there.
+        MentionKind::Php => sole_type(lookups, kind, place, owner).is_none(),
+        // A trait gives the member back.
+        MentionKind::Rust => !is_only_function(lookups, place) || has_foreign_trait(lookups, owner),
+        MentionKind::C
+        | MentionKind::Configuration
+        | MentionKind::CSharp
+        | MentionKind::Ecma
+        | MentionKind::Go
+        | MentionKind::Java
+        | MentionKind::Lockfile
+        | MentionKind::Python
+        | MentionKind::Ruby => false,
+    };
+    if may_answer {
+        return false;
+    }
+    let all = surfaces(lookups, kind, place, owner).unwrap_or_default();
+    let types = all.iter().flat_map(|surface| &surface.definitions.definitions);
+    let is_sole = types.filter(|each| each.owner.is_none() && each.name.name == owner).count() == 1;
+    let named = all.iter().flat_map(|surface| &surface.definitions.definitions);
+    let mut named =
+        named.filter(|each| each.owner.as_deref() == Some(owner) && each.name.name == place.name).peekable();
+    is_sole && named.peek().is_some() && named.all(|each| each.hidden)
+}
+
+/// Returns whether no file but that of a place has a function of its name, which has one.
+fn is_only_function(lookups: &dyn Lookups, place: &Place) -> bool {
+    let words = format!("fn {}", place.name);
+    let found = lookups.mentions(Side::Head, MentionKind::Rust, std::slice::from_ref(&words));
+    let text = lookups.text(Side::Head, &place.file);
+    found.complete
+        && found.paths == [place.file.as_str()]
+        && text.is_some_and(|text| text.matches(&words).count() == 1)
 }
 
 /// Returns whether a CommonJS module lacks a name.

@@ -7,9 +7,9 @@ use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
 use super::super::shape::parts;
 use super::super::walk::{has_word, span};
-use super::dataclass;
 use super::seek::Seeker;
 use super::signatures::signature;
+use super::{access, dataclass};
 use crate::callers::CLOSED_TRAITS;
 use crate::outlines::MAX_NAME_BYTES;
 
@@ -20,6 +20,8 @@ pub(crate) struct Defined {
     pub(crate) owner: Option<String>,
     pub(crate) kind: DefinitionKind,
     pub(crate) public: bool,
+    /// A member that no other file may use.
+    pub(crate) hidden: bool,
     pub(crate) open: bool,
     pub(crate) signature: Option<Signature>,
 }
@@ -110,6 +112,7 @@ impl<'t> Reader<'t> {
             name_span: symbol.name_span,
             kind: kind(symbol.kind, whole),
             public: symbol.exported,
+            hidden: owner.is_some() && access::is_private(self.language, self.text, whole),
             open: self.is_open(symbol, whole),
             signature: self.signature(whole, owner.as_deref()),
             owner,
@@ -145,6 +148,7 @@ impl<'t> Reader<'t> {
                     owner: Some(symbol.name.clone()),
                     kind: if is_method { DefinitionKind::Function } else { DefinitionKind::Value },
                     public: text.starts_with(char::is_uppercase),
+                    hidden: false,
                     open: false,
                     signature: is_method.then(|| self.parameters(member)).flatten(),
                 });

@@ -1,6 +1,7 @@
 //! Definitions with their parameters, and uses of names that belong to other files: what has to agree between a file and
 //! its callers.
 
+mod access;
 mod bound;
 mod chains;
 mod common_js;

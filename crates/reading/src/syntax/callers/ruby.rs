@@ -100,6 +100,7 @@ impl<'t> Definitions<'t> {
             owner: None,
             kind: DefinitionKind::Type,
             public: true,
+            hidden: false,
             open: is_dynamic || node.field("superclass").is_some(),
             signature: None,
         });
@@ -123,6 +124,7 @@ impl<'t> Definitions<'t> {
             owner: Some(owner.to_owned()),
             kind: DefinitionKind::Function,
             public: true,
+            hidden: false,
             open: false,
             signature,
         });
