@@ -66,6 +66,7 @@ pub fn surface_beside(path: &str, text: &str, other: Option<&OtherVersion<'_>>) 
                 kind: DefinitionKind::Value,
                 public: true,
                 hidden: false,
+                is_static: false,
                 open: false,
                 signature: None,
             });
@@ -95,6 +96,7 @@ fn placed(all: Vec<callers::Defined>, lines: &Lines<'_>) -> Vec<Definition> {
             kind: defined.kind,
             public: defined.public,
             hidden: defined.hidden,
+            is_static: defined.is_static,
             open: defined.open,
             signature: defined.signature,
         })
@@ -132,6 +134,7 @@ pub fn uses_on(path: &str, text: &str, words: &[String], on: &[RangeInclusive<u6
             path: used.path,
             imported: used.is_imported,
             called: used.is_called,
+            of_object: used.is_of_object,
             arguments: used.arguments,
         })
         .collect()

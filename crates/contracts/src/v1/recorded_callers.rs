@@ -52,6 +52,9 @@ pub struct Definition {
     pub public: bool,
     /// True if it is a member that no other file may use.
     pub hidden: bool,
+    /// True if it is a method that belongs to its type and not to objects of that.
+    #[serde(rename = "static")]
+    pub is_static: bool,
     /// True if it may have members that are not listed, or be something else than its text says.
     pub open: bool,
     /// Parameters of a function, or of a type's only constructor; null where they are not certain.
@@ -146,6 +149,8 @@ pub struct PlacedUse {
     pub imported: bool,
     /// True if it is called.
     pub called: bool,
+    /// True if it is a member of an object, whose type begins the path.
+    pub of_object: bool,
     /// Arguments of the call; null where their number is not certain.
     pub arguments: Option<CallArguments>,
 }

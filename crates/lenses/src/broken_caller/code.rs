@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use super::super::imports::{Family, line_range};
-use super::facts::{Changed, FileChange, is_of_callers, is_within, words};
+use super::facts::{Calling, Changed, FileChange, is_of_callers, is_within, words};
 use super::place::{Place, is_by_directory, is_by_namespace};
 use super::results;
 use qa_contracts::v1::{ChangeKind, Definition, DefinitionKind, MentionKind, ModuleSurface};
@@ -150,8 +150,11 @@ fn is_called(definition: &Definition) -> bool {
 fn changed(path: &str, before: &ModuleSurface, after: &ModuleSurface) -> Vec<Changed> {
     let (old, new) = (sole(path, before), sole(path, after));
     let changed = new.into_iter().filter_map(|(place, definition)| {
-        let before = old.get(&place)?.signature.clone()?;
-        let after = definition.signature.clone().filter(|after| *after != before)?;
+        let (before, after) = (Calling::new(old.get(&place)?), Calling::new(definition));
+        let has_both = before.signature.is_some() && after.signature.is_some();
+        if !(has_both && before.signature != after.signature || before.is_static != after.is_static) {
+            return None;
+        }
         let (owner, name) = (definition.owner.clone(), definition.name.clone());
         (!is_conditional(definition)).then_some(Changed { owner, name, before, after })
     });

@@ -10,7 +10,7 @@ use super::super::imports::{Family, on_name};
 use super::results::ChangedResult;
 use super::{code, members};
 use qa_contracts::ids::RepoPath;
-use qa_contracts::v1::{Definition, MentionKind, PlacedName, PlacedUse, Side, Signature};
+use qa_contracts::v1::{CallArguments, Definition, MentionKind, PlacedName, PlacedUse, Side, Signature};
 use qa_core::classify::is_example;
 use qa_core::packet::Packet;
 
@@ -47,14 +47,48 @@ pub(super) struct FileChange {
     pub(super) is_cut: bool,
 }
 
-/// A function with other parameters than before.
+/// A function that is called in another way than before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Changed {
     pub(super) owner: Option<String>,
     /// Name at head.
     pub(super) name: PlacedName,
-    pub(super) before: Signature,
-    pub(super) after: Signature,
+    pub(super) before: Calling,
+    pub(super) after: Calling,
+}
+
+/// The way to call a function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Calling {
+    pub(super) signature: Option<Signature>,
+    /// True if it belongs to its type and not to objects of that.
+    pub(super) is_static: bool,
+}
+
+impl Calling {
+    pub(super) fn new(definition: &Definition) -> Self {
+        Self { signature: definition.signature.clone(), is_static: definition.is_static }
+    }
+
+    /// Returns whether a call may pass these arguments.
+    pub(super) fn accepts(&self, arguments: &CallArguments) -> bool {
+        self.signature.as_ref().is_none_or(|signature| signature.accepts(arguments))
+    }
+
+    /// Returns whether a call reaches it: of an object or of the type.
+    pub(super) fn is_reached(&self, kind: MentionKind, of_object: bool) -> bool {
+        match kind {
+            MentionKind::CSharp | MentionKind::Ecma => self.is_static != of_object,
+            MentionKind::Java | MentionKind::Php => self.is_static || of_object,
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::Go
+            | MentionKind::Lockfile
+            | MentionKind::Python
+            | MentionKind::Ruby
+            | MentionKind::Rust => true,
+        }
+    }
 }
 
 /// All of a change.

@@ -29,7 +29,7 @@ pub(super) struct Removed {
     pub(super) definition: Definition,
 }
 
-/// A function with other parameters than before, and its file at head.
+/// A function that is called in another way than before, and its file at head.
 struct Altered {
     path: String,
     changed: Changed,
@@ -113,6 +113,8 @@ type Callers = BTreeMap<Place, BTreeSet<(String, u32)>>;
 struct Misfits {
     missing: Callers,
     wrong: Callers,
+    /// Those that call a method of a type as one of objects, or the other way round.
+    unreached: Callers,
     results: Callers,
 }
 
@@ -149,10 +151,12 @@ pub(super) fn drafts(
                 }
             }
         }
-        let Misfits { missing, mut wrong, results } = misfits;
+        let Misfits { missing, mut wrong, mut unreached, results } = misfits;
         drafts.extend(told_missing(change, lookups, *kind, taken, missing));
         wrong.retain(|place, _| !has_other_meaning(lookups, *kind, place));
-        drafts.extend(told_wrong(change, taken, wrong));
+        drafts.extend(told_changed(change, taken, wrong, CHANGED_PARAMETERS));
+        unreached.retain(|place, _| !has_other_meaning(lookups, *kind, place));
+        drafts.extend(told_changed(change, taken, unreached, REMOVED_NAME));
         drafts.extend(told_results(change, taken, results));
     }
     drafts
@@ -176,17 +180,30 @@ fn note(
     {
         add(&mut misfits.missing, place, path, used);
     }
-    let Some(arguments) = used.arguments.as_ref().filter(|_| used.called) else { return };
-    if !taken.changed.is_empty()
-        && let Some(place) = meant(lookups, Side::Head, path, used, &taken.changed)
-        && let Altered { changed, .. } = &taken.changed[&place]
-        && changed.before.accepts(arguments)
-        && !changed.after.accepts(arguments)
-        && !is_of_javascript(path)
-        && is_same_package(lookups, path, used, &place)
-    {
-        add(&mut misfits.wrong, place, path, used);
+    if taken.changed.is_empty() || !used.called {
+        return;
     }
+    let Some(kind) = path.parse_family() else { return };
+    let Some(place) = meant(lookups, Side::Head, path, used, &taken.changed) else { return };
+    let Altered { changed: Changed { before, after, .. }, .. } = &taken.changed[&place];
+    let is_refused = used.arguments.as_ref().is_some_and(|arguments| {
+        before.accepts(arguments) && !after.accepts(arguments) && !is_of_javascript(path)
+    });
+    let is_out_of_reach = before.is_reached(kind, used.of_object) && !after.is_reached(kind, used.of_object);
+    if !(is_refused || is_out_of_reach) || !is_same_package(lookups, path, used, &place) {
+        return;
+    }
+    if is_refused {
+        add(&mut misfits.wrong, place, path, used);
+    } else if !may_be_of_base(lookups, kind, path) {
+        add(&mut misfits.unreached, place, path, used);
+    }
+}
+
+/// Returns whether the classes of a file of PHP have others as their bases, whose methods they call by the name of the type.
+fn may_be_of_base(lookups: &dyn Lookups, kind: MentionKind, path: &str) -> bool {
+    kind == MentionKind::Php
+        && lookups.text(Side::Head, path).is_none_or(|text| text.to_lowercase().contains("extends"))
 }
 
 /// Returns the function whose result a call takes in a way that it no longer gives.
@@ -320,11 +337,21 @@ fn told_missing(
     drafts.collect()
 }
 
-fn told_wrong(change: &Change, taken: &Taken, callers: Callers) -> Vec<Draft> {
+fn told_changed(change: &Change, taken: &Taken, callers: Callers, rule: &'static str) -> Vec<Draft> {
     let drafts = callers.into_iter().filter_map(|(place, callers)| {
         let Altered { path, changed } = &taken.changed[&place];
-        let summary = "parameters are changed while other files still pass the old arguments";
-        let draft = at_head(change, CHANGED_PARAMETERS, path, &changed.name, summary);
+        let is_struct = path.ends_with(".rs") && changed.name.name.starts_with(char::is_uppercase);
+        let summary = match (rule, changed.after.is_static) {
+            (CHANGED_PARAMETERS, _) if is_struct => {
+                "fields are changed while other files still make the struct with the old ones"
+            }
+            (CHANGED_PARAMETERS, _) => {
+                "parameters are changed while other files still pass the old arguments"
+            }
+            (_, true) => "a method becomes static while other files call it of objects",
+            (_, false) => "a method is no longer static while other files call it of its type",
+        };
+        let draft = at_head(change, rule, path, &changed.name, summary);
         Some(named(draft?, &callers))
     });
     drafts.collect()

@@ -490,31 +490,32 @@ pub(super) fn hides(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -> 
 
 /// Returns whether the only type of a name has members of another, all of which are private to it.
 fn hides_member(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &str) -> bool {
-    let may_answer = match kind {
-        // A class answers to names that are not there.
-        MentionKind::Php => sole_type(lookups, kind, place, owner).is_none(),
-        // A trait gives the member back.
-        MentionKind::Rust => !is_only_function(lookups, place) || has_foreign_trait(lookups, owner),
-        MentionKind::C
-        | MentionKind::Configuration
-        | MentionKind::CSharp
-        | MentionKind::Ecma
-        | MentionKind::Go
-        | MentionKind::Java
-        | MentionKind::Lockfile
-        | MentionKind::Python
-        | MentionKind::Ruby => false,
-    };
-    if may_answer {
-        return false;
-    }
     let all = surfaces(lookups, kind, place, owner).unwrap_or_default();
     let types = all.iter().flat_map(|surface| &surface.definitions.definitions);
     let is_sole = types.filter(|each| each.owner.is_none() && each.name.name == owner).count() == 1;
     let named = all.iter().flat_map(|surface| &surface.definitions.definitions);
     let mut named =
         named.filter(|each| each.owner.as_deref() == Some(owner) && each.name.name == place.name).peekable();
-    is_sole && named.peek().is_some() && named.all(|each| each.hidden)
+    let is_hidden = is_sole && named.peek().is_some() && named.clone().all(|each| each.hidden);
+    is_hidden
+        && match kind {
+            // A class answers to names that are not there.
+            MentionKind::Php => sole_type(lookups, kind, place, owner).is_some(),
+            // A trait gives a function back.
+            MentionKind::Rust => {
+                named.all(|each| each.kind == DefinitionKind::Value)
+                    || is_only_function(lookups, place) && !has_foreign_trait(lookups, owner)
+            }
+            MentionKind::C
+            | MentionKind::Configuration
+            | MentionKind::CSharp
+            | MentionKind::Ecma
+            | MentionKind::Go
+            | MentionKind::Java
+            | MentionKind::Lockfile
+            | MentionKind::Python
+            | MentionKind::Ruby => true,
+        }
 }
 
 /// Returns whether no file but that of a place has a function of its name, which has one.

@@ -7,10 +7,7 @@ use crate::tree::Node;
 /// Returns whether a member of a type, given by the node around its name, is private to it.
 pub(super) fn is_private(language: Language, text: &str, whole: Node<'_>) -> bool {
     let member = declaration(whole);
-    let modifiers = member.named_children().filter(|child| {
-        matches!(child.word(), "accessibility_modifier" | "modifier" | "modifiers" | "visibility_modifier")
-    });
-    let modifiers: Vec<Node<'_>> = modifiers.collect();
+    let modifiers = modifiers(member);
     match language {
         Language::CSharp => is_private_in_csharp(member, &modifiers, text),
         Language::Java | Language::Php | Language::Tsx | Language::TypeScript => {
@@ -28,6 +25,26 @@ pub(super) fn is_private(language: Language, text: &str, whole: Node<'_>) -> boo
             modifiers.is_empty() && around(member).is_some_and(|around| around.word() == "impl_item")
         }
     }
+}
+
+/// Returns whether a method, given by the node around its name, belongs to its type and not to objects of that.
+pub(super) fn is_static(text: &str, whole: Node<'_>) -> bool {
+    let is_method = matches!(whole.word(), "method_declaration" | "method_definition");
+    is_method
+        && (has_word(whole, "static")
+            || modifiers(whole)
+                .iter()
+                .any(|node| has_word(*node, "static") || span(*node).of(text) == "static"))
+}
+
+fn modifiers(member: Node<'_>) -> Vec<Node<'_>> {
+    let kept = member.named_children().filter(|child| {
+        matches!(
+            child.word(),
+            "accessibility_modifier" | "modifier" | "modifiers" | "static_modifier" | "visibility_modifier"
+        )
+    });
+    kept.collect()
 }
 
 /// Returns the declaration that gives a name its modifiers: it may declare several.

@@ -230,7 +230,9 @@ fn is_whole_name(node: Node<'_>) -> bool {
 impl Level {
     /// Returns whether the names in a child are bound.
     fn binds(self, child: &TreeCursor<'_>) -> bool {
-        let pattern = self.binds.pattern.filter(|_| self.is_bound);
+        // The type that a pattern takes apart, and a field that it has under another name, are no names of its own.
+        let is_named = child.field_name() == Some("type") || child.node().word() == "field_identifier";
+        let pattern = self.binds.pattern.filter(|_| self.is_bound && !is_named);
         let mut fields = self.binds.binder.into_iter().chain(pattern);
         fields.any(|fields| fields.is_empty() || has_field(fields, child.field_name()))
     }

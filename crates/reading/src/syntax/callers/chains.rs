@@ -44,6 +44,8 @@ pub(super) fn call<'t>(chain: &Chain<'t, '_>) -> Option<Node<'t>> {
             parent.field("function") == Some(function) && parent.field("optional_chain").is_none()
         }
         "new_expression" => parent.field("constructor") == Some(function),
+        // A literal of a struct has its fields as arguments.
+        "struct_expression" => parent.field("name") == Some(function),
         "object_creation_expression" => {
             let all = parts(parent);
             parent.field("type").or_else(|| all.first().copied()) == Some(function)
@@ -79,18 +81,25 @@ pub(super) fn inline_modules(chain: &Chain<'_, '_>) -> usize {
 
 /// Returns the arguments of a call, which an object of PHP has without a field.
 pub(super) fn arguments_list(call: Node<'_>) -> Option<Node<'_>> {
-    let listed = call.field("arguments");
+    let listed = call.field("arguments").or_else(|| call.field("body"));
     listed.or_else(|| parts(call).into_iter().find(|part| part.word() == "arguments"))
 }
 
-/// Returns the literal of a struct of Go that has a field's name as a key.
-pub(super) fn literal_of_key<'t>(name: Node<'t>, above: &[Node<'t>]) -> Option<Node<'t>> {
+/// Returns the node that names the type of a literal of Go or a pattern of Rust with a field's name as a key.
+pub(super) fn type_of_key<'t>(name: Node<'t>, above: &[Node<'t>]) -> Option<Node<'t>> {
+    if let [.., pattern, field] = above
+        && pattern.word() == "struct_pattern"
+        && field.field("name") == Some(name)
+    {
+        return pattern.field("type");
+    }
     let [.., literal, value, pair, element] = above else { return None };
     let is_key = element.word() == "literal_element"
         && pair.word() == "keyed_element"
         && pair.named_child(0) == Some(*element)
         && element.named_child(0) == Some(name);
-    (is_key && value.word() == "literal_value" && literal.word() == "composite_literal").then_some(*literal)
+    let is_literal = value.word() == "literal_value" && literal.word() == "composite_literal";
+    if is_key && is_literal { literal.field("type") } else { None }
 }
 
 /// Returns the object that a name is a member of by a node.

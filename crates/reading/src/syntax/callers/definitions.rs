@@ -5,10 +5,10 @@ use qa_contracts::v1::{DefinitionKind, Signature};
 
 use super::super::Language;
 use super::super::outline::{Outline, Span, Symbol, SymbolKind};
-use super::super::shape::parts;
+use super::super::shape::{first_field, parts};
 use super::super::walk::{has_word, span};
 use super::seek::Seeker;
-use super::signatures::signature;
+use super::signatures::{self, signature};
 use super::{access, dataclass};
 use crate::callers::CLOSED_TRAITS;
 use crate::outlines::MAX_NAME_BYTES;
@@ -22,6 +22,8 @@ pub(crate) struct Defined {
     pub(crate) public: bool,
     /// A member that no other file may use.
     pub(crate) hidden: bool,
+    /// A method that belongs to its type and not to objects of that.
+    pub(crate) is_static: bool,
     pub(crate) open: bool,
     pub(crate) signature: Option<Signature>,
 }
@@ -75,7 +77,7 @@ pub(crate) fn definitions(language: Language, tree: &Tree, text: &str, outline: 
     for symbol in &outline.symbols {
         let found = seeker.find(symbol.name_span);
         defined.extend(reader.defined(symbol, found));
-        if language == Language::Go {
+        if matches!(language, Language::Go | Language::Rust) {
             reader.add_members(symbol, found, &mut defined);
         }
     }
@@ -113,6 +115,7 @@ impl<'t> Reader<'t> {
             kind: kind(symbol.kind, whole),
             public: symbol.exported,
             hidden: owner.is_some() && access::is_private(self.language, self.text, whole),
+            is_static: owner.is_some() && access::is_static(self.text, whole),
             open: self.is_open(symbol, whole),
             signature: self.signature(whole, owner.as_deref()),
             owner,
@@ -130,16 +133,19 @@ impl<'t> Reader<'t> {
         (named.word() == "type_identifier" && name.len() <= MAX_NAME_BYTES).then(|| name.to_owned())
     }
 
-    /// Adds the fields of a struct of Go, or the methods of an interface.
+    /// Adds the fields of a struct of Go or Rust, or the methods of an interface.
     fn add_members(&self, symbol: &Symbol, name: Node<'t>, defined: &mut Vec<Defined>) {
-        let body = name.parent().filter(|_| symbol.top_level).and_then(|whole| whole.field("type"));
+        let body = name.parent().filter(|_| symbol.top_level);
+        let body = body.and_then(|whole| first_field(whole, &["type", "body"]));
         let lists = body.into_iter().flat_map(|body| match body.word() {
             "struct_type" => parts(body).into_iter().flat_map(parts).collect(),
-            "interface_type" => parts(body),
+            "field_declaration_list" | "interface_type" => parts(body),
             _ => Vec::new(),
         });
         for member in lists {
             let is_method = member.word() == "method_elem";
+            let is_rust = self.language == Language::Rust;
+            let is_visible = has_word(member, "visibility_modifier");
             for name in parts(member).into_iter().filter(|part| part.word() == "field_identifier") {
                 let text = span(name).of(self.text);
                 defined.push(Defined {
@@ -147,8 +153,9 @@ impl<'t> Reader<'t> {
                     name_span: span(name),
                     owner: Some(symbol.name.clone()),
                     kind: if is_method { DefinitionKind::Function } else { DefinitionKind::Value },
-                    public: text.starts_with(char::is_uppercase),
-                    hidden: false,
+                    public: if is_rust { is_visible } else { text.starts_with(char::is_uppercase) },
+                    hidden: is_rust && !is_visible,
+                    is_static: false,
                     open: false,
                     signature: is_method.then(|| self.parameters(member)).flatten(),
                 });
@@ -331,6 +338,7 @@ impl<'t> Reader<'t> {
             | "function_declaration"
             | "function_item"
             | "generator_function_declaration" => self.parameters(whole),
+            "struct_item" => signatures::of_struct(self.text, whole),
             "method_declaration" => owner.and_then(|_| self.parameters(whole)),
             "method_definition" if !has_word(whole, "get") && !has_word(whole, "set") => {
                 owner.and_then(|_| self.parameters(whole))

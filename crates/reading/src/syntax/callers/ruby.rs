@@ -101,6 +101,7 @@ impl<'t> Definitions<'t> {
             kind: DefinitionKind::Type,
             public: true,
             hidden: false,
+            is_static: false,
             open: is_dynamic || node.field("superclass").is_some(),
             signature: None,
         });
@@ -125,6 +126,7 @@ impl<'t> Definitions<'t> {
             kind: DefinitionKind::Function,
             public: true,
             hidden: false,
+            is_static: false,
             open: false,
             signature,
         });
@@ -241,6 +243,7 @@ impl<'t> Uses<'t, '_> {
             name_span: span(method),
             is_imported: false,
             is_called: true,
+            is_of_object: false,
             arguments: match call.field("arguments") {
                 Some(list) => self.arguments(list),
                 None => Some(CallArguments::default()),

@@ -195,9 +195,34 @@ fn of_rust(list: Node<'_>) -> Option<Signature> {
     Some(signature)
 }
 
+/// Returns the fields of a struct of Rust as parameters of its literal; `None` where a field may be left out of a build.
+pub(super) fn of_struct(text: &str, item: Node<'_>) -> Option<Signature> {
+    let list = item.field("body").filter(|list| !list.has_error())?;
+    let mut signature = Signature::default();
+    for node in parts(list) {
+        let is_conditional = node.word() == "attribute_item" && span(node).of(text).contains("cfg");
+        if is_conditional {
+            return None;
+        }
+        match (list.word(), node.word()) {
+            ("field_declaration_list", "field_declaration") => {
+                let name = span(node.field("name")?).of(text);
+                signature.parameters.push(parameter(name, false, Passing::Name));
+            }
+            ("ordered_field_declaration_list", "attribute_item" | "visibility_modifier")
+            | ("field_declaration_list", "attribute_item") => {}
+            ("ordered_field_declaration_list", _) => {
+                signature.parameters.push(parameter("", false, Passing::Position));
+            }
+            _ => return None,
+        }
+    }
+    Some(signature)
+}
+
 /// Returns the arguments of a call; `None` where one may stand for several.
 pub(super) fn arguments(language: Language, text: &str, list: Node<'_>) -> Option<CallArguments> {
-    if list.has_error() || !matches!(list.word(), "argument_list" | "arguments") {
+    if list.has_error() || !matches!(list.word(), "argument_list" | "arguments" | "field_initializer_list") {
         return None;
     }
     let mut arguments = CallArguments::default();
@@ -211,6 +236,9 @@ pub(super) fn arguments(language: Language, text: &str, list: Node<'_>) -> Optio
                 arguments.named.push(span(node.field("name")?).of(text).to_owned());
             }
             "keyword_argument" => arguments.named.push(span(node.field("name")?).of(text).to_owned()),
+            "field_initializer" => arguments.named.push(span(node.field("field")?).of(text).to_owned()),
+            "shorthand_field_initializer" => arguments.named.push(span(*node).of(text).to_owned()),
+            "base_field_initializer" => return None,
             "list_splat" | "dictionary_splat" | "spread_element" | "variadic_argument" | "attribute_item" => {
                 return None;
             }

@@ -13,9 +13,7 @@ use super::super::shape::{first_field, parts};
 use super::super::walk::span;
 use super::Sought;
 use super::bound::bound;
-use super::chains::{
-    Chain, arguments_list, call, inline_modules, is_named_in_php, literal_of_key, object_of,
-};
+use super::chains::{Chain, arguments_list, call, inline_modules, is_named_in_php, object_of, type_of_key};
 use super::modules::{Binding, bindings, is_import, is_require, rooted};
 use super::receivers::{Receivers, constructed};
 use super::signatures::arguments;
@@ -46,6 +44,8 @@ pub(crate) struct Used {
     pub(crate) name_span: Span,
     pub(crate) is_imported: bool,
     pub(crate) is_called: bool,
+    /// A member of an object, whose type begins the path.
+    pub(crate) is_of_object: bool,
     pub(crate) arguments: Option<CallArguments>,
 }
 
@@ -192,6 +192,7 @@ impl<'t> Reader<'t, '_> {
                 name_span: binding.span,
                 is_imported: true,
                 is_called: false,
+                is_of_object: false,
                 arguments: None,
             })
             .collect()
@@ -216,8 +217,8 @@ impl<'t> Reader<'t, '_> {
         };
         let resolved = self.resolve(&chain)?;
         let arguments = arguments.and_then(|given| self.with_receiver(given, &resolved));
-        let Resolved { module, path, is_imported, .. } = resolved;
-        Some(Used { module, path, name_span: span(name), is_imported, is_called, arguments })
+        let Resolved { module, path, is_imported, is_of_object } = resolved;
+        Some(Used { module, path, name_span: span(name), is_imported, is_called, is_of_object, arguments })
     }
 
     /// Returns the arguments of a call as the definition counts them, which may have the receiver as its first parameter.
@@ -396,8 +397,8 @@ impl<'t> Reader<'t, '_> {
                 Chain { whole: name, above, names, required: None, is_of_new: false }
             });
         }
-        if let Some(literal) = literal_of_key(name, above).filter(|_| self.language == Language::Go) {
-            let (mut names, required) = self.flat(literal.field("type")?, 0)?;
+        if let Some(named) = type_of_key(name, above) {
+            let (mut names, required) = self.flat(named, 0)?;
             names.push(own);
             return Some(Chain { whole: name, above, names, required, is_of_new: false });
         }
