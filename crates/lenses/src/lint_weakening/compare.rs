@@ -1,6 +1,6 @@
 //! Compares the settings in force at the base and at head: which of them make a tool look at less.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::settings::{Key, Located, Value};
 use super::tool::{Aspect, Direction, Setting, Tool};
@@ -126,11 +126,9 @@ fn value_of<'v>(tool: &Tool, side: &'v InForce, path: &str) -> Option<&'v Value>
 
 /// Returns whether a rule of exclusion names linters, and none but some.
 fn is_about(rule: &str, linters: &BTreeSet<String>) -> bool {
-    let named = rule.matches("\"linters\"").count();
-    let known = linters
-        .iter()
-        .filter(|linter| rule.split(' ').any(|word| word.rsplit('=').next() == Some(linter.as_str())));
-    named > 0 && known.count() == named
+    let named = rule.lines().filter_map(|line| line.strip_prefix("linters."));
+    let mut named = named.filter_map(|line| line.split_once(": ")).peekable();
+    named.peek().is_some() && named.all(|(_, linter)| linters.contains(linter))
 }
 
 /// Returns whether head builds on something that the base did not build on.
@@ -283,12 +281,31 @@ fn gained(
 ) -> Option<Vec<String>> {
     let none = BTreeSet::new();
     let (old, new) = (old.unwrap_or(&none), new?);
+    let (had, has) = (accepted(old), accepted(new));
     let gained: Vec<String> = new
         .iter()
         .filter(|entry| !usual.contains(&entry.as_str()) && !old.iter().any(|other| includes(other, entry)))
+        .filter(|entry| accepted_in(entry).is_none_or(|(path, _)| has.get(path) > had.get(path)))
         .cloned()
         .collect();
     if gained.is_empty() { None } else { Some(gained) }
+}
+
+/// Returns how many failures the entries of a baseline accept in each file: one may be told in other words than before.
+fn accepted(entries: &BTreeSet<String>) -> BTreeMap<&str, u64> {
+    let mut all = BTreeMap::new();
+    for (path, count) in entries.iter().filter_map(|entry| accepted_in(entry)) {
+        *all.entry(path).or_default() += count;
+    }
+    all
+}
+
+/// Returns the file for which an entry of a baseline accepts some failures, with their number; `None` for one that accepts
+/// any number.
+fn accepted_in(entry: &str) -> Option<(&str, u64)> {
+    let path = entry.lines().find_map(|line| line.strip_prefix("path: "))?;
+    let count = entry.lines().find_map(|line| line.strip_prefix("count: "))?;
+    Some((path, count.parse().ok()?))
 }
 
 /// Entries by which a list of what alone is looked at is narrower: those that it lost, or, where it was not set, those

@@ -59,7 +59,7 @@ const GUARDED: PresetStrengths =
 
 static SPEC: LensSpec = LensSpec {
     id: "lint-weakening",
-    version: "20",
+    version: "21",
     class: LensClass::Security,
     title: "Weakened linters, type checkers, coverage and test runners",
     required_by_default: true,
@@ -495,7 +495,8 @@ impl<'a> Comparison<'a> {
         let on_base = self.on_value(rule, weakening, Side::Base, &summary);
         let on_value = if self.is_lost_line(weakening) { on_base.or(on_head) } else { on_head.or(on_base) };
         let draft = on_value.unwrap_or_else(|| change.on_any_line(rule, Side::Head, &summary, self.lookups));
-        if weakening.entries.is_empty() { draft } else { draft.with("entries", weakening.entries.clone()) }
+        let entries: Vec<String> = weakening.entries.iter().map(|entry| entry.replace('\n', ", ")).collect();
+        if entries.is_empty() { draft } else { draft.with("entries", entries) }
     }
 
     /// Returns whether entries went from a list that had each on a line of its own.

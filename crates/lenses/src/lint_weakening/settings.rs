@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use qa_reading::documents::{Document, Format, Node, Plain, ReadError};
+use qa_reading::documents::{Document, Format, Node, Plain, ReadError, Step};
 use qa_reading::syntax::Span;
 
 use super::tool::{Direction, Place, Scope, Setting, Tool};
@@ -361,7 +361,7 @@ fn words_on(node: Node<'_>, line: &str, line_start: usize) -> Vec<PlacedEntry> {
     entries
 }
 
-/// Text of an entry; of a map, its members in the order of their names.
+/// Text of an entry; of a map, its members in the order of their names, each on a line.
 fn entry_text(node: Node<'_>) -> String {
     if let Some(text) = node.text() {
         return text.to_owned();
@@ -369,10 +369,15 @@ fn entry_text(node: Node<'_>) -> String {
     let Ok(leaves) = node.leaves() else { return String::new() };
     let mut words: Vec<String> = Vec::with_capacity(leaves.len());
     for leaf in leaves {
-        words.push(format!("{:?}={}", leaf.path, leaf.value.text().unwrap_or_default()));
+        let keys = leaf.path.iter().map(|step| match step {
+            Step::Key(key) => (*key).to_owned(),
+            Step::Item(at) => at.to_string(),
+        });
+        let value = leaf.value.text().unwrap_or_default().replace('\n', " ");
+        words.push(format!("{}: {value}", keys.collect::<Vec<_>>().join(".")));
     }
     words.sort();
-    words.join(" ")
+    words.join("\n")
 }
 
 /// Format of a configuration that another one names by its path.
