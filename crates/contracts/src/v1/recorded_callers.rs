@@ -35,6 +35,8 @@ pub enum DefinitionKind {
     Type,
     /// A constant, a variable or a field.
     Value,
+    /// A member of an enumeration.
+    Variant,
 }
 
 /// A definition with its place.

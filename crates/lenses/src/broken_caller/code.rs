@@ -150,9 +150,12 @@ fn is_called(definition: &Definition) -> bool {
 fn changed(path: &str, before: &ModuleSurface, after: &ModuleSurface) -> Vec<Changed> {
     let (old, new) = (sole(path, before), sole(path, after));
     let changed = new.into_iter().filter_map(|(place, definition)| {
-        let (before, after) = (Calling::new(old.get(&place)?), Calling::new(definition));
+        let old = old.get(&place)?;
+        let (before, after) = (Calling::new(old), Calling::new(definition));
         let has_both = before.signature.is_some() && after.signature.is_some();
-        if !(has_both && before.signature != after.signature || before.is_static != after.is_static) {
+        let is_turned = before.is_static != after.is_static
+            && [old.kind, definition.kind] == [DefinitionKind::Function; 2];
+        if !(is_turned || has_both && before.signature != after.signature) {
             return None;
         }
         let (owner, name) = (definition.owner.clone(), definition.name.clone());

@@ -6,9 +6,10 @@ use super::super::contract::{Draft, Lookups};
 use super::super::imports::{Family, are_too_many, join, split};
 use super::code::{by_name, is_gone};
 use super::facts::{Change, Changed, is_of_callers};
+use super::gone::{hides, is_missing_in_enumeration};
 use super::place::{Place, followed, is_by_namespace, is_same_package, places};
 use super::results::{ChangedResult, ReceivedCalls};
-use super::types::{has_other_meaning, hides, is_missing};
+use super::types::{has_other_meaning, is_missing};
 use super::{CHANGED_PARAMETERS, CHANGED_RESULT, REMOVED_NAME};
 use qa_contracts::v1::{Definition, DefinitionKind, MentionKind, PlacedName, PlacedUse, Side};
 
@@ -323,7 +324,10 @@ fn told_missing(
         let summary = if hides(lookups, kind, &place) {
             callers.retain(|(path, _)| *path != removed.path);
             "a name becomes private that other files still use"
-        } else if is_missing(lookups, kind, &place) {
+        } else if removed.definition.kind == DefinitionKind::Variant
+            && is_missing_in_enumeration(lookups, kind, &place)
+            || is_missing(lookups, kind, &place)
+        {
             "a name is removed that other files still use"
         } else {
             return None;

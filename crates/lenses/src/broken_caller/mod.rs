@@ -2,6 +2,7 @@
 
 mod code;
 mod facts;
+mod gone;
 mod invented;
 mod left;
 mod members;

@@ -242,7 +242,7 @@ fn is_only_module(lookups: &dyn Lookups, place: &Place, owner: &str) -> bool {
     modules == 1
 }
 
-fn is_universal(name: &str) -> bool {
+pub(super) fn is_universal(name: &str) -> bool {
     name.starts_with("__") || UNIVERSAL.contains(&name)
 }
 
@@ -266,13 +266,18 @@ pub(super) fn defined(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -
 }
 
 /// A file of head and its definitions.
-struct Surface {
+pub(super) struct Surface {
     path: String,
-    definitions: Arc<ModuleSurface>,
+    pub(super) definitions: Arc<ModuleSurface>,
 }
 
 /// Returns the surfaces of the files of head that may define a type or a name of a place.
-fn surfaces(lookups: &dyn Lookups, kind: MentionKind, place: &Place, word: &str) -> Option<Vec<Surface>> {
+pub(super) fn surfaces(
+    lookups: &dyn Lookups,
+    kind: MentionKind,
+    place: &Place,
+    word: &str,
+) -> Option<Vec<Surface>> {
     let paths = match kind {
         MentionKind::CSharp | MentionKind::Php => {
             let found = lookups.mentions(Side::Head, kind, &[word.to_owned()]);
@@ -303,7 +308,12 @@ fn surfaces(lookups: &dyn Lookups, kind: MentionKind, place: &Place, word: &str)
 }
 
 /// Returns the file with the only type of a name, if all members of that are known.
-fn sole_type(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &str) -> Option<String> {
+pub(super) fn sole_type(
+    lookups: &dyn Lookups,
+    kind: MentionKind,
+    place: &Place,
+    owner: &str,
+) -> Option<String> {
     let mut found = None;
     for Surface { path, definitions: surface } in surfaces(lookups, kind, place, owner)? {
         let named =
@@ -337,7 +347,7 @@ fn is_missing_in_type(lookups: &dyn Lookups, kind: MentionKind, place: &Place, o
 
 /// Returns whether a type of Rust implements a trait that may give it methods without a word in the repository: another
 /// library's, or that of a pointer to another type.
-fn has_foreign_trait(lookups: &dyn Lookups, owner: &str) -> bool {
+pub(super) fn has_foreign_trait(lookups: &dyn Lookups, owner: &str) -> bool {
     let found = lookups.mentions(Side::Head, MentionKind::Rust, &[owner.to_owned()]);
     !found.complete
         || found.paths.len() > MOST_FILES
@@ -420,7 +430,7 @@ fn is_defined_by_none(lookups: &dyn Lookups, kind: MentionKind, name: &str) -> b
 }
 
 /// Returns whether no file of a language has some words.
-fn are_nowhere(lookups: &dyn Lookups, kind: MentionKind, words: &str) -> bool {
+pub(super) fn are_nowhere(lookups: &dyn Lookups, kind: MentionKind, words: &str) -> bool {
     let found = lookups.mentions(Side::Head, kind, &[words.to_owned()]);
     found.complete && found.paths.is_empty()
 }
@@ -454,7 +464,7 @@ fn is_missing_in_php(lookups: &dyn Lookups, place: &Place) -> bool {
 }
 
 /// Returns whether a method of C# is called on objects of another type than its own.
-fn is_extended(lookups: &dyn Lookups, name: &str) -> bool {
+pub(super) fn is_extended(lookups: &dyn Lookups, name: &str) -> bool {
     let found = lookups.mentions(Side::Head, MentionKind::CSharp, &[name.to_owned()]);
     !found.complete
         || found.paths.len() > MOST_FILES
@@ -471,61 +481,6 @@ fn lacks(lookups: &dyn Lookups, path: &str, name: &str) -> bool {
     lookups
         .surface(Side::Head, path)
         .is_some_and(|surface| !surface.open && surface.definitions.iter().all(|each| each.name.name != name))
-}
-
-/// Returns whether every definition of a name is private at head: to its module of Rust, or to its type.
-pub(super) fn hides(lookups: &dyn Lookups, kind: MentionKind, place: &Place) -> bool {
-    let (path, name) = (&place.file, &place.name);
-    if let Some(owner) = &place.owner {
-        return hides_member(lookups, kind, place, owner);
-    }
-    path.ends_with(".rs")
-        && lookups.surface(Side::Head, path).is_some_and(|surface| {
-            let mut named = surface.definitions.iter().filter(|each| each.name.name == *name).peekable();
-            !surface.open
-                && named.peek().is_some()
-                && named.all(|each| !each.public && !each.open && each.owner.is_none())
-        })
-}
-
-/// Returns whether the only type of a name has members of another, all of which are private to it.
-fn hides_member(lookups: &dyn Lookups, kind: MentionKind, place: &Place, owner: &str) -> bool {
-    let all = surfaces(lookups, kind, place, owner).unwrap_or_default();
-    let types = all.iter().flat_map(|surface| &surface.definitions.definitions);
-    let is_sole = types.filter(|each| each.owner.is_none() && each.name.name == owner).count() == 1;
-    let named = all.iter().flat_map(|surface| &surface.definitions.definitions);
-    let mut named =
-        named.filter(|each| each.owner.as_deref() == Some(owner) && each.name.name == place.name).peekable();
-    let is_hidden = is_sole && named.peek().is_some() && named.clone().all(|each| each.hidden);
-    is_hidden
-        && match kind {
-            // A class answers to names that are not there.
-            MentionKind::Php => sole_type(lookups, kind, place, owner).is_some(),
-            // A trait gives a function back.
-            MentionKind::Rust => {
-                named.all(|each| each.kind == DefinitionKind::Value)
-                    || is_only_function(lookups, place) && !has_foreign_trait(lookups, owner)
-            }
-            MentionKind::C
-            | MentionKind::Configuration
-            | MentionKind::CSharp
-            | MentionKind::Ecma
-            | MentionKind::Go
-            | MentionKind::Java
-            | MentionKind::Lockfile
-            | MentionKind::Python
-            | MentionKind::Ruby => true,
-        }
-}
-
-/// Returns whether no file but that of a place has a function of its name, which has one.
-fn is_only_function(lookups: &dyn Lookups, place: &Place) -> bool {
-    let words = format!("fn {}", place.name);
-    let found = lookups.mentions(Side::Head, MentionKind::Rust, std::slice::from_ref(&words));
-    let text = lookups.text(Side::Head, &place.file);
-    found.complete
-        && found.paths == [place.file.as_str()]
-        && text.is_some_and(|text| text.matches(&words).count() == 1)
 }
 
 /// Returns whether a CommonJS module lacks a name.

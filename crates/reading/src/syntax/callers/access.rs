@@ -29,7 +29,10 @@ pub(super) fn is_private(language: Language, text: &str, whole: Node<'_>) -> boo
 
 /// Returns whether a method, given by the node around its name, belongs to its type and not to objects of that.
 pub(super) fn is_static(text: &str, whole: Node<'_>) -> bool {
-    let is_method = matches!(whole.word(), "method_declaration" | "method_definition");
+    let is_method = matches!(
+        whole.word(),
+        "field_definition" | "method_declaration" | "method_definition" | "public_field_definition"
+    );
     is_method
         && (has_word(whole, "static")
             || modifiers(whole)

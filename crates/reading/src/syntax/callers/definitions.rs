@@ -80,6 +80,9 @@ pub(crate) fn definitions(language: Language, tree: &Tree, text: &str, outline: 
         if matches!(language, Language::Go | Language::Rust) {
             reader.add_members(symbol, found, &mut defined);
         }
+        if symbol.kind == SymbolKind::Enum && symbol.top_level {
+            reader.add_variants(symbol, found, &mut defined);
+        }
     }
     defined
 }
@@ -160,6 +163,34 @@ impl<'t> Reader<'t> {
                     signature: is_method.then(|| self.parameters(member)).flatten(),
                 });
             }
+        }
+    }
+
+    /// Adds the members of an enumeration.
+    fn add_variants(&self, symbol: &Symbol, name: Node<'t>, defined: &mut Vec<Defined>) {
+        let body = name.parent().and_then(|whole| whole.field("body"));
+        for member in body.map(parts).unwrap_or_default() {
+            let named = match member.word() {
+                "enum_assignment"
+                | "enum_case"
+                | "enum_constant"
+                | "enum_member_declaration"
+                | "enum_variant" => member.field("name"),
+                "property_identifier" => Some(member),
+                _ => None,
+            };
+            let Some(named) = named.filter(|named| named.child_count() == 0) else { continue };
+            defined.push(Defined {
+                name: span(named).of(self.text).to_owned(),
+                name_span: span(named),
+                owner: Some(symbol.name.clone()),
+                kind: DefinitionKind::Variant,
+                public: symbol.exported,
+                hidden: false,
+                is_static: false,
+                open: false,
+                signature: None,
+            });
         }
     }
 
