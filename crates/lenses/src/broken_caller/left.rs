@@ -322,7 +322,8 @@ fn told_missing(
     let drafts = asked.filter_map(|(place, mut callers)| {
         let removed = &taken.removed[&place];
         let summary = if hides(lookups, kind, &place) {
-            callers.retain(|(path, _)| *path != removed.path);
+            // JavaScript asks for no modifier of TypeScript.
+            callers.retain(|(path, _)| *path != removed.path && !is_of_javascript(path));
             "a name becomes private that other files still use"
         } else if removed.definition.kind == DefinitionKind::Variant
             && is_missing_in_enumeration(lookups, kind, &place)

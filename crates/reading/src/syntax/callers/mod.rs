@@ -7,6 +7,7 @@ mod chains;
 mod common_js;
 mod dataclass;
 mod definitions;
+mod expected;
 mod modules;
 mod narrowed;
 mod receivers;
