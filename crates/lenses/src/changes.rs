@@ -67,7 +67,7 @@ impl Change {
         };
         let text = lookups.text(side, path)?;
         let mut start = span.map(|span| line_start(&text, span.start)).unwrap_or_default();
-        let first = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() as u64 + 1;
+        let first = text[..start].matches('\n').count() as u64 + 1;
         for (number, raw) in (first..).zip(text[start..].split_inclusive('\n')) {
             let line = Span { start, end: start + raw.trim_end().len() };
             start += raw.len();

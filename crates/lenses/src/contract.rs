@@ -287,7 +287,7 @@ pub trait DraftExt {
         let line = text[line_start..].lines().next().unwrap_or("");
         let columns =
             span.start - line_start..(span.end - line_start).min(line.len()).max(span.start - line_start);
-        let number = memchr::memchr_iter(b'\n', &text.as_bytes()[..line_start]).count() as u64 + 1;
+        let number = text[..line_start].matches('\n').count() as u64 + 1;
         Draft {
             start_line: number,
             end_line: number,
