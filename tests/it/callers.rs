@@ -18,6 +18,10 @@ fn left_behind() -> Repo {
         ("cart/print.go", "package cart\n\nfunc Print() int {\n\treturn total()\n}\n"),
         ("cart/total_windows.go", "package cart\n\nfunc window() int {\n\treturn 0\n}\n"),
         ("src/main.rs", "mod cart;\n\nfn main() {\n    cart::Cart::new(1);\n}\n"),
+        (
+            "web/orders.ts",
+            "import { Prices } from './prices';\n\nexport function total(): number {\n  const prices = new Prices();\n  return prices.gross();\n}\n",
+        ),
     ];
     let base = [
         (
@@ -28,6 +32,10 @@ fn left_behind() -> Repo {
         (
             "src/cart.rs",
             "pub struct Cart;\n\nimpl Cart {\n    pub fn new(size: u32) -> Self {\n        Cart\n    }\n}\n",
+        ),
+        (
+            "web/prices.ts",
+            "export class Prices {\n  gross() {\n    return 1;\n  }\n\n  static net() {\n    return 2;\n  }\n}\n",
         ),
     ];
     let head = [
@@ -40,6 +48,10 @@ fn left_behind() -> Repo {
         (
             "src/cart.rs",
             "pub struct Cart;\n\nimpl Cart {\n    pub fn new() -> Self {\n        Cart\n    }\n}\n",
+        ),
+        (
+            "web/prices.ts",
+            "export class Prices {\n  private gross() {\n    return 1;\n  }\n\n  static net() {\n    return 2;\n  }\n}\n",
         ),
     ];
     change(&[&callers[..], &base[..]].concat(), &[&callers[..], &head[..]].concat())
@@ -72,6 +84,7 @@ fn callers_in_untouched_files_are_found_and_replayed_without_the_repository() {
         ("app/load.py", "broken-caller/changed-parameters"),
         ("cart/total.go", "broken-caller/removed-name"),
         ("src/cart.rs", "broken-caller/changed-parameters"),
+        ("web/prices.ts", "broken-caller/removed-name"),
     ];
     let mut found = found(&run);
     found.sort();
