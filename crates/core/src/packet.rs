@@ -161,7 +161,7 @@ pub fn trim_line_end(line: &str) -> &str {
     &line[..line.len() - ending]
 }
 
-/// Returns the byte offset at which the line of another one begins.
+/// Returns the byte offset at which the line begins that an offset is on.
 pub fn line_start(text: &str, offset: usize) -> usize {
     text[..offset].rfind('\n').map_or(0, |end| end + 1)
 }

@@ -66,7 +66,8 @@ impl Change {
             Side::Head => &self.added,
         };
         let text = lookups.text(side, path)?;
-        let mut start = span.map(|span| line_start(&text, span.start)).unwrap_or_default();
+        let before = span.and_then(|span| text.get(..span.start));
+        let mut start = before.map(|before| line_start(before, before.len())).unwrap_or_default();
         let first = text[..start].matches('\n').count() as u64 + 1;
         for (number, raw) in (first..).zip(text[start..].split_inclusive('\n')) {
             let line = Span { start, end: start + raw.trim_end().len() };

@@ -4,6 +4,7 @@ use super::super::Language;
 use super::super::shape::{first_field, parts};
 use super::super::walk::span;
 use super::chains::Chain;
+use crate::names::joins;
 use crate::tree::Node;
 
 /// Maximum number of statements before a use that may leave its block.
@@ -112,14 +113,12 @@ impl<'t> Expected<'t> {
                     .any(|clause| self.head_of(clause).trim() == "except" || self.is_caught(clause, ERRORS))
             }
             Language::JavaScript | Language::Tsx | Language::TypeScript => true,
+            // A handler of everything would hide the loss.
             Language::Php => {
                 let mut clauses = parts(tried).into_iter().filter(|part| part.word() == "catch_clause");
                 clauses.any(|clause| {
                     let caught = clause.field("type").map(|caught| span(caught).of(self.text));
-                    caught
-                        .unwrap_or_default()
-                        .split(['|', '\\', ' '])
-                        .any(|name| matches!(name, "Error" | "Throwable"))
+                    caught.unwrap_or_default().split(['|', '\\', ' ']).any(|name| name == "Error")
                 })
             }
             Language::C
@@ -134,10 +133,9 @@ impl<'t> Expected<'t> {
     }
 }
 
-/// Returns whether an earlier statement of a block asks for a name, and leaves the block for one answer.
+/// Returns whether an earlier statement of a block asks whether a name is there, and leaves the block for one answer.
 fn is_left_before(statement: Node<'_>, text: &str, own: &str) -> bool {
     const LEAVES: &[&str] = &["break", "continue", "pytest.skip", "raise", "return", "this.skip", "throw"];
-    let name = own.rsplit('.').next().unwrap_or(own);
     let mut before = statement.prev_named_sibling();
     for _ in 0..MOST_GUARDS {
         let Some(node) = before else { break };
@@ -145,14 +143,23 @@ fn is_left_before(statement: Node<'_>, text: &str, own: &str) -> bool {
         let body = body.trim_start_matches(['{', ' ', '\t', '\r', '\n']);
         if node.word() == "if_statement"
             && LEAVES.iter().any(|word| body.starts_with(word))
-            && node.field("condition").is_some_and(|condition| {
-                let asked = span(condition).of(text);
-                asked.contains(name) && !asked.contains(&format!("{name}("))
-            })
+            && node.field("condition").is_some_and(|condition| asks_for(span(condition).of(text), own))
         {
             return true;
         }
         before = node.prev_named_sibling();
     }
     false
+}
+
+/// Returns whether a condition names a path without calling it, or has its last name as a text: `hasattr(a, "b")`.
+fn asks_for(condition: &str, own: &str) -> bool {
+    let name = own.rsplit('.').next().unwrap_or(own);
+    let is_written = condition.contains(&format!("\"{name}\"")) || condition.contains(&format!("'{name}'"));
+    is_written
+        || condition.match_indices(own).any(|(at, _)| {
+            let (before, after) = (&condition[..at], &condition[at + own.len()..]);
+            !before.ends_with(|sign: char| joins(sign) || sign == '.')
+                && !after.starts_with(|sign: char| joins(sign) || sign == '(')
+        })
 }
